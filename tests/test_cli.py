@@ -273,6 +273,22 @@ def test_a_sheet_is_chosen_by_its_name_also_one_of_digits_and_else_by_its_place(
         assert explore.read(options).n_rows == rows
 
 
+def test_inspect_shows_what_is_doubtful_and_prints_a_spec_that_reads_alike(tmp_path, capsys):
+    rows = "".join(f"{20 + k % 40},{['red', 'Red', 'blue'][k % 3]},{'yn'[k % 2]}\n" for k in range(90))
+    (tmp_path / "t.csv").write_text("age,colour,class\n" + rows + "-99,red,y\n-99,red,n\n")
+    assert cli.main(["inspect", str(tmp_path / "t.csv"), "--kind", "colour=ordinal"]) == 0
+    shown = capsys.readouterr().out
+    assert "92 rows" in shown
+    assert re.search(r"(?m)^  colour +ordinal +levels, 2 different", shown)
+    assert "{'age': {'missing': ['', '-99']}}" in shown
+    assert cli.main(["inspect", str(tmp_path / "t.csv"), "--json", "--missing", "-99"]) == 0
+    (tmp_path / "spec.json").write_text(capsys.readouterr().out)
+    dataset = alrviz.read_table(tmp_path / "t.csv", spec=tmp_path / "spec.json")
+    assert dataset.X["age"].min() == 20
+    assert cli.main(["inspect", str(tmp_path / "t.csv"), "--spec", str(tmp_path / "spec.json")]) == 0
+    assert "doubtful" not in capsys.readouterr().out
+
+
 def test_predict_writes_a_class_for_every_row(tmp_path, capsys):
     data = alrviz.load_demo("tic-tac-toe")
     model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)

@@ -85,14 +85,13 @@ def read_new_rows(
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
-def read_by_spec(
-    source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]
-) -> tuple[list[Values], RawTable]:
-    """Return all columns that `spec` names, as it says, and the source they are of; sentences are added to `notes`.
+def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
+    """Return all columns that `spec` names as `Values`, as it says.
 
     Raises:
         TableError: a column that is not there, or of which no value can be read.
     """
+    notes: list[str] = []
     raw = read_as_before(source, spec, options, limits, stop, notes)
     columns = {column.name: column for column in raw.columns}
     specs = match_columns(raw, spec, options, notes)
@@ -109,7 +108,7 @@ def read_by_spec(
     if others := [name for name in columns if name not in spec.sources]:
         are = "column is" if len(others) == 1 else "columns are"
         notes.append(f"{len(others):,} {are} not in the spec and left out: {listed(others)}")
-    return values, raw
+    return replace(raw, columns=values, notes=notes, kinds={})
 
 
 def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> list[ColumnSpec]:

@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.doubts import Doubt, doubts_among
 from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
-from alrviz.data.kinds import KINDS, OFFERED_ROLES, ROLES, KindCode, as_levels, date_parts, guess_kind, sort_levels
+from alrviz.data.kinds import (
+    KINDS,
+    OFFERED_ROLES,
+    ROLES,
+    KindCode,
+    as_levels,
+    date_parts,
+    guess_kind,
+    pair_parts,
+    sort_levels,
+)
 from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
@@ -33,6 +43,7 @@ from alrviz.data.splitting import (
     split_by_role,
 )
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
+from alrviz.data.text import RawTable
 from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, short
 from alrviz.stop import NEVER, StopToken
 
@@ -84,24 +95,20 @@ class Table:
     def of(
         cls,
         name: str,
-        values: Sequence[Values],
-        options: ReadOptions,
+        parsed: RawTable,
         limits: Limits,
-        notes: Sequence[str],
+        asked: ReadOptions,
+        notes: Sequence[str] = (),
         alone: bool = False,
-        sheets: tuple[str, ...] = (),
-        asked: ReadOptions | None = None,
-        head: tuple[str, ...] = (),
-        stated_kinds: Mapping[str, str] | None = None,
     ) -> "Table":
-        """Make a table of parsed columns: dates get the columns that stand for them, right behind them.
+        """Make a table of columns of `Values`: dates get the columns that stand for them, right behind them.
 
-        `alone`: one column is enough.
+        `notes` come before its own. `alone`: one column is enough.
 
         Raises:
             TableError: fewer columns than a class and one to tell it by, or no rows.
         """
-        result = with_date_parts(values)
+        values, options = parsed.columns, parsed.options
         if len(values) < 2 - alone:
             raise TableError(
                 f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
@@ -115,10 +122,10 @@ class Table:
                 "the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE
             )
         table = cls(
-            name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head, stated_kinds or {}
+            name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
         )
         series = {column.name: column.series for column in table.values}
-        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, series, options)))
+        return replace(table, notes=(*notes, *parsed.notes, *sentinel_notes(table.sentinels, series, options)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -450,13 +457,13 @@ class Dataset:
 
 
 def with_date_parts(values: Sequence[Values]) -> list[Values]:
-    """Return the columns; dates have the columns that stand for them right behind them."""
+    """Return the columns; dates and blood pressures have the columns that stand for them right behind them."""
     taken = {column.name for column in values}
     result: list[Values] = []
     for column in values:
         result.append(column)
-        if pd.api.types.is_datetime64_any_dtype(column.series.dtype):
-            result += [part for part in date_parts(column) if part.name not in taken]
+        parts = date_parts(column) if pd.api.types.is_datetime64_any_dtype(column.series.dtype) else pair_parts(column)
+        result += [part for part in parts if part.name not in taken]
     return result
 
 
@@ -618,8 +625,15 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         ("of different numbers of as many digits, as ids are", _of_code(guessed, KindCode.MAYBE_ID)),
         ("without a value and ignored", _of_code(guessed, KindCode.EMPTY)),
         ("ignored for too many levels", _of_code(guessed, KindCode.MANY_LEVELS)),
-        ("of dates and split into year, month, weekday", [name for name in dated if f"{name} hour" not in names]),
+        ("of lists and ignored", _of_code(guessed, KindCode.LISTS)),
+        ("of two numbers and split into these", _of_code(guessed, KindCode.PAIR)),
+        ("of months and split into year, month", [name for name in dated if f"{name} weekday" not in names]),
+        (
+            "of dates and split into year, month, weekday",
+            [name for name in dated if f"{name} weekday" in names and f"{name} hour" not in names],
+        ),
         ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
+        ("of dates that may order the rows (kind 'time': models of earlier rows judge later ones)", dated),
         ("with one value only", [c.name for c in columns if _is_constant(c)]),
     )
     return [

@@ -30,6 +30,16 @@ LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 CERTAIN = 5  # different texts of eight digits that are all days make dates of numbers, whatever the column is called
 BIRTH_NAME = re.compile(r"(^|[\W_])(born|birth\w*|dob|geb\w*)($|[\W_])")
 YEARS_AHEAD = 5  # of a date that was planned
+DECADE = "^[0-9]*0s$"  # no seconds: 1970s
+PAIR_FORMS = ("first of two", "second of two")
+MIN_PAIRS = 5  # different ones
+MAX_REVERSED = 0.05  # share of pairs whose first number is the smaller: slips of the pen
+MIN_PRESSURE, MAX_PRESSURE = 20, 300  # mmHg, of a living human
+TIME_UNITS = {
+    "hours and minutes": "lengths of time, as hours: 2h 30min is 2.5",
+    "years to days": "lengths of time, as days: 3 weeks is 21",
+    "feet and inches": "heights, as inches: 5'3\" is 63",
+}
 DATE_NAME = re.compile(r"date|datum|day|(^|[\W_])(dt|dob|yyyymmdd)($|[\W_])")
 
 
@@ -70,7 +80,8 @@ def parse_dates(column: TextColumn, options: ReadOptions, *, otherwise: bool = F
         return None
     both = "first" in DATE_FORMS[form]
     wanted = otherwise if said is None else said
-    years = pc.extract_regex(levels, DATE_FORMS[form]).field("year").drop_null()
+    years = pc.extract_regex(levels, DATE_FORMS[form])
+    years = years.field("yy" if "<yy>" in DATE_FORMS[form] else "year").drop_null()
     two_digits = years.filter(pc.equal(pc.utf8_length(years), 2))
     short_years = pc.cast(two_digits, pa.int64()).to_numpy()
     pivot = choose_pivot(column.name, short_years) if own.pivot is None else own.pivot
@@ -131,15 +142,38 @@ def choose_pivot(name: str, years: np.ndarray) -> int:
 
 
 def parse_times(column: TextColumn) -> tuple[pd.Series, str] | None:
-    """Return a column of times (13:45, 1:45 PM; lengths up to 999:59) as hours, float64 with NaN, and their form."""
+    """Return a column of times (13:45, 1:45 PM; lengths up to 999:59) as hours, float64 with NaN, and their form.
+
+    Lengths and heights of several units (2h 30min, 3 weeks, 5'3") are numbers of the unit that `TIME_UNITS` names.
+    """
     levels = column.levels
-    if len(levels) < 2:
+    if len(levels) < 2 or all_match(levels, DECADE):
         return None
-    form = next((name for name, text in TIME_FORMS.items() if _all_match(levels, text)), "")
-    if not form:
+    for form, text in TIME_FORMS.items():
+        if not form.endswith(" of two") and _all_match(levels, text):
+            amounts = np.append(hours_of(levels, form), np.nan)
+            if not np.isnan(amounts[:-1]).any():
+                return pd.Series(amounts[column.codes], name=column.name), form
+    return None
+
+
+def split_pairs(column: TextColumn) -> dict[str, pd.Series] | None:
+    """Return the two numbers of a column of blood pressures (167/92) by their form, None where it is of others.
+
+    Both vary, the first is nearly always the larger, and both can be measured: no fractions, marks, scores or days.
+    """
+    levels = column.levels
+    if len(levels) < MIN_PAIRS or not all_match(levels, TIME_FORMS["first of two"]):
         return None
-    hours = np.append(hours_of(levels, form), np.nan)
-    return None if np.isnan(hours[:-1]).any() else (pd.Series(hours[column.codes], name=column.name), form)
+    first, second = (hours_of(levels, form) for form in PAIR_FORMS)
+    if np.mean(first <= second) > MAX_REVERSED or first.max() > MAX_PRESSURE or second.min() < MIN_PRESSURE:
+        return None
+    if min(len(set(first)), len(set(second))) < MIN_PAIRS:
+        return None
+    return {
+        form: pd.Series(np.append(numbers, np.nan)[column.codes], name=column.name)
+        for form, numbers in zip(PAIR_FORMS, (first, second), strict=True)
+    }
 
 
 def _all_match(levels: pa.Array, pattern: str) -> bool:

@@ -13,9 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
@@ -25,6 +23,7 @@ from alrviz.data.layout import (
     common_width,
     count_footer,
     count_titles,
+    join_stacked,
     kinds_by_name,
     left_out,
     read_names,
@@ -100,6 +99,7 @@ def read_delimited(
         notes.append(
             left_out([_line(data, _line_start(data, start, places[k])) for k in range(titles)], "before the names")
         )
+    title = " ".join(filter(None, rows[titles - 1])).strip() if titles else ""
     rows, places = rows[titles:], places[titles:]
     end, footer, said = _before_footer(data, _line_start(data, start, places[0]), end, delimiter, width, options)
     notes += said
@@ -113,7 +113,7 @@ def read_delimited(
     notes += said
     columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
     if head.n_rows:
-        columns, said = _without_names(columns, stop)
+        columns, said = join_stacked(columns, title, stop)
         notes += said
     in_force = replace(
         options,
@@ -219,25 +219,6 @@ def _before_footer(
     cut = _line_start(data, begin, places[-count])
     note = left_out([_line(data, _line_start(data, begin, place)) for place in places[-count:]], "behind the table")
     return cut, _lines_between(data, cut, end) + 1, [note]
-
-
-def _without_names(columns: list[TextColumn], stop: StopToken) -> tuple[list[TextColumn], list[str]]:
-    """Leave out rows that hold the names again, as where files were put one behind the other."""
-    if len(columns) < 2:
-        return columns, []
-    rows: list[np.ndarray] = []
-    for column in columns:
-        place = pc.index(column.levels, column.name).as_py()
-        if place < 0:
-            return columns, []
-        rows.append(column.codes == place)
-        if not np.array_equal(rows[0], rows[-1]):  # the text is a level of its column, too
-            return columns, []
-    repeated = rows[0]
-    stop.check()
-    kept = [TextColumn.of(column.name, column.codes[~repeated], column.levels) for column in columns]
-    count = int(repeated.sum())
-    return kept, [f"{count:,} {'row that repeats' if count == 1 else 'rows that repeat'} the names left out"]
 
 
 def _edges(data: Buffer) -> tuple[int, int, str | None]:

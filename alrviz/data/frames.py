@@ -20,7 +20,6 @@ from alrviz.data.column_names import clean_names
 from alrviz.data.columns import NESTED, as_float, float_loss
 from alrviz.data.dates import parse_dates
 from alrviz.data.interpret import (
-    ParsedTable,
     Values,
     among_numbers,
     of_dates,
@@ -83,15 +82,14 @@ def said_by(error: Exception) -> str:
         return ""
 
 
-def parse_text(
-    columns: Sequence[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken
-) -> ParsedTable:
+def parse_text(raw: RawTable, stop: StopToken) -> RawTable:
     """Finish the text among typed columns: gaps and dates."""
-    texts = [column for column in columns if isinstance(column, TextColumn)]
+    options = raw.options
+    texts = [column for column in raw.columns if isinstance(column, TextColumn)]
     mended, tokens, written, gone, doubts = without_missing(texts, options, stop)
-    notes, waiting = notes + doubts, iter(zip(mended, written, gone, strict=True))
+    notes, waiting = raw.notes + doubts, iter(zip(mended, written, gone, strict=True))
     result, occurring = [], []
-    for column in columns:
+    for column in raw.columns:
         stop.check()
         options_here = options.for_column(column.name)
         if isinstance(column, TextColumn):
@@ -113,7 +111,7 @@ def parse_text(
         result.append(column)
         occurring.append(own)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
-    return ParsedTable(result, with_own_missing(filled, result, occurring), notes)
+    return replace(raw, columns=result, options=with_own_missing(filled, result, occurring), notes=notes)
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:

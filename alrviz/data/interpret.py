@@ -6,23 +6,23 @@ its own, else time, else levels.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import Dates, parse_dates, parse_times
+from alrviz.data.dates import TIME_UNITS, Dates, parse_dates, parse_times
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.missing import detect_missing, without_numbers
 from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, parse_numbers
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
-from alrviz.data.quantities import measured_limits, plain_numbers
-from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case, spellings
+from alrviz.data.quantities import counts_note, measured_limits, plain_numbers
+from alrviz.data.text import NUMBERLIKE, RawTable, TextColumn, mend_bands, merge_case, spellings, variants_note
 from alrviz.errors import Sentence, listed, short
 from alrviz.stop import NEVER, StopToken
 
@@ -50,28 +50,14 @@ class Values:
     numbered: bool = False
 
 
-@dataclass(frozen=True)
-class ParsedTable:
-    """Columns as values, in order, the options that were in force, notes, a book's sheets, the first row of names."""
-
-    columns: list[Values]
-    options: ReadOptions
-    notes: list[str] = field(default_factory=list)
-    sheets: tuple[str, ...] = ()
-    head: tuple[str, ...] = ()
-    kinds: Mapping[str, str] = field(default_factory=dict)
-
-
-def interpret(
-    columns: Sequence[TextColumn], options: ReadOptions, notes: Sequence[str] = (), stop: StopToken = NEVER
-) -> ParsedTable:
-    """Return columns of text as values, with `missing`, `decimal` and `thousands` filled in.
+def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
+    """Return a table of columns of text as one of `Values`, with `missing`, `decimal` and `thousands` filled in.
 
     Where nobody says what the decimal mark is, a column may have another than most; `decimal` stays None then.
     """
-    remarks = list(notes)
-    columns, tokens, written, gone, doubts = without_missing(columns, options, stop)
-    remarks += doubts
+    options = raw.options
+    columns, tokens, written, gone, doubts = without_missing(raw.columns, options, stop)
+    remarks = [*raw.notes, *doubts]
     limited = [measured_limits(column) for column in columns]
     numerals = [column if found is None else found[0] for column, found in zip(columns, limited, strict=True)]
     plain = [plain_numbers(column) for column in numerals]
@@ -119,8 +105,10 @@ def interpret(
             f"numbers in {listed(apart)} have a decimal {_MARKS[_other(decimal)]}, those of other columns a decimal "
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
+    if note := counts_note([values.series for values in parsed]):
+        remarks.append(note)
     in_force = replace(options, missing=tokens, decimal=None if apart else decimal, thousands=thousands)
-    return ParsedTable(parsed, with_own_missing(in_force, parsed, written), remarks)
+    return replace(raw, columns=parsed, options=with_own_missing(in_force, parsed, written), notes=remarks)
 
 
 def with_own_missing(
@@ -193,7 +181,7 @@ def limits_note(column: TextColumn, such: str) -> str:
     rows = int(signed[column.codes].sum())
     values = f"{rows:,} {'value' if rows == 1 else 'values'}"
     return (
-        f"{values} of {column.name!r} {'is a limit' if rows == 1 else 'are limits'}, "
+        f"{values} of {column.name!r} {'is a limit or a guess' if rows == 1 else 'are limits or guesses'}, "
         f"such as {short(such)}: read as the number, {re.sub(LIMIT, '', such)}"
     )
 
@@ -207,13 +195,21 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
     if (times := parse_times(column)) is not None:
         gone = among_numbers(missing, options)
         spec = ColumnSpec(name, name, "time", "numeric", missing=gone, form=times[1])
-        return Values(name, times[0], hint="times, as hours: 13:30 is 13.5", spec=spec), ""
-    merged, note = merge_case(column) if options.merge_case is not False else (column, "")
-    note = note or digits_note(column)
-    spec = ColumnSpec(
-        name, name, missing=missing, spellings=spellings(merged) if options.merge_case is not False else {}
-    )
-    return Values(name, merged.categorical(), spec=spec), note
+        hint = TIME_UNITS.get(times[1], "times, as hours: 13:30 is 13.5")
+        note = f"{name!r} holds {hint}" if times[1] in TIME_UNITS else ""
+        return Values(name, times[0], hint=hint, spec=spec), note
+    mended, bands = mend_bands(column)
+    merged, note = merge_case(mended) if options.merge_case is not False else (mended, "")
+    months = [f"{text} is {band}" for text, band in bands.items()]
+    notes = [
+        note or digits_note(column),
+        variants_note(merged),
+        f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
+    ]
+    texts = spellings(merged) if options.merge_case is not False else {}
+    texts |= {text.lower(): band for text, band in bands.items()}
+    spec = ColumnSpec(name, name, missing=missing, spellings=texts)
+    return Values(name, merged.categorical(), spec=spec), "; ".join(filter(None, notes))
 
 
 def said_numbers(

@@ -21,7 +21,8 @@ each): of 381 columns of two to four whole numbers 351 are codes, of 713 of five
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
@@ -29,10 +30,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from alrviz.data.interpret import Values
+from alrviz.data.dates import PAIR_FORMS, split_pairs
+from alrviz.data.interpret import Values, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
-from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, date_part, number_text
+from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, date_part, number_text
 
 # Columns that say something of the rows and are no features; one column each, and either a group or a time.
 ROLES = ("weight", "group", "time")
@@ -51,11 +53,21 @@ NAMES = re.compile(
     r"description|text|remarks?|ticket|iban|name)($|[\W_])|^(nachname|vorname|adresse|strasse|telefon|bemerkung)$"
 )
 ID_DIGITS = 6  # of numbers that are not named like an id
+MOST_ITEMS = 30  # that lists in cells are made of
 MOST_LEVELS = 50  # of texts or numbers that may still be kinds of something
 RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
     rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
 )
+# Decades and quarters, with the numbers that order them: "early 1970s", "Q3 2019".
+PERIODS: dict[re.Pattern[str], Callable[[re.Match[str]], tuple[int, int]]] = {
+    re.compile(r"^(early|mid|late)?[ -]*'?((?:\d\d)?\d0)'?s$"): lambda period: (
+        int(period[2]) + 1900 * (len(period[2]) < 4),
+        {"early": 0, "late": 2}.get(period[1] or "", 1),
+    ),
+    re.compile(r"^(\d{4})[ /-]?q([1-4])$"): lambda period: (int(period[1]), int(period[2])),
+    re.compile(r"^q([1-4])[ /-]?(\d{4})$"): lambda period: (int(period[2]), int(period[1])),
+}
 # Names that weights of rows have and nothing else, and those that also a person's or a car's weight has.
 WEIGHT_NAME = re.compile(
     r"^(psp|[pdfs](?=w(eigh|g))|an|per|hh|samp(le|ling)?|survey|case|row|instance|person|household|pop(ulation)?|(post)?strat|design|"
@@ -68,6 +80,7 @@ UNIT_NAME = re.compile(
 )
 UNIT_LABEL = re.compile(r"^[^\W\d]{0,4}[-_ ]?\d+$")
 MOST_MEMBERS = 20  # of a household: so many whole numbers may count something, and more are told apart
+BAND_UNIT = re.compile(r"(?<=[\d+]) ?(years?|yrs?|months?|weeks?|days?|hours?|minutes?|km|kg|cm|people|employees)\b")
 CODE_NAME = re.compile(r"(^|[\W_])(codes?|type|category|zip|zipcode|postcode)$")
 SCALES = (
     ("very low", "vlow", "low", "med", "medium", "mid", "high", "vhigh", "very high"),
@@ -128,6 +141,8 @@ class KindCode(Enum):
     DATES = "dates"
     ID = "id"
     TEXT_ID = "id or free text"
+    LISTS = "lists in cells"
+    PAIR = "two numbers"
     MAYBE_ID = "numbers that may be an id, and are used"
     MANY_LEVELS = "too many levels"
     WEIGHT = "weights of rows"
@@ -191,7 +206,7 @@ def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | No
         return _group(n_levels, n_present) if is_id else None
     low, mean = float(numbers.min()), float(numbers.mean())
     # of normalised weights, which have many decimals; of bodies and cars few have a mean near 1 in any unit
-    near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2 and (np.round(numbers, 2) != numbers).any()
+    near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2.5 and (np.round(numbers, 2) != numbers).any()
     if low >= 0 and n_levels > 1 and (sure or near_one):
         return KindGuess("ignore", f"named like a weight of rows, with a mean of {mean:.3g}", KindCode.WEIGHT)
     return None
@@ -203,15 +218,36 @@ def _group(n_levels: int, n_present: int) -> KindGuess:
 
 
 def _guess_text(values: Values, n_levels: int, n_present: int) -> KindGuess:
+    if split_pairs(text_of(values.series)) is not None:
+        return KindGuess("ignore", "two numbers in a cell; each is in a column of its own", KindCode.PAIR)
     hint = f"; {values.hint}" if values.hint else ""
     many = n_levels > MOST_LEVELS and (n_levels > n_present / 5 or NAMES.search(values.name.lower()))
     if (n_levels > n_present / 2 and n_levels > MOST_CODES) or many:
         why = f"an id? {n_levels:,} different texts on {n_present:,} rows{hint}"
         return KindGuess("ignore", why, KindCode.TEXT_ID)
     levels = list(values.series.cat.categories)
+    if (items := list_items(levels)) is not None:
+        return KindGuess(
+            "ignore", f"each cell is a list of some of {len(items)} items, such as {items[0]!r}", KindCode.LISTS
+        )
     if sort_levels(levels) is not None:
         return KindGuess("ordinal", "its levels have an order")
     return KindGuess("categorical", f"text{hint}")
+
+
+def list_items(levels: Sequence[str]) -> list[str] | None:
+    """Return the items of levels that are lists, as answers to "tick all that apply" are; None of other levels.
+
+    Most levels have several items, and each item is in several levels, in other company.
+    """
+    for mark in ";|,":
+        lists = [[item.strip() for item in level.split(mark)] for level in levels]
+        if 2 * sum(len(items) > 1 for items in lists) < len(lists):
+            continue
+        counts = Counter(item for items in lists for item in items)
+        if 2 < len(counts) <= min(MOST_ITEMS, len(levels)) and min(counts.values()) > 1:
+            return list(counts)
+    return None
 
 
 def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
@@ -255,14 +291,32 @@ def sort_levels(levels: Sequence[str]) -> list[str] | None:
     """Return text levels in their natural order where they have one (ranges of numbers, known scales), else None."""
     if not 3 <= len(levels) <= MOST_ORDERED:
         return None
-    found = [RANGE.match(level) for level in levels]
+    bands = dict(zip(levels, plain_bands(levels), strict=True))
+    found = [RANGE.match(band) for band in bands.values()]
     if all(found) and any(match["sign"] or match["rest"] for match in found if match):
-        return sorted(levels, key=_range_key)
+        return sorted(levels, key=lambda level: _range_key(bands[level]))
     lowered = [level.lower() for level in levels]
+    for form, key in PERIODS.items():
+        if all(periods := [form.match(level) for level in lowered]):
+            keys = dict(zip(levels, (key(period) for period in periods if period), strict=True))
+            return sorted(levels, key=keys.__getitem__)
     for scale in SCALES:
         if set(lowered) <= set(scale):
             return sorted(levels, key=lambda level: scale.index(level.lower()))
     return None
+
+
+def plain_bands(levels: Sequence[str]) -> list[str]:
+    """Return bands without currencies, marks of thousands and their unit, words as signs: "<10000" of "Under £10,000".
+
+    Units stay where they differ, as in 6 months and 1 year.
+    """
+    bands = [re.sub(r"(?<=\d),(?=\d{3}\b)|[$€£]", "", level.lower()) for level in levels]
+    if len({unit.rstrip("s") for band in bands for unit in BAND_UNIT.findall(band)}) == 1:
+        bands = [BAND_UNIT.sub("", band) for band in bands]
+    bands = [re.sub(r"^(under|below|less than|fewer than|up to)\b", "<", band) for band in bands]
+    bands = [re.sub(r"^(more than|over|above|at least)\b", ">", band) for band in bands]
+    return [re.sub(r"(?<=\d)\s*(or|and) older$", "+", band).strip() for band in bands]
 
 
 def _range_key(level: str) -> tuple[float, int]:
@@ -280,6 +334,8 @@ def date_parts(values: Values) -> list[Values]:
     parts = []
     for part, labels in DATE_PARTS.items():
         numbers, name = date_part(dates, part), f"{values.name} {part}"
+        if part == "weekday" and values.spec is not None and values.spec.form not in ("", *WHOLE):
+            continue  # months have none
         if part == "hour" and not (dates[present] != dates[present].astype("datetime64[D]")).any():
             continue
         if labels:
@@ -291,6 +347,19 @@ def date_parts(values: Values) -> list[Values]:
         spec = replace(values.spec or ColumnSpec(values.name, values.name, "date"), name=name, part=part)
         kind = "ordinal" if labels else "numeric"
         parts.append(Values(name, series, kind, f"the {part} of {values.name!r}", made=True, spec=spec))
+    return parts
+
+
+def pair_parts(values: Values) -> list[Values]:
+    """Return the two numbers that stand for a column of blood pressures; [] for any other column."""
+    if values.declared is not None or values.made or not isinstance(values.series.dtype, pd.CategoricalDtype):
+        return []
+    parts, missing = [], values.spec.missing if values.spec else ("",)
+    for form, series in (split_pairs(text_of(values.series)) or {}).items():
+        name = f"{values.name} {'systolic' if form == PAIR_FORMS[0] else 'diastolic'}"
+        spec = ColumnSpec(name, values.name, "time", "numeric", form=form, missing=missing)
+        hint = f"the {form} numbers of {values.name!r}"
+        parts.append(Values(name, series.rename(name), "numeric", hint, made=True, spec=spec))
     return parts
 
 

@@ -15,11 +15,16 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+import pyarrow.compute as pc
+
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import FOOTER, MOST_TITLES
+from alrviz.data.text import TextColumn
 from alrviz.errors import short
+from alrviz.stop import StopToken
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
@@ -30,6 +35,10 @@ ANSWER_NAMES = {"response", "open-ended response"}  # below a question, in the e
 LONG_NAME = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$)]*$")
+TOTAL = re.compile(
+    r"^(grand |sub)?(total|sum|average|mean|median)s?\b[^a-z]*$|^(summe|gesamt|insgesamt)$", re.IGNORECASE
+)
+TITLE_NAMES = ("title", "title of the table")  # of a column of titles, the second where the first is taken
 GAPS = {*MISSING, *DOUBTFUL}
 
 
@@ -194,7 +203,8 @@ def read_names(
     """
     first = tuple(cell.strip() for cell in rows[0])
     if known is not None and first == known.head:
-        return NameRows(known.n_names, first, list(known.names))
+        names = [name for name in known.names if name in first or name not in TITLE_NAMES]
+        return NameRows(known.n_names, first, names)
     one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if one_less:
         return NameRows(1, first, names_less_one(rows[0], rows[1:], width))
@@ -353,8 +363,11 @@ def count_footer(rows: Sequence[Sequence[str]], width: int) -> int:
     """Return how many rows at the end are no rows of the table; `rows` are its last."""
     profiles = column_profiles(rows[len(rows) // 3 : 1 + 2 * len(rows) // 3], width)  # no names, no footer
     fullest = max(map(_filled, rows), default=0)
+    least = min(map(_filled, rows[len(rows) // 3 : len(rows) // 2]), default=0)
     count = 0
-    while count < min(MOST_TITLES, len(rows) - 2) and _is_footer(rows[-1 - count], width, profiles, fullest):
+    while count < min(MOST_TITLES, len(rows) - 2) and (
+        _is_footer(rows[-1 - count], width, profiles, fullest) or _is_code(rows[-1 - count], profiles, least)
+    ):
         count += 1
     above = rows[: len(rows) - count]
     usual = any(FOOTER.match(cell.strip()) for row in above for cell in row[:1])  # "Total" is a level there
@@ -369,7 +382,19 @@ def _is_footer(row: Sequence[str], width: int, profiles: Sequence[ColumnProfile]
     cell = row[filled[0]].strip()
     alone = width > 1 and len(filled) == 1 and not QUANTITY.match(cell)
     remark = len(row) < width or (fullest > 2 and not profiles[filled[0]].fits(cell))
-    return (alone and remark) or bool(FOOTER.match(row[0].strip()))
+    first = row[0].strip()
+    if (alone and remark) or not FOOTER.match(first):
+        return alone and remark
+    others = zip(map(str.strip, row[1:]), profiles[1:], strict=False)
+    is_row = any(not profile.is_number and cell in (profile.levels or ()) for cell, profile in others)
+    return bool(TOTAL.match(first)) or not is_row  # "Total loss" and Max are rows where the class is one of its levels
+
+
+def _is_code(row: Sequence[str], profiles: Sequence[ColumnProfile], least: int) -> bool:
+    """Whether a row, of a code book below the table, is less filled than all of its rows and has text among numbers."""
+    cells = [(cell.strip(), profile) for cell, profile in zip(row, profiles, strict=False)]
+    among_numbers = any(cell and profile.is_number and not profile.fits(cell) for cell, profile in cells)
+    return _filled(row) < least and (among_numbers or not _filled(row))
 
 
 def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
@@ -405,3 +430,43 @@ def left_out(lines: Sequence[str], where: str) -> str:
     return f"{len(lines)} {what} {where} left out: {', '.join(short(line) for line in lines[:3])}" + (
         " ..." if len(lines) > 3 else ""
     )
+
+
+# ---- tables under one another ----------------------------------------------------------------------------------------
+
+
+def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tuple[list[TextColumn], list[str]]:
+    """Return the rows of tables under one another that have the same names, without these and the titles; and notes.
+
+    Titles that differ become a column in front; `title` is that of the first table, "" where it has none.
+    """
+    if len(columns) < 2:
+        return columns, []
+    masks: list[np.ndarray] = []
+    for column in columns:
+        place = pc.index(column.levels, column.name).as_py()
+        if place < 0:
+            return columns, []
+        masks.append(column.codes == place)
+        if not np.array_equal(masks[0], masks[-1]):  # the text is a level of its column, too
+            return columns, []
+    stop.check()
+    starts, gone = np.flatnonzero(masks[0]), masks[0].copy()
+    bare = np.logical_and.reduce([column.is_empty for column in columns[1:]])  # a title, or nothing
+    filled = ~columns[0].is_empty
+    titles = [title]
+    for start in starts:
+        begin = start
+        while begin > 0 and bare[begin - 1]:
+            begin -= 1
+        gone[begin:start] = True
+        rows = begin + np.flatnonzero(filled[begin:start])
+        titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
+    joined = [TextColumn.of(column.name, column.codes[~gone], column.levels) for column in columns]
+    notes = [f"{len(starts):,} {'row that repeats' if len(starts) == 1 else 'rows that repeat'} the names left out"]
+    if len(set(filter(None, titles))) > 1:
+        part = np.searchsorted(starts, np.flatnonzero(~gone))
+        name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]
+        joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in part]))
+        notes.append(f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}")
+    return joined, notes

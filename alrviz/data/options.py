@@ -98,11 +98,6 @@ class ReadOptions:
         values["columns"] = {name: own.given for name, own in self.columns} or None
         return {name: value for name, value in values.items() if value is not None}
 
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "ReadOptions":
-        """Return the options that `given` says."""
-        return cls(**given)
-
     def for_column(self, name: str) -> "ReadOptions":
         """Return the options that hold for one column."""
         own = dict(self.columns).get(name)

@@ -17,7 +17,7 @@ import pyarrow.dataset
 
 from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import read_batches, read_frame, said_by
-from alrviz.data.interpret import ParsedTable, Values, of_type
+from alrviz.data.interpret import Values, of_type
 from alrviz.data.limits import Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import load_bytes, sniff_format
@@ -147,7 +147,7 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
     texts: list[list[TextColumn]] = []
     head: tuple[str, ...] = ()
     kinds: Mapping[str, str] = {}
-    parts: list[ParsedTable] = []
+    parts: list[RawTable] = []
     notes = [f"{len(paths)} files were put one behind the other"] if len(paths) > 1 else []
     in_force: list[ReadOptions] = []
     for path in paths:

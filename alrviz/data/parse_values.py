@@ -48,11 +48,16 @@ def number_pattern(decimal: str, thousands: str) -> str:
     return rf"^[+-]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 
 
-LIMIT = r"^(?:[<>]=?|[≤≥]) ?"  # what stands before the limit of what could be measured
+# What stands beside a number that is a limit of what could be measured, a guess, or has a footnote: <5, 90+, ~30, 19?
+LIMIT = (
+    r"(?i)^(?:[<>]=?|[≤≥~≈]|(?:about|around|approx\.?|circa|ca\.?|c\.|over|under|up to|(?:more|less) than) ) ?"
+    r"| ?(?:[+?]|\*{1,3}|(?:plus|(?:or|and) (?:more|over|older|above|less|under|younger)|"
+    r"\(?(?:but )?(?:unclear|unsure|uncertain|approx\.?|approximately|estimated|est\.?)\)?))$"
+)
 
 
 def without_limits(levels: "pa.Array") -> "pa.Array":
-    """Return texts without the sign that makes a number a limit: 5 for <5, 100 for >= 100."""
+    """Return texts without what makes a number a limit or a guess: 5 for <5, 90 for 90+, 19 for "19 but unclear"."""
     return pc.replace_substring_regex(levels, LIMIT, "")
 
 
@@ -203,6 +208,8 @@ SPLIT_DATE_FORMS = {
     "y/m/d": r"^(?P<year>[0-9]{4})/(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})" + _TIME,
     "y.m.d": r"^(?P<year>[0-9]{4})\.(?P<month>[0-9]{2})\.(?P<day>[0-9]{2})" + _TIME,
     "y-m": r"^(?P<year>[0-9]{4})-(?P<month>[0-9]{2})$",
+    "m/y": r"^(?P<month>0?[1-9]|1[0-2])[/.-](?P<year>(?:18|19|20)[0-9]{2})$",
+    "name-y": rf"^{_NAME}(?:[ ./-]?(?P<year>[0-9]{{4}})|[-'](?P<yy>[0-9]{{2}}))$",
     "a/b/y": r"^(?P<first>[0-9]{1,2})/(?P<other>[0-9]{1,2})/(?P<year>[0-9]{4}|[0-9]{2})" + _TIME,
     "a-b-y": r"^(?P<first>[0-9]{1,2})-(?P<other>[0-9]{1,2})-(?P<year>[0-9]{4})" + _TIME,
     "a-b-yy": r"^(?P<first>[0-9]{2})-(?P<other>[0-9]{2})-(?P<year>[0-9]{2})" + _TIME,
@@ -217,11 +224,33 @@ DATE_FORMS = {
     EIGHT_DIGITS: r"^(?P<year>(?:19|20)[0-9]{2})(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12][0-9]|3[01])$",
     **SPLIT_DATE_FORMS,
 }
-WHOLE = {form: text for form, text in DATE_FORMS.items() if form != "y-m"}
+WHOLE = {form: text for form, text in DATE_FORMS.items() if "<day>" in text or "<first>" in text}
 ISO = "y-m-d"  # read in every column of dates: nobody reads it another way, and JSON and programs write it
 TIME_FORMS = {
     "clock": rf"^{_CLOCK}$",
     "length": r"^(?P<hour>[0-9]{1,3}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:[.,][0-9]+)?))?$",
+}
+# Amounts of several units, and what one of each is worth: hours, days, inches, or the one number of two.
+_AMOUNT = r"[0-9]+(?:\.[0-9]+)?"
+AMOUNT_UNITS: dict[str, dict[str, float]] = {
+    "hours and minutes": {"day": 24, "hour": 1, "minute": 1 / 60, "second": 1 / 3600},
+    "years to days": {"year": 365.25, "month": 30.4375, "week": 7, "day": 1},
+    "feet and inches": {"foot": 12, "inch": 1},
+    "first of two": {"first": 1},
+    "second of two": {"second": 1},
+}
+_DAYS = rf"(?:(?P<day>{_AMOUNT}) ?(?:d|days?))?"
+TIME_FORMS |= {
+    "hours and minutes": rf"^{_DAYS},? ?(?:(?P<hour>{_AMOUNT}) ?(?:h|hrs?\.?|hours?|Std\.?))?,? ?(?:and )?"
+    rf"(?:(?P<minute>{_AMOUNT}) ?(?:m|mins?\.?|minutes?|Min\.?))?,? ?(?:and )?"
+    rf"(?:(?P<second>{_AMOUNT}) ?(?:s|secs?\.?|seconds?))?$",
+    "years to days": rf"^(?:(?P<year>{_AMOUNT}) ?(?:y|yrs?\.?|years?))?,? ?(?:and )?"
+    rf"(?:(?P<month>{_AMOUNT}) ?(?:mo|mos|mths?|months?))?,? ?(?:and )?"
+    rf"(?:(?P<week>{_AMOUNT}) ?(?:w|wks?|weeks?))?,? ?(?:and )?{_DAYS}$",
+    "feet and inches": rf"^(?P<foot>[0-9]{{1,2}}) ?(?:['\x{{2019}}\x{{2032}}]|ft\.?,?|feet|foot) ?"
+    rf"(?:(?P<inch>{_AMOUNT}) ?(?:[\"\x{{201d}}\x{{2033}}]|''|\x{{2019}}{{2}}|in\.?|inch(?:es)?)?)?$",
+    "first of two": r"^(?P<first>[0-9]{2,3}) ?/ ?[0-9]{2,3}$",
+    "second of two": r"^[0-9]{2,3} ?/ ?(?P<second>[0-9]{2,3})$",
 }
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -236,8 +265,9 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT)
     """
     fits, parts = _parts(levels, DATE_FORMS[form])
     day, month = (("first", "other") if day_first else ("other", "first")) if "first" in parts else ("day", "month")
-    years = _whole(parts["year"])
-    short = np.array([len(text) == 2 for text in parts["year"]], dtype=bool)
+    written = np.where(parts["yy"] == "", parts["year"], parts["yy"]) if "yy" in parts else parts["year"]
+    years = _whole(written)
+    short = np.array([len(text) == 2 for text in written], dtype=bool)
     years = np.where(short, years + np.where(years < pivot, 2000, 1900), years)
     if "name" in parts:
         months = np.array([MONTH_NAMES.get(name.lower(), 0) for name in parts["name"]], dtype=np.int64)
@@ -253,8 +283,12 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT)
 
 
 def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
-    """Return texts (L,) of one form of times as hours (L,), NaN where one is of another."""
+    """Return texts (L,) of one form of times as hours (L,), or of amounts as a number; NaN where one is of another."""
     fits, parts = _parts(levels, TIME_FORMS[form])
+    if form in AMOUNT_UNITS:
+        numbers = {unit: np.where(texts == "", "0", texts).astype(float) for unit, texts in parts.items()}
+        amounts = sum(AMOUNT_UNITS[form][unit] * each for unit, each in numbers.items())
+        return np.where(fits, amounts, np.nan)
     micros, timely = _microseconds(parts, len(levels), most=24 if form == "clock" else 1000)
     return np.where(fits & timely, micros.astype(np.int64) / 3.6e9, np.nan)
 

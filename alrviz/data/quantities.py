@@ -4,14 +4,49 @@ A column is one of quantities when every text is a number with the same sign, un
 is beside the number goes, what it means stays: a bracket is a minus, k, M and B are factors. 12.5% is 12.5.
 """
 
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alrviz.data.dates import DECADE
 from alrviz.data.parse_values import LIMIT, QUANTITY_PATTERN, bare_numbers, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 
 FEWEST = 5  # numbers beside which a limit is one
+COUNT_NAME = re.compile(r"^(n|freq|frequency|counts?|n_?cases|cases|anzahl|häufigkeit)$")
+TOTAL_NAME = re.compile(r"^((row )?totals?|all|sum|summe|gesamt)$", re.IGNORECASE)
+MIN_COUNTS, MAX_COUNTS, MAX_COUNT_COLUMNS = 2, 10_000, 12  # rows and columns of a table of counts
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
+
+
+def counts_note(columns: Sequence[pd.Series]) -> str:
+    """Return a note on a table of counts, "" for any other: rows or cells that say how many cases there are."""
+    if not 3 <= len(columns) <= MAX_COUNT_COLUMNS or not MIN_COUNTS <= len(columns[0]) <= MAX_COUNTS:
+        return ""
+    whole = [column for column in columns if column.dtype.kind == "i" and column.min() >= 0]
+    others = [column for column in columns if column.dtype.kind not in "if"]
+    named = [column for column in whole if COUNT_NAME.search(str(column.name).lower())]
+    if len(named) == 1 and len(others) == len(columns) - 1 > 1:
+        cells = np.prod([column.nunique() for column in others])
+        if pd.concat(others, axis=1).duplicated().any() or 2 * len(columns[0]) < cells:
+            return ""
+        return (
+            f"each row looks like a cell of a table of counts, {str(named[0].name)!r} being how many cases it stands "
+            "for: use it as a weight, or repeat the rows (frame.loc[frame.index.repeat(count)])"
+        )
+    totals = [column for column in whole if TOTAL_NAME.match(str(column.name))]
+    if len(others) != 1 or len(totals) != 1 or len(whole) != len(columns) - 1 or not others[0].is_unique:
+        return ""
+    if (sum(column for column in whole if column is not totals[0]) != totals[0]).any():
+        return ""
+    return (
+        "this looks like a cross table of counts, with totals at its edge, not like rows of cases: without its totals "
+        f'frame.melt({str(others[0].name)!r}, value_name="count") has a row for each cell, and the count as a weight'
+    )
 
 
 def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
@@ -42,6 +77,8 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
     bare = bare_numbers(levels)
     units = {unit for unit in bare.units if unit}
     if None in bare.numbers or not bare.changed or len(units) > 1:
+        return None
+    if units == {"s"} and all_match(levels, DECADE):
         return None
     numbers = pa.array(bare.numbers, type=pa.string())
     return TextColumn.of(column.name, column.codes, numbers, column.typed), next(iter(units), "")

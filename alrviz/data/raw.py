@@ -13,7 +13,7 @@ from typing import Any
 from alrviz.data.arff import read_arff
 from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import parse_text, read_arrow, read_parquet
-from alrviz.data.interpret import ParsedTable, Values, interpret
+from alrviz.data.interpret import interpret
 from alrviz.data.json_rows import read_json
 from alrviz.data.limits import Limits
 from alrviz.data.options import ReadOptions
@@ -21,7 +21,7 @@ from alrviz.data.other_sources import is_taken, read_taken
 from alrviz.data.parse_spec import Layout
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.stat_files import read_stat_file
-from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.data.text import Buffer, RawTable
 from alrviz.data.workbook import read_workbook
 from alrviz.stop import StopToken
 
@@ -59,18 +59,14 @@ def raw_of_bytes(
     return READERS[kind](data, options, limits, stop)
 
 
-def decide(raw: RawTable, stop: StopToken) -> ParsedTable:
-    """Return the columns as values."""
+def decide(raw: RawTable, stop: StopToken) -> RawTable:
+    """Return a table as one of `Values`."""
     if raw.sort == "decided":
-        values = [column for column in raw.columns if isinstance(column, Values)]
-        return ParsedTable(values, raw.options, raw.notes, raw.sheets, raw.head, raw.kinds)
-    if raw.sort == "typed":
-        return parse_text(raw.columns, raw.options, raw.notes, stop)
-    texts = [column for column in raw.columns if isinstance(column, TextColumn)]
-    return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head, kinds=raw.kinds)
+        return raw
+    return parse_text(raw, stop) if raw.sort == "typed" else interpret(raw, stop)
 
 
 def _values_of(
     data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, expected: Collection[str]
-) -> ParsedTable:
+) -> RawTable:
     return decide(raw_of_bytes(data, options, limits, stop, expected=expected), stop)

@@ -130,20 +130,9 @@ def read_columns(
     options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
     notes: list[str] = []
     name = name or default_name(path_or_frame)
-    if spec is not None:
-        values, raw = read_by_spec(path_or_frame, spec, options, limits, stop, notes)
-        asked = ReadOptions(**spec.layout.given).with_change(options.given)
-        return Table.of(name, values, raw.options, limits, notes, alone, raw.sheets, asked, raw.head)
-    parsed = decide(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
-    return Table.of(
-        name,
-        parsed.columns,
-        parsed.options,
-        limits,
-        [*notes, *parsed.notes],
-        alone,
-        parsed.sheets,
-        options,
-        parsed.head,
-        parsed.kinds,
-    )
+    if spec is None:
+        parsed = decide(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
+    else:
+        parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
+        options = ReadOptions(**spec.layout.given).with_change(options.given)
+    return Table.of(name, parsed, limits, options, notes, alone)

@@ -8,6 +8,7 @@ column of three levels cost three answers.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_values import MARKS, folded, is_plain
+from alrviz.data.parse_values import MARKS, MONTH_NAMES, folded, is_plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
+SHORT_ANSWERS = {"no", "ja", "si", "da", "ne", "na"}
+MOST_VARIANTS = 100  # levels of which each is compared with each
+MARKS_OF_WRITING = re.compile(r"[\s.?!'\"*]|(?<=\w)[-_](?=\w)")  # not those of A+, A- and < 1
+RARE = 5  # times as many rows of a level beside those of its variant
+SAME_LETTERS = 0.85  # share of the letters of two texts, in order
+BAND = re.compile(r"^\d+ ?[-\u2013] ?\d+$|^\d+ ?\+$|^[<>] ?\d+$")
+_MONTH = "|".join(name for name in MONTH_NAMES if name.isascii())
+DAY = re.compile(
+    rf"^(?:0?(?P<day>\d{{1,2}})-(?P<after>{_MONTH})|(?P<before>{_MONTH})-0?(?P<year>\d{{1,2}}))$", re.IGNORECASE
+)
 MOST_SPELLINGS = 1000  # levels: whoever has more has names or ids
 Buffer = bytes | bytearray
 NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
@@ -78,6 +89,13 @@ class TextColumn:
     def written(self) -> "TextColumn":
         """The column without the rows that were numbers in the source: its texts alone have marks to find out."""
         return self if self.typed is None else self.within(~self.typed)
+
+    @property
+    def is_empty(self) -> np.ndarray:
+        """Whether each row (N,) has no text."""
+        place = pc.index(self.levels, "").as_py()
+        empty: np.ndarray = (self.codes < 0) | ((self.codes == place) if place >= 0 else False)
+        return empty
 
     def within(self, rows: np.ndarray) -> "TextColumn":
         """Return the column with all rows but these (N,) bool made missing."""
@@ -176,14 +194,70 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
     names = levels.to_pylist()
     if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))):
         return column, ""
+    keys = found.dictionary.to_pylist()
+    short_keys = [keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2]
+    if set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
+        return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))
     kept = order[np.searchsorted(place[order], np.arange(n_kept))]
     said = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
     more = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
-    note = f"spellings in {column.name!r} that differ in upper and lower case are one level: {'; '.join(said)}{more}"
+    cells = f"{int(counts.sum() - counts[kept].sum()):,} cells"
+    note = (
+        f"spellings in {column.name!r} that differ in upper and lower case are one level ({cells}): "
+        f"{'; '.join(said)}{more}"
+    )
     merged = TextColumn(column.name, np.append(place, -1).astype(np.int32)[column.codes], levels.take(pa.array(kept)))
     return merged, note
+
+
+def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
+    """Return a column of bands with those mended that a spreadsheet took for days, and each band by its text.
+
+    Of 1-5, Jun-25 and 26-50 the second was 6-25; 6-10 may have become 10-Jun or 6-Oct.
+    """
+    levels = column.levels.to_pylist()
+    if not 3 <= len(levels) <= MOST_SPELLINGS or 2 * sum(bool(BAND.match(level)) for level in levels) <= len(levels):
+        return column, {}
+    bands = {}
+    for level in levels:
+        if found := DAY.match(level):
+            month = MONTH_NAMES[(found["before"] or found["after"]).lower()]
+            low, high = sorted((month, int(found["day"] or found["year"])))
+            bands[level] = f"{low}-{high}"
+    if not bands:
+        return column, {}
+    mended = pa.array([bands.get(level, level) for level in levels], type=pa.string())
+    return TextColumn.of(column.name, column.codes, mended, column.typed), bands
+
+
+def variants_note(column: TextColumn) -> str:
+    """Return a note on rare levels that may be another spelling of a common one, empty where there are none."""
+    levels = column.levels.to_pylist()
+    if not 2 < len(levels) <= MOST_VARIANTS:
+        return ""
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels)).tolist()
+    rows = dict(zip(levels, counts, strict=True))
+    found = [
+        f"{rare!r} ({rows[rare]:,} rows) of {common!r}"
+        for rare in levels
+        for common in levels
+        if rows[rare] < rows[common] and _may_be_variant(rare.lower(), common.lower(), rows[common] / rows[rare])
+    ]
+    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+    return f"in {column.name!r} there may be other spellings: {', '.join(found[:3])}{more}" if found else ""
+
+
+def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
+    """Whether two texts have the same letters and digits, or one is rare and differs in one or two letters of many."""
+    letters, others = (MARKS_OF_WRITING.sub("", text) for text in (rare, common))
+    if letters == others:
+        return bool(letters)
+    if ratio < RARE or re.sub(r"\D", "", letters) != re.sub(r"\D", "", others) or letters[:1] != others[:1]:
+        return False
+    shorter, longer = sorted((len(letters), len(others)))
+    return shorter >= 5 and longer - shorter < 2 and SequenceMatcher(None, letters, others).ratio() >= SAME_LETTERS
 
 
 def spellings(column: TextColumn) -> dict[str, str]:

@@ -30,6 +30,7 @@ from alrviz.data.layout import (
     QUANTITY,
     count_footer,
     count_titles,
+    join_stacked,
     kinds_by_name,
     left_out,
     read_names,
@@ -74,12 +75,15 @@ def read_workbook(
     with _damage_reported():
         data, n_uncached = _checked(data, limits, stop)
         book = calamine.load_workbook(io.BytesIO(data))
-        sheet, passed = _choose_sheet(book, options.sheet, limits, stop, n_uncached)
+        sheet, passed = _choose_sheet(book, options.sheet, expected, limits, stop, n_uncached)
     titles_of_sheets = _sheet_titles(book)
     others = [title for title in titles_of_sheets if title != sheet.title]
-    why = f", as {listed(passed)} {'looks' if len(passed) == 1 else 'look'} like no table" if passed else ""
+    why = f", as {listed(passed)} {'does' if len(passed) == 1 else 'do'} not look like the table" if passed else ""
     there = f"the sheet {sheet.title!r} was read, of {len(others) + 1}{why}; there are also {listed(others)}"
     notes = [there] if others else []
+    if sheet.start != (0, 0):
+        place = _column_letters(sheet.start[1] + 1).decode() + str(sheet.start[0] + 1)
+        notes.append(f"the first cells of the sheet are empty: it was read from {place} on")
     width = len(sheet.columns)
     head = sheet.cells(0, HEAD_ROWS)
     titles = count_titles(head, width) if options.skip_rows is None else min(options.skip_rows, sheet.n_rows - 1)
@@ -98,6 +102,10 @@ def read_workbook(
     for name, column in zip(names, sheet.columns, strict=True):
         stop.check()
         columns.append(column.text(name, table_rows))
+    title = " ".join(filter(None, head[titles - 1])) if 0 < titles <= len(head) else ""
+    if named.n_rows:
+        columns, joined = join_stacked(columns, title, stop)
+        notes += joined
     in_force = replace(
         options,
         header=bool(named.n_rows) if named.n_rows < 2 else named.n_rows,
@@ -319,9 +327,9 @@ def _sheet_titles(book: Any) -> list[str]:
 
 
 def _choose_sheet(
-    book: Any, wanted: str | int | None, limits: Limits, stop: StopToken, n_uncached: int
+    book: Any, wanted: str | int | None, expected: Collection[str], limits: Limits, stop: StopToken, n_uncached: int
 ) -> tuple["_Sheet", list[str]]:
-    """Return the sheet to read, and the titles of those before it that look like no table."""
+    """Return the sheet to read, and the titles of those before it that are no table, or lack the `expected` names."""
     titles, passed = _sheet_titles(book), list[str]()
     if not titles:
         raise TableError("the workbook has no sheets; one with a row of names and rows of values was expected")
@@ -329,16 +337,18 @@ def _choose_sheet(
     candidates = sorted(titles, key=lambda title: title in hidden)
     if wanted is not None:
         candidates = [_wanted_title(wanted, titles)]
-    first = None
+    first = table = None
     for title in candidates:
         sheet = _Sheet.read(book.get_sheet_by_name(title), limits, stop)
         if sheet.n_rows > int(n_uncached > 0):  # of formulas without values the names alone are left
             if wanted is not None or sheet.looks_like_a_table():
-                return sheet, passed
+                if wanted is not None or sheet.holds(expected):
+                    return sheet, passed
+                table = table or sheet
             first = first or sheet
             passed.append(title)
     if first is not None:
-        return first, []
+        return table or first, []
     if n_uncached:
         raise TableError(
             f"the workbook holds {n_uncached:,} formulas whose values the file does not keep, and no other row of "
@@ -411,6 +421,7 @@ class _Sheet:
     columns: list[_Column]
     n_rows: int
     n_merged: int
+    start: tuple[int, int]  # row and column of the first cells, from 0
 
     @classmethod
     def read(cls, sheet: Any, limits: Limits, stop: StopToken) -> "_Sheet":
@@ -433,7 +444,7 @@ class _Sheet:
         check_rows(n_rows - 1, limits)
         for column in columns:
             column.codes = column.codes[filled]
-        return cls(sheet.name, columns, n_rows, len(sheet.merged_cell_ranges or ()))
+        return cls(sheet.name, columns, n_rows, len(sheet.merged_cell_ranges or ()), sheet.start or (0, 0))
 
     def looks_like_a_table(self) -> bool:
         """Whether it has several columns and rows, and in one of them numbers, or texts that repeat: no remarks."""
@@ -446,6 +457,10 @@ class _Sheet:
             if len(codes) > 1 and (3 * len(column.texts) <= 2 * len(codes) or 2 * n_numbers > len(texts)):
                 return True
         return False
+
+    def holds(self, names: Collection[str]) -> bool:
+        """Whether all of these names are among the first rows."""
+        return set(names) <= {cell for row in self.cells(0, HEAD_ROWS) for cell in row}
 
     def cells(self, begin: int, end: int) -> list[list[str]]:
         """Return the texts of some rows, empty where there is none."""

@@ -1,4 +1,4 @@
-"""The application: its pages, in the order of the rail, and what a server does before its first visitor."""
+"""The application: the list of pages in the order of the rail, and the set-up of a server before its first visitor."""
 
 import logging
 from typing import TYPE_CHECKING, Any

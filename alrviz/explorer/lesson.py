@@ -1,4 +1,4 @@
-"""What a lesson is: steps with a text, settings and questions; and what an answer to a question may be.
+"""Lessons as values: steps with a text, settings and questions, and the valid answers to a question.
 
 Plain values, for whoever shows a question: the panel beside a page, the phones of a class. `lessons.reader` makes them
 of a YAML file, `lessons.answers` computes what is right from what ran.
@@ -19,11 +19,11 @@ from difflib import get_close_matches
 
 KINDS = ("choice", "number", "order", "sketch")
 Said = str | float | tuple[str, ...] | tuple[float, ...]
-NEAR = 0.25  # a number that is off by less, relative to what happened, is right; of a sketch each one
-NIL = 0.002  # of what can be said from low to high: two numbers that differ by less are the same
-LARGEST = 1e12  # a number that anybody may say
-LONGEST = 200  # signs of a text
-MARKS = 4  # combining marks on one letter, as many as a language needs: hundreds would be drawn over the lines above
+RELATIVE_TOLERANCE = 0.25  # a number that is off by less, relative to what happened, is right; of a sketch each one
+RANGE_TOLERANCE = 0.002  # of what can be said from low to high: two numbers that differ by less are the same
+MAX_NUMBER = 1e12  # a number that anybody may say
+MAX_TEXT_CHARS = 200  # signs of a text
+MAX_COMBINING_MARKS = 4  # on one letter, as many as a language needs: hundreds would be drawn over the lines above
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Question:
     answer: Answer | None = None
     explain: str = ""
     unit: str = ""
-    low: float = -LARGEST
-    high: float = LARGEST
+    low: float = -MAX_NUMBER
+    high: float = MAX_NUMBER
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -115,18 +115,18 @@ class Question:
         if isinstance(said, str) or self.kind == "order":
             return said == was
         pairs = zip(_numbers(said), _numbers(was), strict=True)
-        nil = NIL * (self.high - self.low) if max(-self.low, self.high) < LARGEST else 1e-9
-        return all(math.isclose(one, other, rel_tol=NEAR, abs_tol=nil) for one, other in pairs)
+        nil = RANGE_TOLERANCE * (self.high - self.low) if max(-self.low, self.high) < MAX_NUMBER else 1e-9
+        return all(math.isclose(one, other, rel_tol=RELATIVE_TOLERANCE, abs_tol=nil) for one, other in pairs)
 
 
 def plain_line(text: object) -> str:
     """Return a stranger's text in one line, cut where it is long, without signs that cannot be seen or that pile up."""
     seen, marks = [], 0
-    for sign in str(text)[: 4 * LONGEST]:
+    for sign in str(text)[: 4 * MAX_TEXT_CHARS]:
         marks = marks + 1 if unicodedata.category(sign) in ("Mn", "Me") else 0
-        if marks <= MARKS:
+        if marks <= MAX_COMBINING_MARKS:
             seen.append(sign if sign.isprintable() else " ")
-    return " ".join("".join(seen).split())[:LONGEST]
+    return " ".join("".join(seen).split())[:MAX_TEXT_CHARS]
 
 
 def _numbers(said: Said) -> tuple[float, ...]:

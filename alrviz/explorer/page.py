@@ -1,4 +1,4 @@
-"""What a page is, and a tab of one."""
+"""Base classes of a page and of a tab."""
 
 from panel.viewable import Viewable
 

@@ -72,13 +72,13 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
 def _beside_lines(view: Box, ends: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
     """Shifts of names from the ends of their lines: of the upper half of the lines above them, of the others below."""
     middle = float(np.median([y for _, y in ends])) if len(ends) > 1 else 0.0
-    own = [-_GAP if y >= middle else LINE - _GAP / 2 for _, y in ends]
+    dys = [-_GAP if y >= middle else LINE - _GAP / 2 for _, y in ends]
     unit = np.log(view.top / view.bottom) / view.height
     shifts = place(
-        view, [x for x, _ in ends], [y * np.exp(-dy * unit) for (_, y), dy in zip(ends, own, strict=True)], names,
+        view, [x for x, _ in ends], [y * np.exp(-dy * unit) for (_, y), dy in zip(ends, dys, strict=True)], names,
         [True] * len(ends),
     )  # fmt: skip
-    return [shift + dy for shift, dy in zip(shifts, own, strict=True)]
+    return [shift + dy for shift, dy in zip(shifts, dys, strict=True)]
 
 
 def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
@@ -87,8 +87,8 @@ def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
     far = np.zeros(count)
     if len(path.ratios):
         logs = np.log(np.where(path.ratios > 0, path.ratios, np.nan))
-        known = np.isfinite(logs).all(axis=0)
-        far[known] = np.ptp(logs[:, known], axis=0)
+        finite = np.isfinite(logs).all(axis=0)
+        far[finite] = np.ptp(logs[:, finite], axis=0)
     order = [int(d) for d in np.argsort(-far, kind="stable")]
     hues = list(COLUMN_COLOURS)
     if count <= NAMED:  # few columns keep their colours while the fit goes on

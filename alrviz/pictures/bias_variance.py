@@ -64,7 +64,7 @@ def share_text(share: float) -> str:
 
 def varying(table: pd.DataFrame) -> list[str]:
     """Return the axes along which a line of the study has more than one value, in the order of AXES."""
-    return [axis for axis in AXES if any(mine[axis].nunique() > 1 for mine in _along(table, axis).values())]
+    return [axis for axis in AXES if any(rows[axis].nunique() > 1 for rows in _along(table, axis).values())]
 
 
 def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = False) -> dict[str, Picture]:
@@ -88,9 +88,9 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     for part, column in columns.items():
         dodge = min(_DODGE, _WIDEST / max(len(parts), 1))
         shifts = (dodge * (k - (len(parts) - 1) / 2) for k in range(len(parts)))
-        lines[part] = tuple(_line(mine, axis, column, places, ends, d) for mine, d in zip(parts, shifts, strict=True))
-    labels = tuple(str(mine["label"].iloc[0]) for mine in parts)
-    dashed = tuple(not any(value in places for value in mine[axis]) for mine in parts)
+        lines[part] = tuple(_line(rows, axis, column, places, ends, d) for rows, d in zip(parts, shifts, strict=True))
+    labels = tuple(str(rows["label"].iloc[0]) for rows in parts)
+    dashed = tuple(not any(value in places for value in rows[axis]) for rows in parts)
     ticks = tuple(_tick(axis, value) for value in values)
     drawn = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
     titles = {
@@ -116,13 +116,13 @@ def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
     about = zip(table["name"], table["label"], table[axis], strict=True)
     names = [_without(str(name), str(label), axis, value) for name, label, value in about]
     lines = {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
-    return {_called(name, mine, axis): mine for name, mine in lines.items()}
+    return {_called(name, rows, axis): rows for name, rows in lines.items()}
 
 
-def _called(name: str, mine: pd.DataFrame, axis: str) -> str:
+def _called(name: str, rows: pd.DataFrame, axis: str) -> str:
     """What a line is called: its family where it has several of that, else the one it has (nb, not anje)."""
-    label = str(mine["label"].iloc[0])
-    if axis != "order" or mine["label"].nunique() > 1 or not name.startswith(family_of(label)):
+    label = str(rows["label"].iloc[0])
+    if axis != "order" or rows["label"].nunique() > 1 or not name.startswith(family_of(label)):
         return name
     return label + name.removeprefix(family_of(label))
 
@@ -154,8 +154,8 @@ def _tick(axis: str, value: Any) -> str:
     return in_digits(value)
 
 
-def _line(mine: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
-    known = mine[mine[column].notna()]
+def _line(rows: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
+    known = rows[rows[column].notna()]
     x = np.array([places.get(value, np.nan) + shift for value in known[axis]], float)
     y, error = known[column].to_numpy(float), known[f"{column}_se"].to_numpy(float)
     name, rounds = known["name"].to_numpy(object), known["rounds"].to_numpy()

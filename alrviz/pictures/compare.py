@@ -97,8 +97,8 @@ def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, by: list[st
     """Return a column for each of two racers, a line wherever both have the measure; in the table's order."""
     if not len(table) or measure not in table:
         return pd.DataFrame(columns=list(pair), index=pd.MultiIndex.from_tuples([], names=by), dtype=float)
-    mine = [table[table["racer"] == racer].set_index(by)[measure].astype(float) for racer in pair]
-    return pd.concat(mine, axis=1, keys=pair, join="inner").dropna()
+    columns = [table[table["racer"] == racer].set_index(by)[measure].astype(float) for racer in pair]
+    return pd.concat(columns, axis=1, keys=pair, join="inner").dropna()
 
 
 def _range(values: np.ndarray, folds: np.ndarray) -> Range:

@@ -97,13 +97,13 @@ def convergence(
     floor = gap_floor(values(c.columns, measure, "train", c.rows, c.best) for c in curves) if gaps else None
 
     def of(curve: RacerCurve, part: str) -> Data:
-        found = points(
+        line = points(
             curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor, zero=zero
         )
-        kept = min_max(found["y"])
+        places = min_max(line["y"])
         if log_x:  # of the first points each has a place of its own
-            kept = np.union1d(kept, np.arange(min(FEW, len(found["y"]))))
-        return {key: column[kept] for key, column in found.items()}
+            places = np.union1d(places, np.arange(min(FEW, len(line["y"]))))
+        return {key: column[places] for key, column in line.items()}
 
     whole = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
     train, heldout, beyond = [], [], []
@@ -203,11 +203,11 @@ def marks(
     ends: last point of each racer's line, None where it has none. drawn: lines that words should leave free.
     """
     colours = racer_colours([curve.label for curve in curves], dark)
-    found = [
+    looks = [
         (c, colours[k], MARKERS[k % len(MARKERS)], end) for k, (c, end) in enumerate(zip(curves, ends, strict=True))
     ]
-    there = [(curve.name, colour, marker, *end) for curve, colour, marker, end in found if end is not None]
-    name, colour, marker, x, y = [list(column) for column in zip(*there, strict=True)] if there else [[]] * 5
+    rows = [(curve.name, colour, marker, *end) for curve, colour, marker, end in looks if end is not None]
+    name, colour, marker, x, y = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
     heads = [view.pixel(at, up) for at, up in zip(x, y, strict=True)]
     lines = [(_told(w, view.pixel(view.right, v), heads), v) for w, v in levels.items() if view.bottom <= v <= view.top]
     # The words of the grey lines are placed first: a name can be told by its colour, a grey word only by its line.

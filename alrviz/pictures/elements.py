@@ -32,9 +32,9 @@ def element(figure: Any) -> Any:
     except ImportError as error:
         raise AlrvizError("elements need HoloViews; install it with pip install alrviz[holoviews]") from error
     drawn = (renderer for renderer in figure.renderers if renderer.visible and hasattr(renderer, "glyph"))
-    every = [(_MADE.get(marks.kind), marks) for marks in map(Marks, drawn)]
+    kinds = [(_MADE.get(marks.kind), marks) for marks in map(Marks, drawn)]
     # x and y of another picture are others
-    made = [make(holoviews, marks).opts(axiswise=True) for make, marks in every if make is not None]
+    elements = [make(holoviews, marks).opts(axiswise=True) for make, marks in kinds if make is not None]
     sides: dict[str, Any] = {}
     for name, axis, span, scale in (
         ("x", figure.xaxis[0], figure.x_range, figure.x_scale), ("y", figure.yaxis[0], figure.y_range, figure.y_scale),
@@ -46,7 +46,7 @@ def element(figure: Any) -> Any:
         turn = axis.major_label_orientation
         if isinstance(turn, float):
             sides |= {f"{name}rotation": round(math.degrees(turn))}
-    return holoviews.Overlay(made).opts(**sides, **_SIZE, show_legend=False, axiswise=True)
+    return holoviews.Overlay(elements).opts(**sides, **_SIZE, show_legend=False, axiswise=True)
 
 
 def _table(marks: Marks, *places: str, part: str = "fill") -> tuple[tuple[Any, ...], list[str]]:

@@ -4,7 +4,11 @@ In tables three digits count; beside the points of a picture, where room is shor
 coarse as it is known.
 """
 
+from collections.abc import Mapping
+
 from alrviz.studies.core.progress import left_text as left_text
+
+LOSSES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}  # on axes
 
 
 def bytes_text(size: float) -> str:

@@ -84,7 +84,7 @@ def ranked(
 
 def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, dark: bool) -> Picture:
     """Bars to the right of their tuples' columns, a dot each; those most often there, or first, come first."""
-    count = Counter(name for own in members for name in own)
+    count = Counter(name for parts in members for name in parts)
     columns = sorted(count, key=lambda name: (-count[name], list(count).index(name)))
     n, m, place = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
     wide = max(m, 6)  # of the bars, in dots
@@ -94,14 +94,14 @@ def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, da
     data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
     data |= {"y": y, "zero": [m + 0.3] * n}
     data |= {f"at_{name}": m + 0.3 + wide * bars[name].to_numpy(float) / top for name in ("value", "low", "high")}
-    at = [(place[name] + 0.5, float(height)) for own, height in zip(members, y, strict=True) for name in own]
+    at = [(place[name] + 0.5, float(height)) for parts, height in zip(members, y, strict=True) for name in parts]
     inks = [
         FOR if name.startswith("» ") else INKS[dark]
-        for name, own in zip(data["name"], members, strict=True)
-        for _ in own
+        for name, parts in zip(data["name"], members, strict=True)
+        for _ in parts
     ]
-    ends = [[place[name] + 0.5 for name in own] for own in members]
-    spans = {"x0": [min(own) for own in ends], "x1": [max(own) for own in ends], "y": y}
+    ends = [[place[name] + 0.5 for name in parts] for parts in members]
+    spans = {"x0": [min(parts) for parts in ends], "x1": [max(parts) for parts in ends], "y": y}
     ticks = [*(k + 0.5 for k in range(m)), m + 0.3, m + 0.3 + wide / 2, m + 0.3 + wide]
     words = [*map(short, columns), "0", f"{top / 2:.2g}", f"{top:.2g}"]
     grid = {"x": [k + 0.5 for _ in range(n) for k in range(m)], "y": [height for height in y for _ in range(m)]}
@@ -188,9 +188,13 @@ def _line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
     mark = bars["mark"].to_numpy(object) if "mark" in bars else np.full(n, "", object)
     curve = {name: np.asarray(data[name])[together] for name in ("value", "low", "high")} | {"x": x[together]}
     size = np.where(together & (mark == "") & (n > DOTS), 0.0, 7.0)
-    said = np.flatnonzero(mark != "")
-    marks = {"x": x[said], "y": value[said], "words": mark[said], "side": np.where(x[said] < n / 2, "left", "right")}
-    marks |= {"at": x[said], "above": value[said] + 0.07 * (high - low)}
+    marked = np.flatnonzero(mark != "")
+    marks = {"x": x[marked], "y": value[marked], "words": mark[marked]}
+    marks |= {
+        "side": np.where(x[marked] < n / 2, "left", "right"),
+        "at": x[marked],
+        "above": value[marked] + 0.07 * (high - low),
+    }
     return Picture(
         draw=partial(_draw_line, names=names, percent=percent, dark=dark), x=(0.0, float(n)),
         y=(0.0, 1.0) if percent else (low - air, high + air), labels=("", along),
@@ -237,9 +241,9 @@ def matrix(
     """
     a, nats = len(columns), table["nats"].to_numpy(float)
     strength = np.zeros((a, a))
-    for own, value in zip(members, nats, strict=True):
-        if len(own) <= 2:
-            strength[own[0], own[-1]] = strength[own[-1], own[0]] = value
+    for pair, value in zip(members, nats, strict=True):
+        if len(pair) <= 2:
+            strength[pair[0], pair[-1]] = strength[pair[-1], pair[0]] = value
     best = np.sort(np.argsort(-strength.sum(axis=1), kind="stable")[:COLUMNS])
     pairs = strength[np.ix_(best, best)].copy()
     np.fill_diagonal(pairs, 0.0)

@@ -170,8 +170,8 @@ def place(
         inside = (low >= 0) & (low <= view.height - LINE)
         low = low[inside] if inside.any() else np.clip(at[k, 1:], 0, max(view.height - LINE, 0))
         earlier = 1 + 1e-3 * (len(words) - k)  # of two that could stay, the first does
-        own = earlier * (STIFF if of_level else 1.0) * np.abs(low - at[k, 1]) / LINE
-        total = costs[:, None] + own + free.cost(left[k], left[k] + wide[k], low)
+        cost = earlier * (STIFF if of_level else 1.0) * np.abs(low - at[k, 1]) / LINE
+        total = costs[:, None] + cost + free.cost(left[k], left[k] + wide[k], low)
         for j in order[:n]:
             if left[k] < left[j] + wide[j] and left[j] < left[k] + wide[k]:
                 above = low - places[:, j : j + 1]

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from bokeh.models import BoxAnnotation, HoverTool, Label
 
+from alrviz.pictures.formatting import LOSSES
 from alrviz.pictures.labels import Box, spread
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, padded, write
 from alrviz.studies.statistics.crossing import FIRST, Crossing
 
-MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats per row)", "rmse": "RMSE"}
 SPANS: Mapping[str, str] = {"all": "rows seen, log scale", "first": "rows seen"}
 START = 1000  # rows of the zoom
 _LABELS = 0.22  # of the width, right of the curves, for their names
@@ -49,15 +49,15 @@ def learning_curve(
 ) -> Picture:
     """Return the picture.
 
-    curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of MEASURES. span: of SPANS. rows: of
+    curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of LOSSES. span: of SPANS. rows: of
     the table. window: rows a point averages. crossed: of `crossings`, for this measure. leaking: the racers that know
     something of rows before they are judged on them.
     """
     racers = [(f"{name} {LEAK_MARK}" if k in leaking else name, label) for k, (name, label) in enumerate(racers)]
     end = rows if span == "all" else min(START, rows)
-    there = len(curves) > 0 and measure in curves
-    shown = curves[curves["seen"] <= end] if there else curves
-    parts = [shown[shown["racer"] == k] if there else shown for k in range(len(racers))]
+    has_measure = len(curves) > 0 and measure in curves
+    shown = curves[curves["seen"] <= end] if has_measure else curves
+    parts = [shown[shown["racer"] == k] if has_measure else shown for k in range(len(racers))]
     lines = tuple(_line(part, measure) for part in parts)
     # Of points that average enough rows: the very first leap from 0 to 1.
     spans = (line[side][line["x"] >= FIRST] for line in lines for side in ("low", "high"))
@@ -72,7 +72,7 @@ def learning_curve(
             rings["words"].append(crossing_text(crossing, rows))
     return Picture(
         draw=partial(_draw, racers=racers, leaking=frozenset(leaking), measure=measure, dark=dark),
-        x=x, y=y, labels=(SPANS[span], MEASURES[measure]), axes={"x_axis_type": "log"} if span == "all" else {},
+        x=x, y=y, labels=(SPANS[span], LOSSES[measure]), axes={"x_axis_type": "log"} if span == "all" else {},
         data={"lines": lines, "rings": rings, "words": _words(lines, racers, y, dark)},
         parts={
             "window": {"left": float(max(end - window, 1)), "right": float(end)}, "note": {"visible": bool(leaking)},
@@ -84,10 +84,10 @@ def learning_curve(
 def _line(part: pd.DataFrame, measure: str) -> Data:
     if not len(part) or measure not in part:
         return {"x": np.empty(0), "y": np.empty(0), "low": np.empty(0), "high": np.empty(0), "orders": np.empty(0)}
-    there = part[part[measure].notna()].sort_values("seen")
-    y, spread = there[measure].to_numpy(float), np.nan_to_num(there[f"{measure}_se"].to_numpy(float))
-    x = there["seen"].to_numpy(float)
-    return {"x": x, "y": y, "low": y - spread, "high": y + spread, "orders": there["orders"].to_numpy()}
+    rows = part[part[measure].notna()].sort_values("seen")
+    y, spread = rows[measure].to_numpy(float), np.nan_to_num(rows[f"{measure}_se"].to_numpy(float))
+    x = rows["seen"].to_numpy(float)
+    return {"x": x, "y": y, "low": y - spread, "high": y + spread, "orders": rows["orders"].to_numpy()}
 
 
 def _across(end: int, span: str) -> Range:
@@ -136,5 +136,5 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int
     plot.parts["note"] = note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
     write(fig, plot["words"], size=16, bold=True, front=dark, baseline="middle", x_offset=8, y_offset="dy")
-    tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (MEASURES[measure], "@y{0.0000}"), ("orders", "@orders")]
+    tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (LOSSES[measure], "@y{0.0000}"), ("orders", "@orders")]
     fig.add_tools(HoverTool(renderers=hovers, tooltips=tips), HoverTool(renderers=[ring], tooltips="@words"))

@@ -92,8 +92,8 @@ def along_label(axis: str, span: str = "all", measure: str = "") -> str:
 
 def first_steps(columns: Columns) -> Columns:
     """The columns of a frame up to iteration `FIRST`."""
-    kept = int(np.searchsorted(np.asarray(columns["index"]), FIRST, side="right"))
-    return {name: columns[name][:kept] for name in columns}
+    count = int(np.searchsorted(np.asarray(columns["index"]), FIRST, side="right"))
+    return {name: columns[name][:count] for name in columns}
 
 
 def zero_place(every: Iterable[Columns], axis: str) -> float | None:
@@ -114,14 +114,14 @@ def values(columns: Columns, measure: str, part: str, rows: float, best: float =
 
     part: "train" or "heldout". rows: total training weight. best: best known objective, what "gap" is measured from.
     """
-    of = MEASURES[measure]
-    column = of.train if part == "train" else of.heldout
+    shown = MEASURES[measure]
+    column = shown.train if part == "train" else shown.heldout
     if column is None or column not in columns:
         return np.full(len(columns["index"]), np.nan)
-    found = np.asarray(columns[column], float)
+    numbers = np.asarray(columns[column], float)
     if measure == "gap":
-        found = found - best
-    return found / rows if part == "train" and of.per_row else found
+        numbers = numbers - best
+    return numbers / rows if part == "train" and shown.per_row else numbers
 
 
 def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
@@ -180,5 +180,5 @@ def points(
     y = values(columns, measure, part, rows, best)
     if floor is not None:
         y = np.where(y < floor, floor, y)
-    kept = np.isfinite(y) & ((y > 0) if log else True)
-    return {"x": x[kept], "y": y[kept], "step": np.asarray(columns.get("step", columns["index"]))[kept]}
+    drawable = np.isfinite(y) & ((y > 0) if log else True)
+    return {"x": x[drawable], "y": y[drawable], "step": np.asarray(columns.get("step", columns["index"]))[drawable]}

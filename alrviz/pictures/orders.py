@@ -114,19 +114,19 @@ def _folds(rows: pd.DataFrame) -> Data:
         return {"xs": [], "ys": [], "fold": []}
     table = rows.pivot(index=["repeat", "fold"], columns="order", values="log_loss").dropna(how="all")
     x, values = table.columns.to_numpy(float), table.to_numpy(float)
-    there = ~np.isnan(values)
+    finite = ~np.isnan(values)
     return {
-        "xs": [x[known] for known in there],
-        "ys": [line[known] for line, known in zip(values, there, strict=True)],
+        "xs": [x[known] for known in finite],
+        "ys": [line[known] for line, known in zip(values, finite, strict=True)],
         "fold": [f"{repeat + 1}.{fold + 1}" for repeat, fold in table.index],
     }
 
 
 def _cost(name: str, x: Any, found: Sequence[Any]) -> Data:
     values = np.array([getattr(line, name) for line in found], dtype=float)
-    known = np.isfinite(values) & (values > 0)
-    texts = [short_count(value) if name == "parameters" else short_seconds(value) for value in values[known]]
-    return {"x": x[known], "y": values[known], "words": texts}
+    positive = np.isfinite(values) & (values > 0)
+    texts = [short_count(value) if name == "parameters" else short_seconds(value) for value in values[positive]]
+    return {"x": x[positive], "y": values[positive], "words": texts}
 
 
 def _beside(y: Any) -> Data:

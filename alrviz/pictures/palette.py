@@ -69,7 +69,7 @@ def readable(colour: str, dark: bool = False) -> str:
     """Return the colour as words need it: mixed with black, or with white on a dark ground, until it can be read."""
     ground, toward = GROUNDS[dark], 1 if dark else -1
     mixed = (shade(colour, toward * k / 20) for k in range(21))
-    return next(found for found in mixed if contrast(found, ground) >= READABLE)
+    return next(ink for ink in mixed if contrast(ink, ground) >= READABLE)
 
 
 def on_ground(colour: str, amount: float, dark: bool = False) -> str:
@@ -120,15 +120,15 @@ def racer_colours(labels: Sequence[str], dark: bool = False) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _racer_colours(labels: tuple[str, ...], dark: bool) -> tuple[str, ...]:
-    own = [_line_colour(family_colour(label), dark) for label in labels]
+    family = [_line_colour(family_colour(label), dark) for label in labels]
     spare = [INKS[dark], *(_line_colour(colour, dark) for colour in _SPARE_COLOURS)]
     spare = [colour for colour in spare if contrast(colour, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]]
     colours: list[str] = []
-    for k, colour in enumerate(own):
+    for k, colour in enumerate(family):
         if all(difference(colour, other) >= _MIN_DIFFERENCE for other in colours):
             colours.append(colour)
             continue
-        taken = {*colours, *own[k + 1 :]}
+        taken = {*colours, *family[k + 1 :]}
         colours.append(max(spare, key=lambda one: min(difference(one, other) for other in taken)))
     return tuple(colours)
 

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
 
+from alrviz.pictures.formatting import LOSSES
 from alrviz.pictures.labels import LETTER, WIDTH, Box, place, with_room
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import loss_text
 
-MEASURES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
 LABELS = 0.3  # of the frame's width, right of the paths, for names
 AIR = 0.02  # of the width, left of them
@@ -63,25 +63,26 @@ def losses(
     lines: the study's summary, maybe empty. paths, beside: the racers with a path, and those without. best: alpha of
     the best test point by racer. width: pixels of its frame.
     """
-    there = measure in lines
-    parts = [_part(lines, of.racer) if there else lines.iloc[:0] for of in paths]
-    train = tuple(_line(part, f"train_{measure}", of.name) for part, of in zip(parts, paths, strict=True))
-    heldout = tuple(_line(part, measure, of.name) for part, of in zip(parts, paths, strict=True))
-    colours = racer_colours([of.label for of in paths], dark)
+    has_measure = measure in lines
+    parts = [_part(lines, model.racer) if has_measure else lines.iloc[:0] for model in paths]
+    train = tuple(_line(part, f"train_{measure}", model.name) for part, model in zip(parts, paths, strict=True))
+    heldout = tuple(_line(part, measure, model.name) for part, model in zip(parts, paths, strict=True))
+    colours = racer_colours([model.label for model in paths], dark)
     marks: Data = {"x": [], "y": [], "colour": [], "words": []}
-    for part, of, colour in zip(parts, paths, colours, strict=True):
-        for row in part[part["alpha"] == best.get(of.racer)].to_dict("records") if there else ():
+    for part, model, colour in zip(parts, paths, colours, strict=True):
+        for row in part[part["alpha"] == best.get(model.racer)].to_dict("records") if has_measure else ():
             marks["x"].append(row["alpha"])
             marks["y"].append(row[measure])
             marks["colour"].append(colour)
             marks["words"].append(loss_text(row[measure]))
-    levels = [(of, float(part[measure].iloc[0])) for of in beside if there and len(part := _part(lines, of.racer))]
+    parts_beside = [(model, _part(lines, model.racer)) for model in beside if has_measure]
+    levels = [(model, float(part[measure].iloc[0])) for model, part in parts_beside if len(part)]
     levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
     y = _range([*train, *heldout], [value for _, value in levels])
     level, words = _labelled(levels, paths, heldout, y, dark, LABELS * width)
     return Picture(
         draw=partial(_draw_losses, paths=paths, alphas=alphas, measure=measure, dark=dark),
-        x=across(alphas), y=y, labels=(_ALPHA, MEASURES[measure]), axes={"x_axis_type": "log"},
+        x=across(alphas), y=y, labels=(_ALPHA, LOSSES[measure]), axes={"x_axis_type": "log"},
         data={
             "levels": level, "train": train, "heldout": heldout, "best": marks,
             "words": with_room(words, len(paths) + len(beside)),
@@ -162,7 +163,7 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
     fig.scatter("x", "train", source=live, size=11, color="colour")
     fig.scatter("x", "heldout", source=live, size=11, line_color="colour", line_width=3, fill_color=None)
     write(fig, plot["words"], x=end, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
-    tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {MEASURES[measure]}", "@y{0.0000}")]
+    tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {LOSSES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     plot.sources |= {"trail": trail, "live": live}
 
@@ -181,8 +182,8 @@ def point_at(
     """
     plot.parts["head"].location = alpha
     plot["live"].data = _points([] if row is None else [row], measure, colour)
-    plot["trail"].data = seen = _points(trail, measure, colour)
-    heights = [*seen["train"], *seen["heldout"]]
+    plot["trail"].data = points = _points(trail, measure, colour)
+    heights = [*points["train"], *points["heldout"]]
     if not heights or any(len(source.data["y"]) for source in plot["heldout"]):
         return None
     return 0.0, 1.3 * max(heights) or 1.0

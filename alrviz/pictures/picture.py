@@ -141,10 +141,10 @@ def pairs(models: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tupl
     for name, part in wanted.items():
         if name not in models:
             raise ValueError(f"the figure has no {name!r}; it has {', '.join(models)}. {_OTHER}")
-        there, asked = _as_tuple(models[name]), _as_tuple(part)
-        if len(there) != len(asked):
-            raise ValueError(f"of {name!r} the figure has {len(there)}; got {len(asked)}. {_OTHER}")
-        yield from zip(there, asked, strict=True)
+        parts, values = _as_tuple(models[name]), _as_tuple(part)
+        if len(parts) != len(values):
+            raise ValueError(f"of {name!r} the figure has {len(parts)}; got {len(values)}. {_OTHER}")
+        yield from zip(parts, values, strict=True)
 
 
 _OTHER = "A picture of other ones needs another key"

@@ -217,11 +217,11 @@ def _numbers(values: Any, digits: int = _DIGITS, at: slice = slice(None)) -> lis
     """Numbers with the digits a picture needs; what is not finite is null."""
     if values is None:
         return []
-    found: list[float | int | None] = []
+    numbers: list[float | int | None] = []
     for value in np.asarray(values, float)[at].tolist():
         number = float(f"{value:.{digits}g}")
         if number - number != 0:
-            found.append(None)
+            numbers.append(None)
         else:
-            found.append(int(number) if number.is_integer() and abs(number) < 1e15 else number)
-    return found
+            numbers.append(int(number) if number.is_integer() and abs(number) < 1e15 else number)
+    return numbers

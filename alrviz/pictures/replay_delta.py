@@ -33,12 +33,12 @@ class ReplayDelta:
         self._more["state"] = state
         steps = [int(step) for step in film.steps]
         first = self._common(steps)
-        found = content(film, first) | self._more
-        head = _without_columns(found)
+        parts = content(film, first) | self._more
+        head = _without_columns(parts)
         if not _alike(self._head, head):
-            first, found = 0, content(film) | self._more
+            first, parts = 0, content(film) | self._more
             self._head = {}
-        message = {"from": first} | _difference(self._head, found)
+        message = {"from": first} | _difference(self._head, parts)
         self._film, self._head, self._steps, self._whole = film, head, steps, None
         self._settled = sum(step <= settled for step in steps)
         return _line(message)

@@ -55,8 +55,8 @@ def ground_content(ground: Ground) -> dict[str, Any]:
 
 def _bytes(surface: Surface) -> NDArray[np.uint8]:
     shades = 256 // len(surface.classes)
-    found = np.maximum(surface.winner, 0) * shades + np.rint(certainty(surface) * (shades - 1)).astype(np.intp)
-    return found.astype(np.uint8)
+    codes = np.maximum(surface.winner, 0) * shades + np.rint(certainty(surface) * (shades - 1)).astype(np.intp)
+    return codes.astype(np.uint8)
 
 
 def _axis(axis: Any) -> dict[str, Any]:

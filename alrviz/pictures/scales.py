@@ -26,13 +26,13 @@ def binned(points: pd.DataFrame) -> pd.DataFrame:
     points: columns label, hessian, scale (one row a cell and class; rows with a 0 are left out). Returns label, hessian
     (geometric middle of the bin), low, middle, high: scales divided by their family's median.
     """
-    kept = _positive(points)
-    if kept.empty:
+    rows = _positive(points)
+    if rows.empty:
         return pd.DataFrame(columns=["label", "hessian", "low", "middle", "high"])
-    logs = np.log10(kept["hessian"])
+    logs = np.log10(rows["hessian"])
     edges = np.linspace(logs.min(), logs.max() + 1e-9, BINS + 1)
-    kept = kept.assign(bin=np.clip(np.digitize(logs, edges) - 1, 0, BINS - 1))
-    shares = kept.groupby(["label", "bin"], sort=True)["scale"].quantile(np.array([0.25, 0.5, 0.75])).unstack()
+    rows = rows.assign(bin=np.clip(np.digitize(logs, edges) - 1, 0, BINS - 1))
+    shares = rows.groupby(["label", "bin"], sort=True)["scale"].quantile(np.array([0.25, 0.5, 0.75])).unstack()
     shares.columns = pd.Index(["low", "middle", "high"])
     table = shares.reset_index()
     table["hessian"] = 10 ** ((edges[:-1] + edges[1:]) / 2)[table["bin"]]
@@ -41,9 +41,9 @@ def binned(points: pd.DataFrame) -> pd.DataFrame:
 
 def _positive(points: pd.DataFrame) -> pd.DataFrame:
     scale = points["scale"].abs()
-    kept = points.assign(scale=scale)[(points["hessian"] > 0) & (scale > 0)]
-    middle = kept.groupby("label")["scale"].transform("median")
-    return kept.assign(scale=kept["scale"] / middle)
+    rows = points.assign(scale=scale)[(points["hessian"] > 0) & (scale > 0)]
+    middle = rows.groupby("label")["scale"].transform("median")
+    return rows.assign(scale=rows["scale"] / middle)
 
 
 def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:

@@ -107,9 +107,9 @@ class _Blocks:
     def head(self, k: int, kept: int, looked: int, words: str) -> str:
         """Return what stands above a level, as much of it as there is room for."""
         px = self._wide * (self.begin[k + 1] - self.begin[k])
-        said = f"{kept:,} of {looked:,}"
-        every = (f"{said} {words} kept", f"{said} {words}", said)
-        return next((one for one in every if LETTER * len(one) < px), said)
+        counts = f"{kept:,} of {looked:,}"
+        texts = (f"{counts} {words} kept", f"{counts} {words}", counts)
+        return next((one for one in texts if LETTER * len(one) < px), counts)
 
 
 def tuples(
@@ -188,8 +188,8 @@ def _nodes(search: Search, parts: Sequence[Any]) -> Data:
         scores = np.full(len(x), np.nan) if level is None else level.scores[which]
         for name, values in zip(columns, (x, y, size, rank, scores), strict=True):
             columns[name].append(np.asarray(values, np.float32))  # half as much to send while a hand drags
-        told = [] if level is None else [search.name(level.tuples[k]) for k in which[:TOLD]]
-        words += told + [""] * (len(x) - len(told))
+        names = [] if level is None else [search.name(level.tuples[k]) for k in which[:TOLD]]
+        words += names + [""] * (len(x) - len(names))
     return {name: np.concatenate([*values, np.empty(0, np.float32)]) for name, values in columns.items()} | {
         "name": words
     }
@@ -279,14 +279,14 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     x, y = (-0.03 * right, 1.06 * right), (low - air, high + 1.6 * air)
     sides, words = [bool(mi[k] > 0.5 * right) for k in best], [short(search.name(every[k]), 30) for k in best]
     shifts = place(Box(*x, *y, height=160, width=320), mi[best].tolist(), gain[best].tolist(), words, sides)
-    seen = _thinned((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
-    parts = {name: seen[state[seen] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}
-    told = search.name if len(mi) <= TOLD else lambda columns: ""
+    thinned = _thinned((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
+    parts = {name: thinned[state[thinned] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}
+    name_of = search.name if len(mi) <= TOLD else lambda columns: ""
     return Picture(
         draw=partial(_draw_gains, label=label, dark=dark),
         x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
         data={
-            **{name: {"x": mi[of], "y": gain[of], "name": [told(every[k]) for k in of],
+            **{name: {"x": mi[of], "y": gain[of], "name": [name_of(every[k]) for k in of],
                       "size": np.full(len(of), 9.0 if len(mi) <= MANY else 5.0)} for name, of in parts.items()},
             "names": {
                 "x": mi[best], "y": gain[best], "words": words, "dy": shifts,

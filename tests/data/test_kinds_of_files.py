@@ -4,6 +4,7 @@ import io
 import random
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from alrviz.data import quotes
@@ -352,3 +353,238 @@ def test_an_arff_row_with_a_stray_comma_and_one_with_an_undeclared_level_are_rea
     assert dataset.n_rows == 4
     assert noted(dataset, "1 line", "empty cells", "line 6")
     assert noted(dataset, "'Well'", "not declared", "did you mean 'well'")
+
+
+# ---- values of several parts, guesses, periods -----------------------------------------------------------------------
+
+
+def column_of(texts: list[str], n: int = 60) -> Dataset:
+    """Return a table whose column x holds these texts in turn."""
+    return read_table(
+        pd.DataFrame({"x": [texts[i % len(texts)] for i in range(n)], "k": [i % 7 for i in range(n)],
+                      "class": ["ab"[i % 2] for i in range(n)]}).to_csv(index=False).encode(), "class",
+    )  # fmt: skip
+
+
+AGES = [str(age) for age in range(20, 60)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["5'3\"", "6'", "5' 11\"", "5'4\"", "5'5''"], [63, 72, 71, 64, 65]),
+        (["5 ft 3 in", "6 feet", "5ft. 11in.", "5 feet 4 inches", "5 ft"], [63, 72, 71, 64, 60]),
+        (["5\u20193\u201d", "6\u20190\u201d", "5\u201911.5\u201d"], [63, 72, 71.5]),
+        (["2h 30min", "45 min", "1 hour"], [2.5, 0.75, 1]),
+        (["1 min 30 sec", "2 min", "45 s"], [0.025, 2 / 60, 0.0125]),
+        (["3 weeks", "2 days", "1 year"], [21, 2, 365.25]),
+        (["27:30", "1:15", "30:00"], [27.5, 1.25, 30]),
+        (["19 but unclear", "20?", "~21", "c. 22", "23 (approx)", *AGES], [19, 20, 21, 22, 23, *map(int, AGES)]),
+        (["90+", "85 or older", "<18", "over 95", *AGES], [90, 85, 18, 95, *map(int, AGES)]),
+        (["12*", "13**", *AGES], [12, 13, *map(int, AGES)]),
+    ],
+)
+def test_texts_that_are_numbers(texts: list[str], numbers: list[float]):
+    dataset = column_of(texts)
+    assert dataset.kinds["x"] == "numeric"
+    np.testing.assert_allclose(dataset.frame["x"][: len(texts)], numbers)
+    again = read_new_rows(pd.DataFrame({"x": texts, "k": 1}).to_csv(index=False).encode(), dataset.spec)
+    np.testing.assert_allclose(again.X["x"], numbers)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["5'3\"", "6'", "tall"], ["2h 30min", "later", "1 hour"], ["<20", "20", "30", ">30"], ["A+", "A", "B+"],
+        ["1/2", "3/4", "1/4"], ["Jan-5", "May", "Jun-7"],
+    ],
+)  # fmt: skip
+def test_texts_that_only_resemble_numbers_are_levels(texts: list[str]):
+    assert column_of(texts).kinds["x"] != "numeric"
+    assert set(column_of(texts).frame["x"]) == set(texts)
+
+
+@pytest.mark.parametrize("mark", ["/", " / "])
+def test_a_blood_pressure_is_two_numbers(mark: str):
+    texts = [f"{110 + 3 * i}{mark}{60 + 2 * i}" for i in range(12)]
+    dataset = column_of(texts)
+    assert {name: kind for name, kind in dataset.kinds.items() if name.startswith("x")} == {
+        "x": "ignore", "x systolic": "numeric", "x diastolic": "numeric",
+    }  # fmt: skip
+    assert dataset.frame["x systolic"][:2].tolist() == [110, 113]
+    assert dataset.frame["x diastolic"][:2].tolist() == [60, 62]
+    again = read_new_rows(b"x,k\n167/92,1\nnone,2\n", dataset.spec)
+    np.testing.assert_array_equal(again.X["x diastolic"], [92, np.nan])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["20/20", "20/40", "20/25", "20/30", "20/50", "20/60"],  # sight
+        [f"{i}/60" for i in range(40, 60)],  # scores
+        [f"{i}/{10 + i % 3}" for i in range(10, 29)],  # days and months
+        [f"{80 + i}/{100 - 2 * i}" for i in range(12)],  # the second is not always the smaller
+    ],
+)
+def test_other_texts_with_a_stroke_are_no_pairs(texts: list[str]):
+    assert "x systolic" not in column_of(texts).frame
+
+
+@pytest.mark.parametrize(
+    ("texts", "year", "month"),
+    [
+        (["Sep-63", "Oct-71", "Jan-58"], 1963, "Sep"),
+        (["September 1963", "Oct 1971", "Jan 1958"], 1963, "Sep"),
+        (["09/1963", "10/1971", "01/1958"], 1963, "Sep"),
+        (["1963-09", "1971-10", "1958-01"], 1963, "Sep"),
+    ],
+)
+def test_a_month_of_a_year_is_a_date_without_a_weekday(texts: list[str], year: int, month: str):
+    dataset = column_of(texts)
+    assert (dataset.frame["x year"][0], dataset.frame["x month"][0]) == (year, month)
+    assert "x weekday" not in dataset.frame
+
+
+@pytest.mark.parametrize(
+    ("texts", "order"),
+    [
+        (["1970s", "1980s", "1960s"], ["1960s", "1970s", "1980s"]),
+        (["80s", "1990s", "'70s"], ["'70s", "80s", "1990s"]),
+        (["late 1970s", "1980s", "early 1970s"], ["early 1970s", "late 1970s", "1980s"]),
+        (["Q1 2020", "Q3 2019", "Q2 2020"], ["Q3 2019", "Q1 2020", "Q2 2020"]),
+        (["2020Q1", "2019Q3", "2020Q2"], ["2019Q3", "2020Q1", "2020Q2"]),
+        (["26-50", "Jun-25", "1-5", "51-75"], ["1-5", "6-25", "26-50", "51-75"]),
+        (["0-5", "10-Jun", "Nov-15", "16-20", "21-30", "31+"], ["0-5", "6-10", "11-15", "16-20", "21-30", "31+"]),
+        (["Severe", "None", "Mild"], ["None", "Mild", "Severe"]),
+        (
+            ["£1,000 to £1,999", "Under £1,000", "£2,000 or more"],
+            ["Under £1,000", "£1,000 to £1,999", "£2,000 or more"],
+        ),
+        (["10+ years", "< 1 year", "2 years", "1 year"], ["< 1 year", "1 year", "2 years", "10+ years"]),
+        (["more than 5 kg", "less than 2 kg", "2 to 5 kg"], ["less than 2 kg", "2 to 5 kg", "more than 5 kg"]),
+    ],
+)
+def test_levels_with_an_order(texts: list[str], order: list[str]):
+    dataset = column_of(texts)
+    assert dataset.kinds["x"] == "ordinal"
+    assert list(dataset.X["x"].cat.categories) == order
+
+
+def test_a_band_that_became_a_day_is_mended_in_new_rows_too():
+    dataset = column_of(["26-50", "Jun-25", "1-5", "51-75"])
+    assert noted(dataset, "Jun-25 is 6-25")
+    assert read_new_rows(b"x,k\nJun-25,1\n6-25,2\n", dataset.spec).X["x"].tolist() == ["6-25", "6-25"]
+    assert "Jun-25" in set(column_of(["Jun-25", "Jul-25", "1-5", "Aug-25"]).frame["x"])  # mostly months
+
+
+@pytest.mark.parametrize(
+    ("texts", "variant"),
+    [
+        (["Caucasian", "Caucasian", "Caucasian?", "Asian"], "Caucasian?"),
+        (["Caucasian"] * 9 + ["Caucasion", "Asian"], "Caucasion"),
+        (["New York", "New York", "New-York", "Boston"], "New-York"),
+    ],
+)
+def test_other_spellings_are_pointed_out(texts: list[str], variant: str):
+    assert noted(column_of(texts), "other spellings", repr(variant))
+
+
+@pytest.mark.parametrize(
+    "texts", [["A", "A", "A+", "A-"], ["1 year", "1 year", "< 1 year", "2 years"], ["male", "male", "female", "x"],
+              ["agree", "agree", "disagree", "none"], ["Grade 1"] * 9 + ["Grade 2", "Grade 3"]],
+)  # fmt: skip
+def test_other_levels_are_no_spellings(texts: list[str]):
+    assert not noted(column_of(texts), "other spellings")
+
+
+@pytest.mark.parametrize("token", ["None", "."])
+def test_a_missing_text_among_words_is_an_answer(token: str):
+    assert token in set(column_of([token, "Dog", "Cat"]).frame["x"])
+    assert column_of([token, *AGES]).frame["x"].isna().sum() == 2
+
+
+def test_units_that_differ_are_not_ordered_by_their_numbers():
+    assert column_of(["1-2 years", "6-9 months", "3+ years"]).kinds["x"] == "categorical"
+
+
+@pytest.mark.parametrize("mark", [", ", ";", " | "])
+def test_lists_in_cells_are_ignored_with_their_reason(mark: str):
+    sets = [("tv",), ("tv", "phone"), ("phone", "watch"), ("watch", "tv"), ("watch", "phone", "tv"), ("phone",)]
+    dataset = column_of([mark.join(items) for items in sets])
+    assert dataset.kinds["x"] == "ignore"
+    assert noted(dataset, "lists", "'x'")
+    towns = [f"{town}{mark}UK" for town in ("Leeds", "York", "Hull", "Selby", "Derby")]
+    assert column_of(towns).kinds["x"] == "categorical"
+
+
+def test_genotypes_differ_by_their_capitals():
+    assert set(column_of(["AA", "Aa", "aa"]).frame["x"]) == {"AA", "Aa", "aa"}
+    assert set(column_of(["no", "No", "yes"]).frame["x"].cat.categories) == {"no", "yes"}
+
+
+# ---- more than one table, and what is none ---------------------------------------------------------------------------
+
+
+def people(n: int, letter: str) -> list[list[object]]:
+    return [["name", "age", "class"], *[[f"{letter}{i}", 20 + i % 9, "ab"[i % 2]] for i in range(n)]]
+
+
+STACKS = {
+    "titles": [["Year 2019"], *people(12, "P"), ["Year 2020"], *people(9, "Q"), ["Year 2021"], *people(9, "R")],
+    "blank lines": [["Year 2019"], *people(12, "P"), [None], ["Year 2020"], *people(9, "Q")],
+    "no titles": [*people(12, "P"), *people(9, "Q")],
+}
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+@pytest.mark.parametrize("stack", STACKS)
+def test_tables_under_one_another_are_joined(stack: str, as_text: bool):
+    rows = [[*row, *[None] * (3 - len(row))] for row in STACKS[stack]]
+    lines = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in rows)
+    dataset = read(lines, "class") if as_text else read_table(workbook_of_rows(rows), "class")
+    n_tables = sum(row[0] == "name" for row in rows)
+    assert dataset.n_rows == sum(row[2] in ("a", "b") for row in rows)
+    assert dataset.kinds["age"] == "numeric"
+    if stack == "no titles":
+        assert "title" not in dataset.frame
+    else:
+        assert dataset.frame["title"].tolist()[:13:12] == ["Year 2019", "Year 2020"]
+        assert noted(dataset, f"{n_tables} tables under one another", "'title'")
+
+
+def test_names_that_are_levels_part_no_table():
+    rows = "".join(f"{['name', 'Ann', 'Bob'][i % 3]},{20 + i},{'ab'[i % 2]}\n" for i in range(30))
+    assert read("name,age,class\n" + rows, "class").n_rows == 30
+
+
+@pytest.mark.parametrize("last", ["Total loss,5,a", "Max,5,a", "Mean Street,5,b"])
+def test_a_last_row_that_only_sounds_like_a_total_is_data(last: str):
+    rows = "".join(f"{['Partial loss', 'Minor', 'Scratch'][i % 3]},{i % 9},{'ab'[i % 2]}\n" for i in range(20))
+    assert read("damage,cost,class\n" + rows + last + "\n", "class").n_rows == 21
+
+
+@pytest.mark.parametrize("last", ["Total,95,", "Total (n=20),95,", "Mean,4.75,", "Grand total,95,b"])
+def test_a_total_is_none(last: str):
+    rows = "".join(f"T{i},{i % 9},{'ab'[i % 2]}\n" for i in range(20))
+    assert read("team,wins,class\n" + rows + last + "\n", "class").n_rows == 20
+
+
+@pytest.mark.parametrize(
+    "book",
+    [",,\nrace,,\n1,White,\n2,Black,\n3,Asian,\n", "\nCodes:\n1 = White\n2 = Black\n", ",,\nCodes,,\n1,White,\n"],
+)
+def test_a_code_book_below_a_table_is_left_out(book: str):
+    rows = "".join(f"{1 + i % 3},{20 + i % 9},{'ab'[i % 2]}\n" for i in range(20))
+    dataset = read("race,age,class\n" + rows + book, "class")
+    assert (dataset.n_rows, dataset.kinds) == (20, {"race": "categorical", "age": "numeric"})
+    assert noted(dataset, "behind the table")
+
+
+def test_tables_of_counts_are_pointed_out():
+    cells = [(c, s, v) for c in ("1st", "2nd", "crew") for s in ("male", "female") for v in ("no", "yes")]
+    counts = "class,sex,survived,freq\n" + "".join(f"{','.join(cell)},{7 * n}\n" for n, cell in enumerate(cells))
+    assert noted(read(counts, "survived"), "a cell of a table of counts", "'freq'")
+    assert not noted(read(counts.replace("freq", "fare"), "survived"), "counts")
+    cross = "vote,men,women,total\nfor,30,20,50\nagainst,10,40,50\nnone,5,6,11\n"
+    assert noted(read(cross, "vote"), "cross table", "melt('vote'")
+    assert not noted(read(cross.replace("30,20,50", "30,20,51"), "vote"), "cross table")

@@ -71,8 +71,8 @@ def test_limits_of_a_measurement_are_numbers_and_told():
         kind, found = first(dataset)
         assert kind == "numeric"
         assert found[: len(numbers)] == numbers
-        assert any("of 'a' are limits, such as '<" in note for note in dataset.notes)
-    assert "10 values of 'a' are limits, such as '<5': read as the number, 5" in table_of(LAB).notes
+        assert any("of 'a' are limits or guesses, such as '<" in note for note in dataset.notes)
+    assert "10 values of 'a' are limits or guesses, such as '<5': read as the number, 5" in table_of(LAB).notes
     said = table_of(["<5", "7", ">9"], a="numeric")
     assert first(said)[1][:3] == [5, 7, 9]
     assert first(table_of(["<20", "20", "30", "40", ">40"]))[0] == "ordinal", "few numbers: they are levels"

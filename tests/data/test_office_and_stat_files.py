@@ -4,6 +4,7 @@ import io
 import sys
 import zipfile
 
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -83,6 +84,23 @@ def test_a_format_without_a_value_is_no_cell():
 def test_half_a_workbook_is_said_to_be_damaged(data: bytes):
     with pytest.raises(TableError, match="is damaged"):
         read_table(data)
+
+
+def test_the_sheet_with_the_target_is_read_and_where_it_begins_is_noted():
+    book = openpyxl.Workbook()
+    for row in [["code", "meaning"], [1, "White"], [2, "Asian"], [3, "Black"]]:
+        book.active.append(row)
+    sheet = book.create_sheet("Data")
+    for k, row in enumerate(PEOPLE):
+        for j, cell in enumerate(row):
+            sheet.cell(k + 5, j + 3, cell)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    dataset = read_table(buffer.getvalue(), "class")
+    assert dataset.hash == read_table(workbook_of_rows(PEOPLE), "class").hash
+    assert any("'Data' was read" in note for note in dataset.notes)
+    assert any("from C5 on" in note for note in dataset.notes)
+    assert read_columns(buffer.getvalue()).names == ("code", "meaning")
 
 
 def test_a_password_is_named():

@@ -276,7 +276,7 @@ def test_a_file_without_a_column_is_told_what_it_has(tmp_path, capsys):
     assert script_of(file).main([str(tmp_path / "rows.csv"), "--model", str(file)]) == 2
     told = capsys.readouterr().err
     assert f"no column {X.columns[0]!r}" in told
-    assert "'a', 'b'" in told
+    assert "'a;b'" in told
 
 
 def test_no_row_can_be_put_together_from_a_density_model():

@@ -208,9 +208,9 @@ def test_the_kernel_is_drawn_when_it_is_unfolded(page):
 
 def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, monkeypatch):
     tab = page.tab
-    monkeypatch.setattr(frame_queue, "REST", 60.0)
-    monkeypatch.setattr(frame_queue, "SOON", 5.0)
-    monkeypatch.setattr(frame_queue, "PATIENT", 60.0)  # however busy the machine is
+    monkeypatch.setattr(frame_queue, "REST_SECONDS", 60.0)
+    monkeypatch.setattr(frame_queue, "FIRST_CURVE_SECONDS", 5.0)
+    monkeypatch.setattr(frame_queue, "MAX_REST_WAIT_SECONDS", 60.0)  # however busy the machine is
     words, surface, path = said(page), tab.pictures.map.surface, tab.pictures.path.path
     other = tab.pictures.ratios.cells["x2"].ratio.phi
     for h in (9.0, 8.0, 7.0):
@@ -221,7 +221,7 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
     assert said(page) == words
     assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
     assert tab.pictures.ratios.cells["x2"].ratio.phi is other
-    monkeypatch.setattr(frame_queue, "PATIENT", 0.0)  # so long ago did all pictures follow
+    monkeypatch.setattr(frame_queue, "MAX_REST_WAIT_SECONDS", 0.0)  # so long ago did all pictures follow
     tab.drag("x1", 6.0)
     until(page, lambda: settled(page) and not tab.moment.passing)
     assert "By hand" in tab.pictures.ratios.scene.note
@@ -231,14 +231,14 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
 
 def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     tab, player = page.tab, page.tab.player
-    monkeypatch.setattr(process_tuning, "HAND", 60.0)
+    monkeypatch.setattr(process_tuning, "HAND_SECONDS", 60.0)
     monkeypatch.setattr(player.player, "playing", True)
     process_tuning.hand_moved()
     assert tab.hand.goes_first
-    tab.hand.settled -= 1.1 * frame_queue.SLOW  # but not for ever
+    tab.hand.settled -= 1.1 * frame_queue.FILM_PAUSE_SECONDS  # but not for ever
     assert not tab.hand.goes_first
-    monkeypatch.setattr(process_tuning, "HAND", 0.0)
-    tab.hand.settled += 1.1 * frame_queue.SLOW
+    monkeypatch.setattr(process_tuning, "HAND_SECONDS", 0.0)
+    tab.hand.settled += 1.1 * frame_queue.FILM_PAUSE_SECONDS
     assert not tab.hand.goes_first
 
 

@@ -55,7 +55,7 @@ def said(answer):
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(spectators, "TICK", 0.01)
+    monkeypatch.setattr(spectators, "TICK_SECONDS", 0.01)
 
 
 def test_a_class_is_told_its_race_and_its_question_and_answers():
@@ -179,12 +179,12 @@ def test_rates_are_limited_and_a_door_can_be_closed():
 
 
 def test_a_page_opened_often_and_a_crowd_beyond_all_places_are_told_so(monkeypatch):
-    monkeypatch.setattr(spectators, "MOST", class_page.PAGES + 1)
+    monkeypatch.setattr(spectators, "MAX_READERS", class_page.MAX_PAGES + 1)
 
     async def look():
         held = Class()
         bob = await held.student()
-        open_pages = [held.told(bob) for _ in range(class_page.PAGES)]
+        open_pages = [held.told(bob) for _ in range(class_page.MAX_PAGES)]
         for came, _ in open_pages:
             await came.get()
         assert (await held.ask(f"{held.own}/steps", headers=bob)).code == 429
@@ -192,7 +192,7 @@ def test_a_page_opened_often_and_a_crowd_beyond_all_places_are_told_so(monkeypat
         await came.get()
         full = await held.ask(f"{held.own}/steps", headers=await held.student())
         assert (full.code, full.body) == (503, b"There is no place for more readers now")
-        assert held.room.here.total() == class_page.PAGES + 1, "who was refused is not here"
+        assert held.room.here.total() == class_page.MAX_PAGES + 1, "who was refused is not here"
 
     in_loop(look())
 

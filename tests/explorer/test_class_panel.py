@@ -13,7 +13,7 @@ from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.class_answers import answers_html
-from alrviz.explorer.shell.class_panel import END, ON_SCREEN, SURE, ClassPanel
+from alrviz.explorer.shell.class_panel import CONFIRM_END, END, ON_SCREEN, ClassPanel
 from tests.races import ByHand
 
 EVIL = "</td><img src=x onerror=alert(1)>"
@@ -75,7 +75,7 @@ def test_a_class_is_opened_found_after_a_reload_and_ended_by_two_presses():
     teacher.look()
     assert room.used > used, "a teacher who looks uses it"
     teacher.press(teacher._end)
-    assert teacher._end.label == SURE
+    assert teacher._end.label == CONFIRM_END
     teacher.press(teacher._end)
     assert teacher.room is None
     assert not teacher.panel.visible

@@ -100,7 +100,7 @@ def test_a_student_may_not_send_too_often(room, clock):
 
 
 def test_ten_thousand_who_come_take_the_room_of_a_thousand_and_keep_out_nobody_who_has_voted(room, clock, monkeypatch):
-    monkeypatch.setattr(classes, "STUDENTS", 50)
+    monkeypatch.setattr(classes, "MAX_STUDENTS", 50)
     room.ask(CHOICE)
     for student in ("bob", "ann"):
         room.come(student, "here")
@@ -130,8 +130,8 @@ def test_ten_thousand_who_come_take_the_room_of_a_thousand_and_keep_out_nobody_w
 
 
 def test_a_vote_that_is_refused_takes_nobodys_place(room, monkeypatch):
-    monkeypatch.setattr(classes, "STUDENTS", 1)
-    monkeypatch.setattr(classes, "BYTES", 1000)
+    monkeypatch.setattr(classes, "MAX_STUDENTS", 1)
+    monkeypatch.setattr(classes, "MAX_TEXT_BYTES", 1000)
     room.ask(TEXT)
     room.vote("bob", 1, "b" * 100)
     refused(409, room.vote, "eve", 0, "e")
@@ -148,7 +148,7 @@ def test_a_vote_that_is_refused_takes_nobodys_place(room, monkeypatch):
 
 
 def test_words_have_a_limit_in_all(room, monkeypatch):
-    monkeypatch.setattr(classes, "BYTES", 1000)
+    monkeypatch.setattr(classes, "MAX_TEXT_BYTES", 1000)
     room.ask(TEXT)
     room.vote("bob", 1, "b" * 200)
     assert "no room" in refused(503, room.vote, "eve", 1, "e" * 200)
@@ -191,21 +191,21 @@ def test_a_class_is_found_by_its_code_and_wrong_codes_run_out(clock):
 
 
 def test_a_class_is_forgotten_when_it_ends_or_nobody_uses_it(clock, monkeypatch):
-    monkeypatch.setattr(classes, "CLASSES", 2)
+    monkeypatch.setattr(classes, "MAX_CLASSES", 2)
     held = Classes(clock)
     room, used = held.open("ann"), held.open("bob")
     used.come("eve")
     with pytest.raises(AlrvizError, match="as many as it takes"):
         held.open("cid")
-    clock.now += classes.AWAY + 1
+    clock.now += classes.IDLE_CLASS_SECONDS + 1
     held.open("cid")
     assert (held.of("ann"), held.of("bob")) == (None, used)
     assert room.ended
-    clock.now += classes.AWAY + 1
+    clock.now += classes.IDLE_CLASS_SECONDS + 1
     used.leave("eve")
     asked = held.of("cid")
     asked.ask(CHOICE)
-    clock.now += classes.AWAY - 1
+    clock.now += classes.IDLE_CLASS_SECONDS - 1
     used.use()  # its teacher's page is open
     held.sweep()
     assert (held.of("cid"), held.of("bob")) == (asked, used), "a question counts, and a look"
@@ -228,7 +228,7 @@ def test_answers_as_rows(room):
 
 
 def test_a_saved_class_is_there_after_a_restart_for_its_teacher_and_its_students(tmp_path, monkeypatch):
-    monkeypatch.setattr(class_store, "TICK", 0.01)
+    monkeypatch.setattr(class_store, "TICK_SECONDS", 0.01)
     store, held = Store(tmp_path), Classes()
     room = held.open("ann")
     bob = room.student("bob's cookie")

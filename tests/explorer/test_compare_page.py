@@ -15,7 +15,7 @@ from alrviz.explorer.pages.compare.page import FIRST_SETS, ComparePage, CompareS
 from alrviz.explorer.pages.order.page import OrderSpec
 from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.state import MOST_SETS, read_link
+from alrviz.explorer.session.state import MAX_SETS, read_link
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until as until_page
@@ -91,7 +91,7 @@ def test_a_link_is_not_trusted():
     assert page.tab.spec.folds == "5x2"
     every = read_link("?sets=" + "_".join(FIRST_SETS.demos * 9)).sets
     assert every == FIRST_SETS.demos
-    assert len(every) <= MOST_SETS
+    assert len(every) <= MAX_SETS
     page.close()
 
 

@@ -13,7 +13,7 @@ from alrviz.data.encode import Encoder
 from alrviz.explorer.pages.convergence.page import ConvergencePage, recorded_text
 from alrviz.explorer.pages.convergence.preconditioner import WHY_HEADS, WHY_ROWS
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
+from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, FIRST_ALPHA, OWN, QUESTIONS, recipes_of
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
@@ -94,7 +94,7 @@ def test_a_recorded_race_and_a_live_one_agree():
 
 def test_an_alpha_that_a_question_brings_leaves_with_it():
     choice = RaceSettings("")
-    for question, alpha in (("pull", PULL), ("alr-or-lr", 0.0), ("pull", PULL), ("solvers", 0.0)):
+    for question, alpha in (("pull", FIRST_ALPHA), ("alr-or-lr", 0.0), ("pull", FIRST_ALPHA), ("solvers", 0.0)):
         choice.choose("question", question)
         choice.ask(12, 0)
         assert (choice.question, choice.alpha) == (question, alpha)
@@ -105,9 +105,9 @@ def test_an_alpha_that_a_question_brings_leaves_with_it():
         choice.ask(12, 0)
         assert choice.alpha == 1.0
     choice = RaceSettings("pull")
-    choice.choose("alpha", PULL)
+    choice.choose("alpha", FIRST_ALPHA)
     choice.choose("question", "alr-or-lr")
-    assert choice.alpha == PULL
+    assert choice.alpha == FIRST_ALPHA
 
 
 def test_what_racers_of_ones_own_differ_in_is_no_one_number():

@@ -87,7 +87,7 @@ def test_a_racer_without_cells_has_no_table_of_them(page):
 
 
 def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
-    monkeypatch.setattr(export_model, "MOST", 3)
+    monkeypatch.setattr(export_model, "MAX_NUMBERS", 3)
     for number in (1, 2, 0):
         model, _ = of(page, number)
         assert not model.zipped.visible

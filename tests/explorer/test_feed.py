@@ -7,7 +7,7 @@ import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
-from alrviz.explorer.web.race_feed import STEPS, RaceFeed
+from alrviz.explorer.web.race_feed import MAX_STEPS, RaceFeed
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import Outcome
 from alrviz.pictures.replay import COLUMNS, content
@@ -65,7 +65,7 @@ def film_of(race, **options):
     watched = RaceReader(race)
     watched.pull()
     watched.move(watched.last)
-    return json.loads(json.dumps(content(race_film(watched, by="its owner", most=STEPS, **options))))
+    return json.loads(json.dumps(content(race_film(watched, by="its owner", most=MAX_STEPS, **options))))
 
 
 def test_message_after_message_it_is_the_film(registry):
@@ -109,7 +109,7 @@ def test_of_a_long_race_every_second_step_goes(registry):
         race.take(100)
         player.take(feed.pull())
         assert player.film == film_of(race)
-        assert len(player.known["steps"]) <= STEPS + 1
+        assert len(player.known["steps"]) <= MAX_STEPS + 1
     assert player.known["steps"] == [*range(0, 1199, 4), 1199]
 
 

@@ -283,12 +283,12 @@ def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
         try:
             right = await ask(f"{url}?token=right")
             inside = {"Cookie": right.headers["Set-Cookie"].partition(";")[0]}
-            for _ in range(door.TRIES):
+            for _ in range(door.TRIES_AT_ONCE):
                 assert (await ask(f"{url}?token=wrong")).code == 403
             for token in ("wrong", "right"):
                 refused = await ask(f"{url}?token={token}")
                 assert (refused.code, "Set-Cookie" in refused.headers) == (429, False)
-                assert 0 < int(refused.headers["Retry-After"]) <= door.AGAIN
+                assert 0 < int(refused.headers["Retry-After"]) <= door.SECONDS_PER_TRY
             assert (await ask(url)).code == 403, "the place to enter it is shown"
             assert (await ask(url, headers=inside)).body == b"inside"
             old = await ask(f"{url}?data=led&token=of+yesterday", headers=inside)
@@ -301,17 +301,17 @@ def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
 
 def test_tries_come_back_one_by_one_and_are_of_an_address(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(rate_limit, "_MANY", 1)
-    tries = rate_limit.RateLimit(door.TRIES, door.AGAIN, clock)
-    for _ in range(door.TRIES):
+    monkeypatch.setattr(rate_limit, "_SWEEP_KEYS", 1)
+    tries = rate_limit.RateLimit(door.TRIES_AT_ONCE, door.SECONDS_PER_TRY, clock)
+    for _ in range(door.TRIES_AT_ONCE):
         assert tries.wait("a") == 0
         tries.count("a")
-    assert tries.wait("a") == door.AGAIN
+    assert tries.wait("a") == door.SECONDS_PER_TRY
     assert tries.wait("b") == 0
-    clock.now += door.AGAIN
+    clock.now += door.SECONDS_PER_TRY
     assert tries.wait("a") == 0
     tries.count("a")
-    assert tries.wait("a") == door.AGAIN
+    assert tries.wait("a") == door.SECONDS_PER_TRY
     clock.now += 1000
     for other in "bc":
         tries.count(other)

@@ -13,7 +13,7 @@ import pytest
 from alrviz.errors import StoreError, for_page
 from alrviz.explorer.lesson import Question
 from alrviz.explorer.pages.compare import history_tab
-from alrviz.explorer.pages.compare.history_tab import MOST, SURE
+from alrviz.explorer.pages.compare.history_tab import CONFIRM_DELETE, RUNS_PER_PAGE
 from alrviz.explorer.pages.compare.page import ComparePage
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.server import limits, run_store
@@ -188,10 +188,10 @@ def test_a_run_is_deleted_at_the_second_press():
     page = listed()
     part = page.tab
     part._delete()
-    assert part.delete.label == SURE
+    assert part.delete.label == CONFIRM_DELETE
     assert len(run_history.items(OWNER)) == 1
     part._turn()
-    assert part.delete.label != SURE, "who looks at another is asked again"
+    assert part.delete.label != CONFIRM_DELETE, "who looks at another is asked again"
     part._delete()
     part._delete()
     until(page, lambda: not part.pump())
@@ -266,15 +266,15 @@ def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
 
 def test_hostile_names_and_many_runs_are_listed():
     store = open_run_store()
-    for k in range(MOST + 3):
+    for k in range(RUNS_PER_PAGE + 3):
         spec = '{"recipes": []}'
         run = store.begin(OWNER, "path", spec, f"{k}", name="n", data_name="<script>alert(1)</script>")
         store.end(run, "done", "<b>all</b>")
     page = listed()
-    assert len(page.tab.list.items) == MOST
+    assert len(page.tab.list.items) == RUNS_PER_PAGE
     assert page.tab.more.visible
     page.tab._show_more()
-    assert len(page.tab.list.items) == MOST + 3
+    assert len(page.tab.list.items) == RUNS_PER_PAGE + 3
     assert "<script>" not in page.tab.told.object
     assert "<b>all" not in page.tab.told.object
     assert not page.tab.open.visible, "it has no link: it was not begun in the explorer"

@@ -10,7 +10,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.app import page_classes
 from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.answers import COLUMNS, MEASURES
-from alrviz.explorer.lessons.reader import LARGEST_FILE, PARTS, read_lesson
+from alrviz.explorer.lessons.reader import MAX_FILE_BYTES, PARTS, read_lesson
 from alrviz.explorer.lessons.writer import lesson_yaml
 from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
 from alrviz.explorer.session.state import State, read_link
@@ -116,7 +116,7 @@ def test_what_is_wrong_is_said_with_line_field_and_the_nearest_choice(old, new, 
         ("[" * 50_000, "deep"),
         ("a: &a [x]\nb: [*a, *a]", "aliases"),
         ("id: !!python/object/apply:os.system ['false']", "expected one text|missing"),
-        ("x" * (LARGEST_FILE + 1), "at most 200,000 bytes"),
+        ("x" * (MAX_FILE_BYTES + 1), "at most 200,000 bytes"),
         ("- a", "expected lines of the form"),
         ("\x00", "no YAML"),
         ("id: x\ntitle: y\nsteps: [" + "a, " * 60_000 + "a]", "line 3.* at most 5,000 texts"),

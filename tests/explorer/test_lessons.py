@@ -12,8 +12,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.app import page_classes
 from alrviz.explorer.lesson import Answer, Option, Question
 from alrviz.explorer.lessons import library
-from alrviz.explorer.lessons.answers import MEASURES, answer, check_column, tables
-from alrviz.explorer.lessons.on_picture import on_picture
+from alrviz.explorer.lessons.answers import MEASURES, answer, check_column, on_picture, tables
 from alrviz.explorer.lessons.progress import Progress, keep_progress, progress_of
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry

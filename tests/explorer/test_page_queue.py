@@ -41,7 +41,7 @@ def test_of_one_address_a_known_visitor_goes_first_and_a_class_as_it_came():
 
 
 def test_too_many_of_one_address_are_told_to_come_again(monkeypatch):
-    monkeypatch.setattr(page_queue, "MOST", 3)
+    monkeypatch.setattr(page_queue, "MAX_WAITING_PER_ADDRESS", 3)
     order = ordered(*[("flood",)] * 6, ("visitor",))
     assert order.count("refused flood") == 2
     assert "visitor" in order
@@ -95,7 +95,7 @@ def test_a_crowd_leaves_less_time_free(monkeypatch):
         await asyncio.gather(*(built() for _ in range(4)))
         return free
 
-    assert asyncio.run(run()) == [page_queue.CROWD_SHARE, page_queue.CROWD_SHARE, page_queue.SHARE, 0.0]
+    assert asyncio.run(run()) == [page_queue.CROWD_FREE_SHARE, page_queue.CROWD_FREE_SHARE, page_queue.FREE_SHARE, 0.0]
 
 
 def test_whoever_leaves_while_waiting_costs_nothing_and_holds_up_nobody():

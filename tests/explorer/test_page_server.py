@@ -99,7 +99,7 @@ def test_whoever_comes_as_the_last_one_leaves_is_served_and_a_session_that_is_be
 
 
 def test_too_many_who_wait_are_told(monkeypatch):
-    monkeypatch.setattr(page_queue, "MOST", 1)
+    monkeypatch.setattr(page_queue, "MAX_WAITING_PER_ADDRESS", 1)
 
     async def run():
         context = Context()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.explorer.session.link_errors import checked
-from alrviz.explorer.session.points import LONGEST, MOST, pack, unpack
+from alrviz.explorer.session.points import MAX_POINTS, MAX_TEXT_CHARS, pack, unpack
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.session.state import State, read_link, write_link
@@ -51,7 +51,7 @@ def test_points_come_back_from_their_text(points):
         b"", b"\xff\xfe", b"x1,x2,class\n", b"x1,x2,class\n1,2,a\n", b"x1,x2,class\n1,2,a\n3,4,a\n",
         b"x1,x2,class\n1,2,a\n3,4\n", b"x1,x2,class\n1,2,a\n3,inf,b\n", b"x1,x2,class\n1,2,a\n3,nan,b\n",
         b"x1,x2,class\n1,2,a\n3,four,b\n", b"x1,x1,class\n1,2,a\n3,4,b\n", b'x1,x2,class\n1,2,a\n3,4,"b\n',
-        b"x1,x2,class\n1,2,a\n3,4,b\n\n", b"x1,x2,class\n" + b"1,2,a\n3,4,b\n" * MOST, b"\0" * 10**8,
+        b"x1,x2,class\n1,2,a\n3,4,b\n\n", b"x1,x2,class\n" + b"1,2,a\n3,4,b\n" * MAX_POINTS, b"\0" * 10**8,
         b"x1,x2,class\n1,2,a\n3,4," + b"b" * 10**6 + b"\n",
     ],
 )  # fmt: skip
@@ -63,7 +63,8 @@ def test_what_is_no_table_of_points_is_none(table):
     "damaged",
     [
         "", "=", "A", "a b", "ü", "eJx", packed(POINTS.encode())[:-6], packed(POINTS.encode()) + "AAAA",
-        packed(POINTS.encode())[:20] + "AA" + packed(POINTS.encode())[22:], "A" * (LONGEST + 1), "../../etc/passwd",
+        packed(POINTS.encode())[:20] + "AA" + packed(POINTS.encode())[22:], "A" * (MAX_TEXT_CHARS + 1),
+        "../../etc/passwd",
     ],
 )  # fmt: skip
 def test_of_damaged_points_the_page_opens_and_says_so(damaged):
@@ -93,12 +94,12 @@ def test_who_opens_the_link_of_kept_points_sees_the_same(page):
     session, drawing = page.session, page.tab.drawing
     drawing.begin()
     drawing.remove(3)
-    drawing.bar.label.value = "new"
+    drawing.label.value = "new"
     drawing.add(0.12345, 2.5)
     drawing.keep()
     until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
-    assert session.table.dataset.n_rows == MOST
-    assert len(session.link.query) < LONGEST
+    assert session.table.dataset.n_rows == MAX_POINTS
+    assert len(session.link.query) < MAX_TEXT_CHARS
     opened = open_page(session.link.query, STRANGER)
     until(opened, lambda: settled(opened))
     assert opened.session.table.requested_file is None
@@ -117,8 +118,8 @@ def kept(page, sketch):
 
 
 def test_of_too_many_points_the_file_is_asked_for(page):
-    assert "points=" in kept(page, grown(Sketch.blank(), MOST))
-    link = kept(page, grown(Sketch.blank(), MOST + 1))
+    assert "points=" in kept(page, grown(Sketch.blank(), MAX_POINTS))
+    link = kept(page, grown(Sketch.blank(), MAX_POINTS + 1))
     assert "points=" not in link
     opened: Session = session_of(link, STRANGER)
     assert opened.table.requested_file == page.session.table.source.file

@@ -48,7 +48,7 @@ def event_loop():
 def test_a_process_that_serves_pages_no_longer_looks_through_what_it_imported():
     process_tuning.settle(object())
     assert gc.get_freeze_count() > 10_000
-    assert sys.getswitchinterval() == pytest.approx(process_tuning.SWITCH)
+    assert sys.getswitchinterval() == pytest.approx(process_tuning.SWITCH_INTERVAL_SECONDS)
     frozen = gc.get_freeze_count()
     leftover = [[] for _ in range(100)]
     process_tuning.settle(object())
@@ -120,7 +120,7 @@ def test_the_page_frozen_with_the_imports_is_freed_when_nobody_is_there():
 def test_nothing_keeps_the_pages_of_visitors_who_have_gone(monkeypatch):
     """Only the first page is built for whoever asks; who looks at one has a session. None is sent to another server."""
     pages = []
-    monkeypatch.setattr(process_tuning, "AFTER", 0.5)
+    monkeypatch.setattr(process_tuning, "THAW_DELAY_SECONDS", 0.5)
     made = Shell.__init__
 
     def remembered(self, *given, **named):

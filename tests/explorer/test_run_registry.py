@@ -6,7 +6,7 @@ import panel as pn
 import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.run_queue import ABOVE_SHARE, ROUND
+from alrviz.explorer.server.run_queue import ABOVE_SHARE, ROUND_SECONDS
 from alrviz.explorer.server.run_registry import CapReached, Registry
 from alrviz.explorer.server.visitor_ids import LOCAL
 from alrviz.explorer.session.session import Session
@@ -523,7 +523,7 @@ def test_runs_under_way_above_the_share_end_after_a_round():
     for entry in (first, second, small):
         entry.start()
     assert small.place == 1
-    clock.now += ROUND + 1
+    clock.now += ROUND_SECONDS + 1
     reg.sweep()
     assert (small.place, small.job.calls) == (0, ["start"])
     assert [first.job.ended, second.job.ended].count(True) == 1
@@ -554,7 +554,7 @@ def test_a_waiting_run_that_was_ended_to_make_room_is_not_resumed():
         entry.start()
     for _ in range(200):
         shared_out(reg, clock, 1)
-        if all(entry.turned and entry.used >= ROUND for entry in held):
+        if all(entry.turned and entry.used >= ROUND_SECONDS for entry in held):
             break
     (small,) = entries(reg, "bob", bytes=200)
     small.start()

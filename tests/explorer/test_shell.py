@@ -22,7 +22,7 @@ from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.button_list import ButtonList
 from alrviz.explorer.shell.glossary import TERMS, explain, glossary_html, term_html
 from alrviz.explorer.shell.notices import problem_html, time_text
-from alrviz.explorer.shell.shell import DRAWN, Shell
+from alrviz.explorer.shell.shell import DRAWN_SECONDS, Shell
 from alrviz.fitting.families import FAMILIES
 from tests.races import FakeRace
 
@@ -267,7 +267,7 @@ def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
         shell.pump()
         assert session.held
         assert session.table.loading.seconds == 0
-        now[0] += DRAWN / 3 + 0.001
+        now[0] += DRAWN_SECONDS / 3 + 0.001
     shell.pump()
     assert not session.held
     session.table.loading.wait(30)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.explorer.session.sketch import MOST, Sketch
+from alrviz.explorer.session.sketch import MAX_POINTS, Sketch
 
 
 def test_points_are_added_moved_and_removed_in_new_values():
@@ -55,9 +55,9 @@ def test_a_sketch_of_a_table_keeps_its_rows_without_gaps():
 
 
 def test_a_sketch_of_a_large_table_is_some_of_its_rows_and_full():
-    dataset = alrviz.load_demo("age-curve", rows=MOST + 500)
+    dataset = alrviz.load_demo("age-curve", rows=MAX_POINTS + 500)
     sketch = Sketch.of(dataset, ("age", "pressure"), seed=3)
-    assert len(sketch) == MOST
+    assert len(sketch) == MAX_POINTS
     assert sketch.full
     assert sketch.add(1, 1, "ill") is sketch
     assert np.array_equal(sketch.x, Sketch.of(dataset, ("age", "pressure"), seed=3).x)
@@ -65,13 +65,13 @@ def test_a_sketch_of_a_large_table_is_some_of_its_rows_and_full():
 
 
 def test_a_sketch_of_a_large_table_keeps_a_rare_class():
-    u, v = np.random.default_rng(0).normal(size=(2, 3 * MOST))
+    u, v = np.random.default_rng(0).normal(size=(2, 3 * MAX_POINTS))
     frame = pd.DataFrame({"u": u, "v": v, "class": "often"})
     frame.loc[5, "class"] = "rare"
     dataset = alrviz.read_table(frame, target="class")
     for seed in range(6):
         sketch = Sketch.of(dataset, ("u", "v"), seed)
-        assert len(sketch) == len(set(sketch.x[:, 0])) == MOST
+        assert len(sketch) == len(set(sketch.x[:, 0])) == MAX_POINTS
         assert sketch.drawn == ("often", "rare")
 
 

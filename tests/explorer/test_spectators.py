@@ -111,7 +111,7 @@ def test_whatever_is_sent_changes_nothing():
 
 
 def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
-    monkeypatch.setattr(spectators, "TICK", 0.01)
+    monkeypatch.setattr(spectators, "TICK_SECONDS", 0.01)
 
     async def look():
         served = Served()
@@ -155,7 +155,7 @@ def test_a_slow_reader_is_passed_over_and_then_told_all():
         slow._sent.set_result(None)
         slow.tell(b"5", lambda: b"whole 5")
         assert slow.got == [b"1", b"whole 4", b"5"]
-        for _ in range(spectators.SILENT + 1):
+        for _ in range(spectators.SILENT_TICKS + 1):
             slow.tell(b"6", lambda: b"whole 6")
         assert slow.left.is_set()
 
@@ -163,7 +163,7 @@ def test_a_slow_reader_is_passed_over_and_then_told_all():
 
 
 def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
-    monkeypatch.setattr(spectators, "AT_ONCE", 1)
+    monkeypatch.setattr(spectators, "READERS_AT_ONCE", 1)
 
     class Listens:
         def __init__(self):
@@ -186,8 +186,8 @@ def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
 
 
 def test_who_takes_nothing_loses_the_connection(monkeypatch):
-    monkeypatch.setattr(spectators, "TICK", 0.01)
-    monkeypatch.setattr(spectators, "SILENT", 3)
+    monkeypatch.setattr(spectators, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(spectators, "SILENT_TICKS", 3)
 
     async def look():
         served = Served()
@@ -206,7 +206,7 @@ def test_who_takes_nothing_loses_the_connection(monkeypatch):
     in_loop(look())
 
 
-@pytest.mark.parametrize("limit", ["MOST", "MOST_HERE"])
+@pytest.mark.parametrize("limit", ["MAX_READERS", "MAX_READERS_PER_ADDRESS"])
 def test_beyond_so_many_readers_the_next_is_to_ask_again(limit, monkeypatch):
     monkeypatch.setattr(spectators, limit, 1)
 

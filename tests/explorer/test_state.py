@@ -11,7 +11,7 @@ from alrviz.errors import RecipeError
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.tables import FileLink, safe_name
 from alrviz.explorer.session.link_errors import checked, link_sentence
-from alrviz.explorer.session.state import MOST_SETS, State, read_link, write_link
+from alrviz.explorer.session.state import MAX_SETS, State, read_link, write_link
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 
@@ -143,7 +143,7 @@ def test_a_study_s_recipes_are_of_any_family_six_at_most_and_their_seed_is_the_s
 
 
 def test_a_link_of_many_tables_comes_back_whole():
-    files = tuple(FileLink("表" * 76 + ".csv", 10**6, 1000, f"{k:016x}") for k in range(MOST_SETS))
+    files = tuple(FileLink("表" * 76 + ".csv", 10**6, 1000, f"{k:016x}") for k in range(MAX_SETS))
     state = State(page="compare", files=files, measure="rmse")
     assert read_link(write_link(state)) == state
 

@@ -4,7 +4,7 @@ import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.tables import UploadedTables
-from alrviz.explorer.session.incoming_file import PATIENCE, IncomingFile
+from alrviz.explorer.session.incoming_file import PATIENCE_SECONDS, IncomingFile
 from alrviz.explorer.shell.drop_strip import WORDS, DropStrip
 from tests.explorer.fakes import Clock
 
@@ -122,7 +122,7 @@ def test_pieces_that_stop_coming_are_told(tables):
     clock, failed = Clock(), []
     arrival = IncomingFile(tables.claim("ann"), None, failed.append, clock)
     arrival.add("t.csv", b"abc", 0.5)
-    clock.now += PATIENCE
+    clock.now += PATIENCE_SECONDS
     assert arrival.poll()
     clock.now += 1
     assert not arrival.poll()

@@ -284,19 +284,8 @@ def open_table(
         progress("looking", rows)
     if not rows:
         raise TableError("the table has names but no rows; at least one row of values was expected")
-    parsed = decide(RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort), stop)
-    table = Table.of(
-        source.name,
-        parsed.columns,
-        parsed.options,
-        OWN_LIMITS,
-        [*notes, *parsed.notes],
-        False,
-        (),
-        options,
-        source.head,
-        source.stated_kinds,
-    )
+    raw = RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort, source.stated_kinds)
+    table = Table.of(source.name, decide(raw, stop), OWN_LIMITS, options, notes)
     try:
         sample = table.dataset(target, kinds=kinds, stop=stop)
     except TableError as error:

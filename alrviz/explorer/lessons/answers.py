@@ -1,4 +1,4 @@
-"""What is right, computed from what ran: a measure by name, of a race, a fit or a study.
+"""Compute the right answer of a question from what ran: a named measure of a race, a fit or a study.
 
 What ran is seen as tables. Of a race or a fit they are
 
@@ -14,6 +14,7 @@ of other columns, "order=2" or "name=lr, iteration=10". A column that a summary 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -24,10 +25,12 @@ import pandas as pd
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Question, Said
 from alrviz.explorer.lessons.ranges import holds
+from alrviz.pictures.prediction import Place, Prediction
 from alrviz.studies.core.study import Study
 from alrviz.studies.density.density_film import bandwidth_path
 from alrviz.studies.race.milestones import by_objective, milestones
 from alrviz.studies.statistics.measures import MEASURES as JUDGED
+from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.trace_reader import RaceReader
 
 _RACE = (
@@ -40,8 +43,8 @@ _ERRORS = (
     "error", "bias", "variance", "bias_unbiased", "variance_unbiased", "bias_domingos", "variance_domingos",
     "net_variance_domingos", "log_loss", "rmse2",
 )  # fmt: skip
-# By page, the columns of what runs there, so that a lesson's file is checked when it is read; `MORE` are named by what
-# ran: penalties of orders, bandwidths of columns, means along a path.
+# By page, the columns of what runs there, so that a lesson's file is checked when it is read; `NAMED_COLUMNS` are named
+# by what ran: penalties of orders, bandwidths of columns, means along a path.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "convergence": _RACE,
     "boundaries": (*_RACE, "column", "bandwidth"),
@@ -59,13 +62,13 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "share_low", "share_high",
     ),
 }  # fmt: skip
-MORE = re.compile(r"alpha_\d+|h_\d+|(train|away)_\w+|\w+_above_se|spread_\w+")
+NAMED_COLUMNS = re.compile(r"alpha_\d+|h_\d+|(train|away)_\w+|\w+_above_se|spread_\w+")
 
 
 def check_column(page: str, name: str) -> None:
     """Raise AlrvizError, with the nearest, of a column that nothing of a page has."""
     known = COLUMNS.get(page)
-    if known is None or name in known or MORE.fullmatch(name):
+    if known is None or name in known or NAMED_COLUMNS.fullmatch(name):
         return
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}? There are" if near else "there are"
@@ -304,3 +307,36 @@ MEASURES: Mapping[str, Measure] = {
         "the numbers in a column, one line for each option",
     ),
 }  # fmt: skip
+
+
+# ---- on the picture --------------------------------------------------------------------------------------------------
+
+_ALONG = {"iteration": ("near", "nearer_1", "iterations")}  # numbers of a race that are places along its iterations
+
+
+def on_picture(question: Question, said: Said, axes: NumberAxes) -> Prediction | None:
+    """Return what was said as marks on a picture with these axes; None where it is no number of theirs."""
+    if question.answer is None or question.answer.measure not in ("value", "values"):
+        return None
+    column, *lines = question.answer.of
+    numbers = said if isinstance(said, tuple) else (said,)
+    places = [_place(column, where_of(line), number, axes) for line, number in zip(lines, numbers, strict=True)]
+    known = tuple(place for place in places if place is not None)
+    if len(known) < len(places):
+        return None
+    names = [option.words for option in question.options] or [""]
+    words = (f"you, {name}" if name else f"you: {number:.3g}" for name, number in zip(names, numbers, strict=True))
+    return Prediction(known, tuple(words))
+
+
+def _place(column: str, where: Mapping[str, str], number: str | float, axes: NumberAxes) -> Place | None:
+    if isinstance(number, str):
+        return None
+    if column in _ALONG.get(axes.along, ()):
+        return number, None
+    if column not in axes.up:
+        return None
+    at = None
+    with suppress(ValueError):
+        at = float(where[axes.along]) if axes.along in where else None
+    return at, number

@@ -1,4 +1,4 @@
-"""The lessons there are: those of the package, and files of one's own, read again whenever they are opened."""
+"""The list of lessons: those of the package, and the user's own files, which are read again at every opening."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Lesson
-from alrviz.explorer.lessons.reader import LARGEST_FILE, ChoicesOf, read_lesson
+from alrviz.explorer.lessons.reader import MAX_FILE_BYTES, ChoicesOf, read_lesson
 
 # In the order in which they are best taken.
 SHIPPED = (
@@ -28,8 +28,8 @@ def shipped(id: str) -> Lesson:
 def read_file(path: Path, choices: ChoicesOf = lambda page: {}) -> Lesson:
     """Return the lesson of a file; an `AlrvizError` says what is wrong with it, by line and field."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise AlrvizError(f"{path.name}: a lesson has at most {LARGEST_FILE:,} bytes")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise AlrvizError(f"{path.name}: a lesson has at most {MAX_FILE_BYTES:,} bytes")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise AlrvizError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error

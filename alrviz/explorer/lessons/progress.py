@@ -1,4 +1,4 @@
-"""How far a visitor is in each lesson, and what they said: one small file a visitor, in the user's own folder.
+"""A visitor's progress and answers in each lesson: one small file for each visitor, in the user's own folder.
 
 A file's name is a digest of the visitor's cookie, as in the run store: whoever reads a listing or a copy of the folder
 learns nobody's cookie.
@@ -18,8 +18,8 @@ from alrviz.explorer.lesson import Lesson, Said
 from alrviz.fitting.store import owner_digest
 from alrviz.home import home, make_private_folder, open_private
 
-MOST = 5_000  # visitors whose progress is kept; the one who has not been here for longest is forgotten
-LONGEST = 1_000_000  # bytes of a file that are read
+MAX_VISITORS = 5_000  # visitors whose progress is kept; the one who has not been here for longest is forgotten
+MAX_FILE_BYTES = 1_000_000  # bytes of a file that are read
 _lock = threading.Lock()
 
 
@@ -82,7 +82,7 @@ def _file(owner: str) -> Path:
 
 def _read(owner: str) -> dict[str, Any]:
     try:
-        text = _file(owner).read_text(encoding="utf-8")[:LONGEST]
+        text = _file(owner).read_text(encoding="utf-8")[:MAX_FILE_BYTES]
         found = json.loads(text)
     except (OSError, ValueError):
         return {}
@@ -91,5 +91,5 @@ def _read(owner: str) -> dict[str, Any]:
 
 def _make_room(folder: Path) -> None:
     files = list(folder.glob("*.json"))
-    for file in sorted(files, key=lambda one: one.stat().st_mtime)[: max(0, len(files) - MOST + 1)]:
+    for file in sorted(files, key=lambda one: one.stat().st_mtime)[: max(0, len(files) - MAX_VISITORS + 1)]:
         file.unlink(missing_ok=True)

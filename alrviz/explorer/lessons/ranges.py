@@ -1,4 +1,4 @@
-"""Ranges of numbers, as the options of a question about a number have them: "< 0.8", "0.8 to 1.25", "> 2"."""
+"""Ranges of numbers as options of a question: "< 0.8", "0.8 to 1.25", "> 2"."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A lesson's YAML file, read: what is wrong in it is said with its line, its field and the nearest valid choice.
+"""Read the YAML file of a lesson; errors name the line, the field and the nearest valid choice.
 
 The file's nodes are taken as texts, never made into objects; nothing of it is run, opened or fetched. `set` takes what
 a link takes, by the link's own reader: a mapping of its properties, or all of it as it was copied from the address bar.
@@ -16,16 +16,16 @@ from urllib.parse import parse_qsl, quote, urlencode
 import yaml
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.lesson import KINDS, LARGEST, Answer, Lesson, Option, Question, Step
+from alrviz.explorer.lesson import KINDS, MAX_NUMBER, Answer, Lesson, Option, Question, Step
 from alrviz.explorer.lessons.answers import MEASURES, check_column, where_of
 from alrviz.explorer.lessons.ranges import gap_of, is_range
 from alrviz.explorer.session.link_errors import Choices, checked
 from alrviz.explorer.session.state import PROPERTIES, State, read_link
 
-LARGEST_FILE = 200_000  # bytes: a long lesson has 15,000
-MOST_STEPS, MOST_OPTIONS, DEEPEST = 60, 8, 10
-MOST_NODES = 5_000  # texts, lists and mappings: the longest lesson has 700, and YAML takes 0.1 ms each
-LONGEST_TEXT = 6_000  # characters of one text
+MAX_FILE_BYTES = 200_000  # bytes: a long lesson has 15,000
+MAX_STEPS, MAX_OPTIONS, MAX_DEPTH = 60, 8, 10
+MAX_NODES = 5_000  # texts, lists and mappings: the longest lesson has 700, and YAML takes 0.1 ms each
+MAX_TEXT_CHARS = 6_000  # characters of one text
 # What of a page can be hidden: the CSS class of each is alrviz-part-NAME.
 PARTS = ("rail", "drop", "controls", "racers", "side", "more")
 FIELDS = {
@@ -42,7 +42,7 @@ _HINTS = {  # what to write, by words of the parser's message
     "end of stream": _OPEN_QUOTE,
     "could not find expected ':'": f"{_OPEN_QUOTE}, or a name has no colon behind it",
 }
-_NEEDED = ("id", "title", "steps")  # of a lesson
+_REQUIRED_FIELDS = ("id", "title", "steps")  # of a lesson
 FIRST = State().page  # where a step says none
 ChoicesOf = Callable[[str], Choices]  # what a link to a page may hold
 
@@ -58,11 +58,11 @@ def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambd
     Raises:
         AlrvizError: of what is no lesson: file, line, field, what was expected, the nearest valid choice.
     """
-    fields = _Field(name, _parsed(text, name)).fields("lesson", _NEEDED)
+    fields = _Field(name, _parsed(text, name)).fields("lesson", _REQUIRED_FIELDS)
     steps: list[Step] = []
     questions: dict[str, _Field] = {}
     page = ""
-    for number, node in enumerate(fields["steps"].items(MOST_STEPS), 1):
+    for number, node in enumerate(fields["steps"].items(MAX_STEPS), 1):
         at = replace(node, path=f"step {number}")
         step, page = _read_step(at, page, steps[-1].link if steps else "", choices)
         steps.append(step)
@@ -121,7 +121,7 @@ class _Field:
             self.fail(f"expected 1 to {most} entries, not {len(self.node.value)}")
         return [replace(self, node=node) for node in self.node.value]
 
-    def text(self, most: int = LONGEST_TEXT) -> str:
+    def text(self, most: int = MAX_TEXT_CHARS) -> str:
         if not isinstance(self.node, yaml.ScalarNode):
             self.fail(f"expected one text without brackets, {self._is}")
         text = str(self.node.value).strip()
@@ -158,7 +158,7 @@ class _Field:
 # ---- steps and questions ---------------------------------------------------------------------------------------------
 
 
-def _text(fields: Mapping[str, _Field], name: str, most: int = LONGEST_TEXT) -> str:
+def _text(fields: Mapping[str, _Field], name: str, most: int = MAX_TEXT_CHARS) -> str:
     """Return the text of a field; "" where it is not there."""
     return fields[name].text(most) if name in fields else ""
 
@@ -237,30 +237,29 @@ def _read_question(at: _Field, page: str) -> Question:
     options = _read_options(fields["options"]) if "options" in fields else ()
     if kind == "sketch" and not {"low", "high"} <= fields.keys():
         at.fail("a sketch needs low and high, the ends of its y-axis")
-    low = fields["low"].number(-LARGEST, LARGEST) if "low" in fields else -LARGEST
-    high = fields["high"].number(-LARGEST, LARGEST) if "high" in fields else LARGEST
+    low = fields["low"].number(-MAX_NUMBER, MAX_NUMBER) if "low" in fields else -MAX_NUMBER
+    high = fields["high"].number(-MAX_NUMBER, MAX_NUMBER) if "high" in fields else MAX_NUMBER
     if not low < high:
         fields.get("high", at.child("high", at.node)).fail(f"expected more than low, which is {low:g}")
     answer = _read_answer(fields["answer"], kind, options, page)
     if kind == "choice" and MEASURES[answer.measure].numeric:
         _check_gaps(fields["options"], options)
-    id, text, explain, unit = (
-        _text(fields, name, most) for name, most in (("id", 40), ("text", 600), ("explain", LONGEST_TEXT), ("unit", 40))
-    )
+    lengths = {"id": 40, "text": 600, "explain": MAX_TEXT_CHARS, "unit": 40}
+    id, text, explain, unit = (_text(fields, name, most) for name, most in lengths.items())
     return Question(id, kind, text, options, answer, explain, unit, low, high)
 
 
 def _read_options(at: _Field) -> tuple[Option, ...]:
     """Return the options: a mapping of values to words, or a list of values that are their own words."""
     if isinstance(at.node, yaml.SequenceNode):
-        texts = [item.text(60) for item in at.items(MOST_OPTIONS)]
+        texts = [item.text(60) for item in at.items(MAX_OPTIONS)]
         pairs = dict(zip(texts, texts, strict=True))
         if len(pairs) < len(texts):
             at.fail("each option stands there once")
     else:
         pairs = {key: field.text(200) for key, field in at.pairs().items()}
-    if not 2 <= len(pairs) <= MOST_OPTIONS:
-        at.fail(f"expected 2 to {MOST_OPTIONS} options, not {len(pairs)}")
+    if not 2 <= len(pairs) <= MAX_OPTIONS:
+        at.fail(f"expected 2 to {MAX_OPTIONS} options, not {len(pairs)}")
     return tuple(Option(value, words) for value, words in pairs.items())
 
 
@@ -317,18 +316,18 @@ def _parsed(text: str, name: str) -> yaml.Node:
     if (at := _surrogate(text)) is not None:
         line = text.count("\n", 0, at) + 1
         raise AlrvizError(f"{name}, line {line}: {_HALF_CHARACTER}")
-    if (size := len(text.encode())) > LARGEST_FILE:
-        raise AlrvizError(f"{name}: a lesson has at most {LARGEST_FILE:,} bytes, this file {size:,}")
+    if (size := len(text.encode())) > MAX_FILE_BYTES:
+        raise AlrvizError(f"{name}: a lesson has at most {MAX_FILE_BYTES:,} bytes, this file {size:,}")
     depth = nodes = 0
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             nodes += isinstance(event, yaml.NodeEvent)
             wrong = ""
-            if nodes > MOST_NODES:
-                wrong = f"a lesson has at most {MOST_NODES:,} texts, lists and mappings"
-            elif depth > DEEPEST:
-                wrong = f"lists and mappings are at most {DEEPEST} deep"
+            if nodes > MAX_NODES:
+                wrong = f"a lesson has at most {MAX_NODES:,} texts, lists and mappings"
+            elif depth > MAX_DEPTH:
+                wrong = f"lists and mappings are at most {MAX_DEPTH} deep"
             elif isinstance(event, yaml.AliasEvent):
                 wrong = "aliases (*) are not read"
             if wrong:
@@ -344,7 +343,7 @@ def _parsed(text: str, name: str) -> yaml.Node:
     except yaml.YAMLError as error:
         raise AlrvizError(f"{name}: this is no YAML: {error}") from error
     if node is None:
-        raise AlrvizError(f"{name}: the file is empty; expected {', '.join(_NEEDED)} and more")
+        raise AlrvizError(f"{name}: the file is empty; expected {', '.join(_REQUIRED_FIELDS)} and more")
     return node
 
 

@@ -1,4 +1,4 @@
-"""A session as the first step of a lesson, to be edited."""
+"""Write the state of a session as the first step of a lesson, to be edited."""
 
 from urllib.parse import parse_qsl
 

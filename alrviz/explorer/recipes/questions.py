@@ -15,15 +15,15 @@ from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 
-MOST_RACERS = 6
+MAX_RACERS = 6
 # Room for both racers of the first screen to converge (lr needs 673 iterations there); separable tables end by
 # themselves.
 STEPS = 1000
 ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-PULL = 0.1  # alpha where a question needs a penalty and none was chosen
+FIRST_ALPHA = 0.1  # alpha where a question needs a penalty and none was chosen
 
 _COLUMNS = 9  # of a table for which no order is too high
-MOST_PASSES = 10  # over a table larger than memory: [sALR]'s promise
+MAX_PASSES = 10  # over a table larger than memory: [sALR]'s promise
 _BY_ITSELF: Mapping[str, Any] = {"alpha": "auto", "solver": "auto"}
 Racers = tuple[tuple[str, dict[str, Any]], ...]
 
@@ -36,7 +36,7 @@ def over_passes(recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
 def _over_passes(recipe: Recipe) -> Recipe:
     if not recipe.definition.streams or "max_iter" not in recipe.params:
         return recipe
-    few = recipe.replace(max_iter=min(recipe.params["max_iter"], MOST_PASSES))
+    few = recipe.replace(max_iter=min(recipe.params["max_iter"], MAX_PASSES))
     if few.cuts in SMOOTH_WAYS:  # nor penalties by folds: these are of tables in memory
         few = few.replace(discretize="mdl" if few.discretize == "mdl-smooth" else "quantile")
     if few.params["alpha"] == "auto":
@@ -200,7 +200,7 @@ def recipes_of(
     """The racers of a question; orders above the number of columns are left out. cuts: discretize and n_bins."""
     asked = QUESTIONS.get(question) or QUESTIONS[FIRST]
     order = min(order, columns)
-    alpha = alpha or (PULL if asked.pulls else 0.0)
+    alpha = alpha or (FIRST_ALPHA if asked.pulls else 0.0)
     common: dict[str, Any] = {"alpha": alpha, "penalty": "phi", "max_iter": STEPS, "start": "zero", "solver": "lbfgs"}
     found = []
     for family, params in asked.racers(order):
@@ -208,7 +208,7 @@ def recipes_of(
         recipe = Recipe(family, seed=seed, **{**shared, **params})
         found.append(recipe if "discretize" in params else cut_by(recipe, cuts))
     orders = {recipe: recipe.params.get("order", 1) for recipe in found}
-    return tuple(of for of, order in orders.items() if order == "auto" or order <= columns)[:MOST_RACERS]
+    return tuple(of for of, order in orders.items() if order == "auto" or order <= columns)[:MAX_RACERS]
 
 
 def cut_by(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:

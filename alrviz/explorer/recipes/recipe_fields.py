@@ -1,4 +1,4 @@
-"""Which settings of a recipe a page shows, which have an effect, and what may be chosen now. Pure data.
+"""The settings of a recipe on a page: which are shown, which have an effect, and their choices. Pure data.
 
 What a setting is called, and what it may be, its `Param` says.
 """

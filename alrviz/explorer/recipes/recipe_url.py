@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.recipes.questions import MOST_RACERS
+from alrviz.explorer.recipes.questions import MAX_RACERS
 from alrviz.fitting.families import ENCODING, FAMILIES, Param
 from alrviz.fitting.recipe import Recipe
 
@@ -20,7 +20,7 @@ _MOST_FIELDS = 50  # of a recipe that are read: more than any family has
 
 def write_recipes(recipes: tuple[Recipe, ...]) -> str:
     """Return up to six recipes as text for a link (their seed is not in it)."""
-    return "~".join(_write(recipe) for recipe in recipes[:MOST_RACERS])
+    return "~".join(_write(recipe) for recipe in recipes[:MAX_RACERS])
 
 
 def read_recipes(
@@ -30,7 +30,7 @@ def read_recipes(
 
     words: whether a number may be a word ("cv") that only studies know what to do with.
     """
-    racers = [_read(part, seed, words) for part in text.split("~")[:MOST_RACERS]]
+    racers = [_read(part, seed, words) for part in text.split("~")[:MAX_RACERS]]
     return tuple(racer for racer in racers if racer is not None and racer.family in families)
 
 

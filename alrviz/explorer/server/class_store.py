@@ -1,4 +1,4 @@
-"""A class in the run store: its rounds go there while it is held, and come back after a restart of the server.
+"""Save a class to the run store round by round, and restore it after a restart of the server.
 
 A class is a run of the store and each round one of its tasks, whose rows are the votes. A thread writes once a second
 what has changed; a server that is killed leaves all but the last second. Who keeps a class has a lock on it, which
@@ -20,14 +20,14 @@ from filelock import FileLock, Timeout
 from alrviz import __version__
 from alrviz.errors import AlrvizError, StoreError, for_page
 from alrviz.explorer.lesson import Answer, Option, Question
-from alrviz.explorer.server.classes import AWAY, Classes, Classroom, Round, Vote
+from alrviz.explorer.server.classes import IDLE_CLASS_SECONDS, Classes, Classroom, Round, Vote
 from alrviz.fitting.store import Store, StoredRun
 from alrviz.fitting.store.store import BEAT, INTERRUPTED
 from alrviz.job import Job
 from alrviz.stop import StopToken
 
 KIND = "class"
-TICK = 1.0  # seconds between two looks
+TICK_SECONDS = 1.0  # seconds between two looks
 _log = logging.getLogger(__name__)
 
 
@@ -66,13 +66,13 @@ class ClassKeeper:
             store = self._open()
             over = False
             while not over:
-                over = self._over.wait(TICK) if self._held else self._over.is_set()
+                over = self._over.wait(TICK_SECONDS) if self._held else self._over.is_set()
                 if not self._held:
                     self._held = lock_of(store, room.secret)
-                    self._held.acquire(timeout=2 * TICK)  # of a keeper that is at its end
+                    self._held.acquire(timeout=2 * TICK_SECONDS)  # of a keeper that is at its end
                     about = json.dumps({"code": room.code})
                     store.begin(room.owner, KIND, about, "", name=room.code, version=__version__, id=room.secret)
-                waited = 0.0 if self._save(store) else waited + TICK
+                waited = 0.0 if self._save(store) else waited + TICK_SECONDS
                 if waited >= BEAT:
                     store.beat(room.secret)
                     waited = 0.0
@@ -157,7 +157,7 @@ def restore(classes: Classes, open_store: Callable[[], Store]) -> None:
             lock.acquire()
         except Timeout:
             continue
-        if time.time() - kept.changed > AWAY or classes.taught(owner):
+        if time.time() - kept.changed > IDLE_CLASS_SECONDS or classes.taught(owner):
             store.end(kept.id, INTERRUPTED)
             _let_go(lock)
             continue

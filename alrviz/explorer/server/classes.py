@@ -29,7 +29,7 @@ from alrviz.job import Job
 from alrviz.stop import StopToken
 
 LETTERS = "BCDFGHJKMNPQRSTVWXZ"  # none that looks like another, and no words: 47 million codes of six
-LENGTH = 6
+CODE_LENGTH = 6
 CODES = (20, 3.0)  # wrong codes that a browser may bring at once, and seconds until one more
 HALL_CODES = (200, 3.0)  # and all browsers of an address: a lecture hall is behind one router
 # And all addresses: 87,000 in a day. A day's tries find a given class by one in 500, and one of a hundred by one in 6.
@@ -37,12 +37,12 @@ ALL_CODES = (600, 1.0)
 VOTES = (10, 1.0)  # answers that a student may send and change
 # Of a class: as many as a process has places for pages (web.spectators.MOST). There is no limit by address: a school
 # has one, and a dozen scripts that came from there again and again kept every student out.
-STUDENTS = 800
-ROUNDS = 100  # of a class
-BYTES = 8_000_000  # of all the words that a class's students write
-CLASSES = 100  # of a process
-AWAY = 12 * 3600.0  # seconds after which a class that neither teacher nor student uses is over
-SWEEP = 60.0  # seconds between two looks for such classes
+MAX_STUDENTS = 800
+MAX_ROUNDS = 100  # of a class
+MAX_TEXT_BYTES = 8_000_000  # of all the words that a class's students write
+MAX_CLASSES = 100  # of a process
+IDLE_CLASS_SECONDS = 12 * 3600.0  # seconds after which a class that neither teacher nor student uses is over
+SWEEP_SECONDS = 60.0  # seconds between two looks for such classes
 
 
 class ClassRefused(AlrvizError):
@@ -139,8 +139,8 @@ class Classroom:
         with self._lock:
             self.use()
             self.close()
-            if len(self.rounds) >= ROUNDS:
-                raise AlrvizError(f"a class has {ROUNDS} questions at most; end it and open another")
+            if len(self.rounds) >= MAX_ROUNDS:
+                raise AlrvizError(f"a class has {MAX_ROUNDS} questions at most; end it and open another")
             self.rounds.append(Round(question))
             self.version += 1
             return self.rounds[-1]
@@ -194,7 +194,7 @@ class Classroom:
                 return
             if self.locked:
                 raise ClassRefused(403, "The teacher lets nobody else in now.")
-            if len(self.students) >= STUDENTS:
+            if len(self.students) >= MAX_STUDENTS:
                 self._make_room()
             self.students[student] = 0
             self.addresses[student] = address
@@ -252,7 +252,7 @@ class Classroom:
                 raise ClassRefused(422, f"That is no answer to this question: {error}.") from error
             before = one.votes.get(student)
             growth = vote.size - (before.size if before is not None else 0)
-            if self._size + growth > BYTES:
+            if self._size + growth > MAX_TEXT_BYTES:
                 raise ClassRefused(503, "The class has no room for more text.")
             self.join(student, address)
             self._size += growth  # only now: a student who made room took text along
@@ -288,7 +288,7 @@ class Classroom:
 
 def new_code() -> str:
     """Return six letters."""
-    return "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
+    return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
 
 
 class Classes:
@@ -322,8 +322,8 @@ class Classes:
         """Hold a class; those that nobody uses any more are over."""
         with self._lock:
             self.sweep()
-            if len(self._held) >= CLASSES:
-                raise AlrvizError(f"this server has {CLASSES} classes, as many as it takes; try again later")
+            if len(self._held) >= MAX_CLASSES:
+                raise AlrvizError(f"this server has {MAX_CLASSES} classes, as many as it takes; try again later")
             self._held[classroom.secret] = classroom
             if self._timer and self._sweeper is None:
                 self._sweeper = Job(self._sweep_on, "alrviz-classes")
@@ -333,12 +333,12 @@ class Classes:
         """End the classes that nobody uses any more."""
         with self._lock:
             for one in list(self._held.values()):
-                if self._clock() - one.used > AWAY and not one.here.total():
+                if self._clock() - one.used > IDLE_CLASS_SECONDS and not one.here.total():
                     self.end(one)
 
     def _sweep_on(self, stop: StopToken) -> None:
         while True:
-            stop.rest(SWEEP)
+            stop.rest(SWEEP_SECONDS)
             with self._lock:
                 self.sweep()
                 if not self._held:

@@ -1,4 +1,4 @@
-"""What one server gives away at most: sizes of tables, runs at once, threads, memory.
+"""The limits of a server: sizes of tables, runs at once, threads, memory.
 
 Every limit is an attribute of `ServerLimits` and an environment variable `ALRVIZ_MAX_<NAME>` (0 or "none": no limit).
 They bind in the explorer only; the library itself limits nothing but memory.

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-MOST = 400  # requests of one address that wait: a lecture of 300 is behind one router
-SHARE = 1.0  # seconds left free for each second of building
-CROWD, CROWD_SHARE = 20, 0.25  # the same where so many wait: they would wait twice as long for those who are there
-HALF = 60.0  # seconds after which a page that an address had counts half
-FIRST_PACE = 1.0  # seconds from one page to the next, before any was built
-_FORGET = 0.05  # pages
+MAX_WAITING_PER_ADDRESS = 400  # requests of one address that wait: a lecture of 300 is behind one router
+FREE_SHARE = 1.0  # seconds left free for each second of building
+CROWD, CROWD_FREE_SHARE = 20, 0.25  # the same where so many wait: they would wait twice as long for those who are there
+HALF_LIFE_SECONDS = 60.0  # seconds after which a page that an address had counts half
+FIRST_PACE_SECONDS = 1.0  # seconds from one page to the next, before any was built
+_FORGOTTEN_PAGES = 0.05  # pages
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class PageQueue:
         self._counted = clock()
         self._building = False
         self._begun = 0.0
-        self._pace = FIRST_PACE  # seconds from one page to the next, of the latest ones most
+        self._pace = FIRST_PACE_SECONDS  # seconds from one page to the next, of the latest ones most
         self._places: dict[str, int] | None = None  # by name; None where it has changed
 
     async def enter(self, address: str, known: bool, name: str = "") -> bool:
@@ -49,7 +49,7 @@ class PageQueue:
 
         name: by which `place` knows who waits.
         """
-        if sum(ticket.address == address for ticket in self._waiting) >= MOST:
+        if sum(ticket.address == address for ticket in self._waiting) >= MAX_WAITING_PER_ADDRESS:
             return False
         ticket = _Ticket(address, known, asyncio.get_running_loop().create_future(), name)
         self._waiting.append(ticket)
@@ -69,7 +69,7 @@ class PageQueue:
     def leave(self) -> None:
         """The page is built: the next one is, after a while for those who are there."""
         took = self._clock() - self._begun
-        rest = (CROWD_SHARE if len(self._waiting) >= CROWD else SHARE) * took
+        rest = (CROWD_FREE_SHARE if len(self._waiting) >= CROWD else FREE_SHARE) * took
         self._pace += 0.2 * (took + rest - self._pace)
         asyncio.get_running_loop().call_later(rest if self._waiting else 0.0, self._next)
 
@@ -116,6 +116,6 @@ class PageQueue:
 
     def _count(self) -> None:
         now = self._clock()
-        left = 0.5 ** ((now - self._counted) / HALF)
+        left = 0.5 ** ((now - self._counted) / HALF_LIFE_SECONDS)
         self._counted = now
-        self._had = {address: had * left for address, had in self._had.items() if had * left > _FORGET}
+        self._had = {address: had * left for address, had in self._had.items() if had * left > _FORGOTTEN_PAGES}

@@ -1,4 +1,4 @@
-"""What a process that serves the explorer does once, so that its event loop answers at once whatever runs beside it.
+"""Tune the process of a server once, so that its event loop answers at once whatever runs beside it.
 
 Measured on two cores: a full collection looks through 470,000 objects of imported libraries and holds every thread for
 0.3 s, and Panel asks for one whenever a visitor leaves; what is frozen after the imports is never looked through again.
@@ -30,10 +30,10 @@ from tornado.websocket import WebSocketClosedError
 
 from alrviz.memory import give_back
 
-SWITCH = 0.001  # seconds; Python's own is 0.005. Shorter ones cost a fit more than they give a visitor.
-AFTER = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then, mostly
-TRIES = 6  # how often pages that were left are looked for
-HAND = 0.3  # seconds after a move of somebody's hand in which films of others wait
+SWITCH_INTERVAL_SECONDS = 0.001  # Python's own is 0.005; shorter ones cost a fit more than they give a visitor
+THAW_DELAY_SECONDS = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then, mostly
+THAW_TRIES = 6  # how often pages that were left are looked for
+HAND_SECONDS = 0.3  # seconds after a move of somebody's hand in which films of others wait
 _settled = False
 _frozen_page = False
 _leaving: weakref.WeakSet[object] = weakref.WeakSet()  # pages that visitors have left and that are still held
@@ -48,7 +48,7 @@ def hand_moved() -> None:
 
 def hand_moving() -> bool:
     """Whether somebody does: what only plays may wait a moment."""
-    return time.monotonic() - _moved < HAND
+    return time.monotonic() - _moved < HAND_SECONDS
 
 
 def settle(context: BokehSessionContext | None) -> None:
@@ -57,7 +57,7 @@ def settle(context: BokehSessionContext | None) -> None:
     if context is None or _settled:
         return
     _settled = _frozen_page = True
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     gc.collect()
     gc.freeze()
 
@@ -88,7 +88,7 @@ def left(context: BokehSessionContext, page: object, later: Callable[[float, Cal
     """A visitor has gone, whose session context and page these were; `later` calls a function after some seconds."""
     _leaving.add(page)
     if _frozen_page:
-        later(AFTER, lambda: _thaw(context.server_context, later, TRIES))
+        later(THAW_DELAY_SECONDS, lambda: _thaw(context.server_context, later, THAW_TRIES))
 
 
 def _thaw(server_context: BokehServerContext, later: Callable[[float, Callable[[], None]], object], tries: int) -> None:
@@ -100,7 +100,7 @@ def _thaw(server_context: BokehServerContext, later: Callable[[float, Callable[[
     gc.collect()
     give_back()
     if _leaving and tries > 1:
-        later(AFTER, lambda: _thaw(server_context, later, tries - 1))
+        later(THAW_DELAY_SECONDS, lambda: _thaw(server_context, later, tries - 1))
         return
     _frozen_page = False
     gc.freeze()

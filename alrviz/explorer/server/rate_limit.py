@@ -1,9 +1,9 @@
-"""How often strangers may try: so many times at once, and once more every so many seconds."""
+"""Limit how often strangers may try: so many times at once, and once more every so many seconds."""
 
 import time
 from collections.abc import Callable
 
-_MANY = 1_000  # keys after which those that are free again are forgotten
+_SWEEP_KEYS = 1_000  # keys after which those that are free again are forgotten
 
 
 class RateLimit:
@@ -13,7 +13,7 @@ class RateLimit:
         self.burst, self.every = burst, every
         self._clock = clock
         self._until: dict[str, float] = {}  # when the tries of a key will all be forgotten
-        self._look = _MANY
+        self._look = _SWEEP_KEYS
 
     def wait(self, key: str) -> float:
         """Return the seconds until the next try of this key; 0 where it is now."""
@@ -24,5 +24,5 @@ class RateLimit:
         now = self._clock()
         if len(self._until) >= self._look:
             self._until = {one: until for one, until in self._until.items() if until > now}
-            self._look = max(_MANY, 2 * len(self._until))
+            self._look = max(_SWEEP_KEYS, 2 * len(self._until))
         self._until[key] = max(self._until.get(key, now), now) + self.every

@@ -1,4 +1,4 @@
-"""The queue of a server's jobs: whose turn it is to compute, by memory, threads and what owners have had of both.
+"""The queue of a server's jobs: who computes next, by memory, threads and each owner's past share of both.
 
 An `Entry` is one job and what the process knows of it. Whoever wants a job to go on asks the queue, through the entry;
 where a limit is reached the job waits. Whoever has had least of the machine is first (`Shares`), then who came first;
@@ -22,13 +22,13 @@ from alrviz.studies.core.study import Study
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_store import RaceKeeper
 
-ROUND = 30.0  # seconds within which everybody who waits shall have a turn
-TURN = (2.0, 10.0)  # seconds that a turn lasts at least and at most
+ROUND_SECONDS = 30.0  # seconds within which everybody who waits shall have a turn
+TURN_SECONDS = (2.0, 10.0)  # seconds that a turn lasts at least and at most
 MADE_ROOM = "stopped: it made room for others"
-FULL = "stopped: the server's memory for runs is full"
+MEMORY_FULL = "stopped: the server's memory for runs is full"
 ABOVE_SHARE = "stopped: others waited, and it was above its owner's share of the memory for runs"
 _WORDS = {
-    FULL: "the server, whose memory for runs is full,",
+    MEMORY_FULL: "the server, whose memory for runs is full,",
     ABOVE_SHARE: "the server (others waited, and you held more than your share of its memory for runs)",
 }  # what a reader is told of who stopped a run, by its note
 STUDY_TURNS = 6.0
@@ -315,8 +315,8 @@ class RunQueue:
         if not waiting:
             return
         running = [e for e in self.entries.values() if e.under_way]
-        shortest, longest = TURN
-        turn = min(max(ROUND * len(running) / (len(running) + len(waiting)), shortest), longest)
+        shortest, longest = TURN_SECONDS
+        turn = min(max(ROUND_SECONDS * len(running) / (len(running) + len(waiting)), shortest), longest)
         over = [e for e in running if not e.turned and self.clock() - e.since >= turn * e.turns]
         for entry in sorted(over, key=self._had, reverse=True):
             others = [e for e in running if e is not entry]
@@ -335,7 +335,7 @@ class RunQueue:
         if not self._has_room():
             growing = [e for e in self.entries.values() if e.grown and (e.under_way or e.turned)]
             if growing:
-                self.end(max(growing, key=lambda e: e.grown), FULL)
+                self.end(max(growing, key=lambda e: e.grown), MEMORY_FULL)
 
     def _unqueue(self, entry: Entry) -> None:
         entry.wanted, entry.steps, entry.turned = False, 0, False
@@ -415,7 +415,7 @@ class RunQueue:
             return []
         yielding, paused = list[Entry](), [e for e in held if not e.under_way and not e.wanted]
         # By seconds of computing: a turn is shorter than a round, so runs that rotate never compute for one at a time.
-        busy = [e for e in held if e not in paused and e.used >= ROUND * e.turns]
+        busy = [e for e in held if e not in paused and e.used >= ROUND_SECONDS * e.turns]
         for other in (*sorted(paused, key=lambda e: e.seen), *sorted(busy, key=lambda e: e.seen)):
             if needed > 0 and of_owner[other.owner] > shares[other.owner]:
                 yielding.append(other)

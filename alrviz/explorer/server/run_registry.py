@@ -29,8 +29,8 @@ from alrviz.stop import StopToken
 from alrviz.studies.core.study import Study
 from alrviz.studies.race.race import Race
 
-TIDY = 10  # sweeps after which what was let go is looked for once more
-_KNOWN = 10_000  # owners of which is known that they were there
+GC_SWEEPS = 10  # sweeps after which what was let go is looked for once more
+_MAX_VISITORS = 10_000  # owners of which is known that they were there
 UNATTENDED = "stopped: nobody looked at it for {time}"
 
 
@@ -135,7 +135,7 @@ class Registry:
         self._looked = self._clock()
         self._visitors.pop(owner, None)
         self._visitors[owner] = None
-        if len(self._visitors) > _KNOWN:
+        if len(self._visitors) > _MAX_VISITORS:
             del self._visitors[next(iter(self._visitors))]
 
     def knows(self, owner: str) -> bool:
@@ -163,7 +163,7 @@ class Registry:
                     self._queue.end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
             self._queue.admit()
             gone = self._let_go(now)
-            self._untidy = TIDY if gone else max(self._untidy - 1, 0)
+            self._untidy = GC_SWEEPS if gone else max(self._untidy - 1, 0)
             last = self._untidy == 1  # threads and their last callbacks have let go of theirs by now
         if gone or last:  # whoever waits for the lock need not wait for this
             gc.collect()

@@ -1,4 +1,4 @@
-"""The server's run store: opened when it is first needed, with the reason at hand where nothing can be kept.
+"""The server's run store, opened at the first use; where nothing can be stored, it keeps the reason.
 
 A store that could not be opened is tried again after RETRY_SECONDS and not for every visitor: an attempt at a locked
 one waits for seconds. Pages go on without it and show `store_problem`.

@@ -1,4 +1,4 @@
-"""Tables that were dropped, held in memory for their owners: a reload finds them again, nobody else does.
+"""Uploaded tables, held in memory for their owners alone, who find them again after a reload.
 
 An `Upload` is the file's bytes and how they are to be read; the bytes are kept so that delimiter, encoding or missing
 tokens can be changed. Nothing is written to disk. Per owner the oldest is dropped, and the process holds so many bytes:

@@ -1,4 +1,4 @@
-"""Who a session belongs to: a random id in a cookie, or one owner for all browsers of a single user's machine.
+"""The owner of a session: a random id in a cookie, or one owner for all browsers of a single user's machine.
 
 The cookie is HttpOnly and SameSite=Lax. The application is run while the server still builds its answer to the first
 request, before any header is sent, so the cookie is added to the headers of exactly that answer. Where the server is

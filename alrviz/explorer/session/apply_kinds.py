@@ -1,4 +1,4 @@
-"""From a file to a table, and from a table to a data set with the kinds, rows and splits that a visitor has chosen."""
+"""Read a file as a table, and make a data set of a table with the kinds, rows and splits that a visitor has chosen."""
 
 import re
 from collections.abc import Callable, Mapping

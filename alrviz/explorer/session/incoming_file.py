@@ -1,4 +1,4 @@
-"""A file on its way from a browser: counted piece by piece, shown and cancelled like any other work.
+"""A file that arrives from a browser piece by piece: counted, shown and cancelled like any other work.
 
 It has the face of a `LatestJob` (title, seconds, share, waiting, poll, cancel), so that the notice and the pump
 treat the two alike. Its bytes count against what the server holds from the first piece on: many who drop files at the
@@ -12,7 +12,7 @@ from alrviz.data.limits import size_text
 from alrviz.errors import TableError
 from alrviz.explorer.server.tables import UploadClaim
 
-PATIENCE = 60.0  # seconds without a piece: the browser, or the way to it, is gone
+PATIENCE_SECONDS = 60.0  # seconds without a piece: the browser, or the way to it, is gone
 
 
 class IncomingFile:
@@ -79,7 +79,7 @@ class IncomingFile:
 
     def poll(self) -> bool:
         """Return whether it is still to be waited for; gives up when nothing came for a minute."""
-        if not self.over and self._clock() - self._heard > PATIENCE:
+        if not self.over and self._clock() - self._heard > PATIENCE_SECONDS:
             size = size_text(self._claim.size)
             self.cancel()
             self._failed(TableError(f"{self.name or 'the file'} stopped coming after {size}; drop it again"))

@@ -1,4 +1,4 @@
-"""What a session's link holds, and what opening a link changes."""
+"""The content of a session's link, and the effect of opening one."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -7,21 +7,21 @@ from typing import Any
 import param
 
 from alrviz.explorer.session.runs import SessionRuns
-from alrviz.explorer.session.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, HELD, OF_PAGES, State, write_link
+from alrviz.explorer.session.state import FIRST_DEMOS, FIRST_TABLE, LINK_PARAMS, PAGE_PARAMS, State, write_link
 from alrviz.explorer.session.table import SessionTable
 
-OF_TABLES = ("data", "rows", "file", "points", "kinds", "filters", "split", "seed")  # what a link says of its table
-RACES = State().page  # the page that question, recipes and run of a link are about
+TABLE_PARAMS = ("data", "rows", "file", "points", "kinds", "filters", "split", "seed")  # what a link says of its table
+RACE_PAGE = State().page  # the page that question, recipes and run of a link are about
 
 
 class SessionLink:
     """See the module's text.
 
-    Each page has some settings for itself (`OF_PAGES`: its tab, the recipes and folds of its study). The session holds
-    those of the page shown; those of the others are kept here until it is shown again.
+    Each page has some settings for itself (`PAGE_PARAMS`: its tab, the recipes and folds of its study). The session
+    holds those of the page shown; those of the others are kept here until it is shown again.
 
     Args:
-        settings: the session's parameters, by the names of `HELD`.
+        settings: the session's parameters, by the names of `LINK_PARAMS`.
         table: its table. runs: its runs.
     """
 
@@ -36,7 +36,7 @@ class SessionLink:
         """The session as one value."""
         table, runs = self._table, self._runs
         name, rows = table.source.demo or ("", None)
-        if (name, rows) == (FIRST_DEMO, FIRST_ROWS):
+        if (name, rows) == FIRST_TABLE:
             rows = None
         file = table.source.file or table.requested_file
         return State(
@@ -47,7 +47,7 @@ class SessionLink:
             kinds=tuple(sorted(table.source.kinds.items())),
             filters=table.source.rows,
             split=table.source.split,
-            **{name: getattr(self._settings, name) for name in HELD},
+            **{name: getattr(self._settings, name) for name in LINK_PARAMS},
             fit=runs.fit.id if runs.fit is not None else "",
             run=runs.entry.id if runs.entry is not None else "",
         )
@@ -69,12 +69,12 @@ class SessionLink:
         """
         shown, table, settings = self.state, self._table, self._settings
         settled = table.dataset is not None and table.loading is None
-        same = settled and all(getattr(state, name) == getattr(shown, name) for name in OF_TABLES)
+        same = settled and all(getattr(state, name) == getattr(shown, name) for name in TABLE_PARAMS)
         same = same and (table.chosen or state.page == settings.page)
-        page_settings = {name: getattr(state, name) for name in OF_PAGES}
+        page_settings = {name: getattr(state, name) for name in PAGE_PARAMS}
         self._hidden_pages[state.page] = page_settings
         # The page first: its watcher puts the settings of that page in place.
-        settings.param.update({name: getattr(state, name) for name in HELD if name not in page_settings})
+        settings.param.update({name: getattr(state, name) for name in LINK_PARAMS if name not in page_settings})
         settings.param.update(page_settings)
         self._runs.open(state)
         if not same:
@@ -89,12 +89,12 @@ class SessionLink:
             settings.go(place.page)
         settings.tab = place.tab
         shown = self.state
-        other_table = any(getattr(place, name) != getattr(shown, name) for name in OF_TABLES)
+        other_table = any(getattr(place, name) != getattr(shown, name) for name in TABLE_PARAMS)
         other_race = (place.question, place.recipes) != (shown.question, shown.recipes)
         if other_table:
             settings.seed = place.seed
             self._table.change_to(place)
-        if place.page == RACES and (other_table or other_race):
+        if place.page == RACE_PAGE and (other_table or other_race):
             settings.param.update(question=place.question, recipes=place.recipes)
             self._runs.open_race(place)
             settings.kept = place.kept
@@ -106,8 +106,8 @@ class SessionLink:
         The demo set only as long as neither the visitor nor a link chose the table.
         """
         settings, table = self._settings, self._table
-        self._hidden_pages[left] = {name: getattr(settings, name) for name in OF_PAGES}
-        defaults = {name: settings.param[name].default for name in OF_PAGES}
+        self._hidden_pages[left] = {name: getattr(settings, name) for name in PAGE_PARAMS}
+        defaults = {name: settings.param[name].default for name in PAGE_PARAMS}
         settings.param.update(self._hidden_pages.get(page) or defaults)
         name, before = FIRST_DEMOS.get(page), table.requested_demo
         if name is not None and before is not None and before[0] != name and not table.chosen:

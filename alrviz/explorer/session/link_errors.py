@@ -1,7 +1,7 @@
-"""What of a link is none of the choices: it is said, with the nearest, and left out.
+"""Ignore invalid link parameters and report each with the closest valid value.
 
-A link is typed, shortened by a mail program, or of another version. `read_link` takes what it can of any; this says
-what it could not.
+Links are typed, shortened by mail programs, or of another version. `read_link` uses what it can of each; this module
+reports the rest.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from urllib.parse import parse_qsl
 
 from alrviz.explorer.recipes.recipe_url import read_recipes
-from alrviz.explorer.session.state import LONGEST, PROPERTIES, State
+from alrviz.explorer.session.state import MAX_LINK_CHARS, PROPERTIES, State
 from alrviz.fitting.families import FAMILIES
 
 Choices = Mapping[str, Collection[str]]
-MOST = 4  # troubles that are told: a link of another program has any number
-LISTED = 8
+MAX_TROUBLES = 4  # troubles that are told: a link of another program has any number
+MAX_CHOICES = 8
 
 
 def checked(query: str, state: State, choices: Choices) -> tuple[State, list[str]]:
@@ -27,7 +27,7 @@ def checked(query: str, state: State, choices: Choices) -> tuple[State, list[str
     """
     troubles: list[str] = []
     try:
-        given = parse_qsl(query[:LONGEST].lstrip("?"), max_num_fields=50, errors="replace")
+        given = parse_qsl(query[:MAX_LINK_CHARS].lstrip("?"), max_num_fields=50, errors="replace")
     except ValueError:
         return state, ["it has more properties than any link of the explorer"]
     for key, text in dict(given).items():
@@ -71,8 +71,8 @@ def _none_of(key: str, text: str, choices: Iterable[str]) -> str:
         return f"its page has no {key} {_short(text)!r}"
     if near := get_close_matches(text, every, n=3, cutoff=0.5):
         return f"there is no {key} {_short(text)!r} (nearest: {', '.join(near)})"
-    more = ", ..." if len(every) > LISTED else ""
-    return f"there is no {key} {_short(text)!r}; it is one of {', '.join(sorted(every)[:LISTED])}{more}"
+    more = ", ..." if len(every) > MAX_CHOICES else ""
+    return f"there is no {key} {_short(text)!r}; it is one of {', '.join(sorted(every)[:MAX_CHOICES])}{more}"
 
 
 def _short(text: str) -> str:
@@ -83,5 +83,5 @@ def link_sentence(troubles: list[str]) -> str:
     """Return what a page says of a link with troubles; "" without any."""
     if not troubles:
         return ""
-    rest = f"; and {len(troubles) - MOST} more" if len(troubles) > MOST else ""
-    return f"Part of this link could not be used: {'; '.join(troubles[:MOST])}{rest}. The rest is shown."
+    rest = f"; and {len(troubles) - MAX_TROUBLES} more" if len(troubles) > MAX_TROUBLES else ""
+    return f"Part of this link could not be used: {'; '.join(troubles[:MAX_TROUBLES])}{rest}. The rest is shown."

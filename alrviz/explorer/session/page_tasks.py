@@ -1,4 +1,4 @@
-"""The work of a page on threads: of every kind one at a time, the latest asked for."""
+"""A page's work on threads: one task of each kind at a time, the latest request."""
 
 from collections.abc import Callable
 from functools import partial

@@ -2,8 +2,8 @@
 
 Pages and the shell watch parameters (`subscribe`) and call the part that they need: `session.table` loads tables,
 `session.runs` starts and finds races and studies, `session.link` reads and writes the link. The session's own
-parameters are what a link holds of all pages (`HELD`). Long work goes to a thread (`begin`) and comes back through
-`pump`, which the shell calls every 100 ms while `busy`; a page that starts something calls `wake`.
+parameters are what a link holds of all pages (`LINK_PARAMS`). Long work goes to a thread (`begin`) and comes back
+through `pump`, which the shell calls every 100 ms while `busy`; a page that starts something calls `wake`.
 """
 
 import time
@@ -21,7 +21,7 @@ from alrviz.explorer.server.tables import Upload
 from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.explorer.session.link import SessionLink
 from alrviz.explorer.session.runs import SessionRuns
-from alrviz.explorer.session.state import HELD, State
+from alrviz.explorer.session.state import LINK_PARAMS, State
 from alrviz.explorer.session.table import SessionTable
 from alrviz.fitting.recipe import Recipe
 from alrviz.job import LatestJob
@@ -168,6 +168,6 @@ class Session(param.Parameterized):
 
 
 for _field in fields(State):
-    if _field.name in HELD and _field.name not in Session.param:
+    if _field.name in LINK_PARAMS and _field.name not in Session.param:
         _parameter = param.Parameter(default=_field.default, doc=_field.metadata["doc"])
         Session.param.add_parameter(_field.name, _parameter)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from alrviz.data.dataset import Dataset
 from alrviz.studies.maps.decision_map import MOST_POINTS
 
-MOST = MOST_POINTS  # points: of more a map draws only some, and a new one might not be among them
+MAX_POINTS = MOST_POINTS  # points: of more a map draws only some, and a new one might not be among them
 CLASSES = ("a", "b", "c")  # of a sketch that begins with nothing
 NEW = "new"  # beside those of a table: a letter could be taken for one of them
 _DIGITS = 4  # significant, of a coordinate: more than a pixel tells
@@ -47,16 +47,16 @@ class Sketch:
 
     @classmethod
     def of(cls, dataset: Dataset, columns: tuple[str, str], seed: int = 0, private: bool = False) -> "Sketch":
-        """Return the rows of a table in two numeric columns; of more than MOST, some by a seed; at least three classes.
+        """Return the rows of a table in two numeric columns, with three classes or more.
 
-        Rows without a number in one of them are left out.
+        Of more rows than MAX_POINTS some are drawn by a seed; rows without a number in one of them are left out.
         """
         frame = dataset.X[list(columns)]
         rows = np.flatnonzero(frame.notna().all(axis=1).to_numpy())
-        if len(rows) > MOST:
+        if len(rows) > MAX_POINTS:
             drawn = np.random.default_rng(seed).permutation(rows)
             first = np.unique(dataset.y[drawn].astype(str), return_index=True)[1]  # a row of each class is kept
-            rows = np.sort(np.concatenate([drawn[first], np.delete(drawn, first)])[:MOST])
+            rows = np.sort(np.concatenate([drawn[first], np.delete(drawn, first)])[:MAX_POINTS])
         y = dataset.y[rows]
         known = [str(label) for label in dataset.classes]
         names = (NEW, *(f"{NEW} {k}" for k in range(2, len(known) + 3)))
@@ -76,7 +76,7 @@ class Sketch:
     @property
     def full(self) -> bool:
         """Whether no point can be added."""
-        return len(self) >= MOST
+        return len(self) >= MAX_POINTS
 
     @property
     def X(self) -> pd.DataFrame:  # noqa: N802 (scikit-learn's name)

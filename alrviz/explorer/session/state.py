@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from alrviz.data.demos import demo_names
-from alrviz.explorer.recipes.questions import MOST_RACERS
+from alrviz.explorer.recipes.questions import MAX_RACERS
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.tables import FileLink, safe_name
 from alrviz.explorer.server.visitor_ids import is_id
@@ -24,17 +24,17 @@ from alrviz.explorer.session.row_filter import RowFilter, read_filters, write_fi
 from alrviz.fitting.families import RUNS
 from alrviz.fitting.recipe import Recipe
 
-# Characters of a link that are read: six racers need under 1,000, MOST_SETS tables with long names in a script of
+# Characters of a link that are read: six racers need under 1,000, MAX_SETS tables with long names in a script of
 # three bytes a letter under 20,000.
-LONGEST = 24_000
-FIRST_DEMO, FIRST_ROWS = "led", 3_000
+MAX_LINK_CHARS = 24_000
+FIRST_TABLE = FIRST_DEMO, FIRST_ROWS = "led", 3_000
 # Pages with a demo set of their own.
 FIRST_DEMOS = {
     "convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1", "path": "balance-scale",
     "bias": "skewed", "compare": "monks-1", "selection": "twelve-bits",
     "interactions": "twelve-bits",
 }  # fmt: skip
-MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
+MAX_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
 KIND_LETTERS = {
     "c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles",
     "w": "weight", "g": "group", "s": "time",
@@ -83,13 +83,13 @@ def _read_file(text: str) -> FileLink | None:
 def _read_sets(text: str) -> tuple[str, ...]:
     """Names of demo sets, each once; what is none is left out."""
     known = set(demo_names())
-    return tuple(dict.fromkeys(name for name in text.split("_")[:64] if name in known))[:MOST_SETS]
+    return tuple(dict.fromkeys(name for name in text.split("_")[:64] if name in known))[:MAX_SETS]
 
 
 def _read_files(text: str) -> tuple[FileLink, ...]:
     """Tables by name, shape and hash, each once."""
     links = (_read_file(part) for part in text.split("/")[:64])
-    return tuple({link.hash: link for link in links if link is not None}.values())[:MOST_SETS]
+    return tuple({link.hash: link for link in links if link is not None}.values())[:MAX_SETS]
 
 
 def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
@@ -220,7 +220,7 @@ class State:
         None, "The share of tuples looked at, in per cent, None for the page's own.", partial(_clamped, 1, 100, None),
         _number, of=PAGE,
     )  # fmt: skip
-    path: int = link(0, "The path that is looked at.", partial(_clamped, 0, MOST_RACERS - 1, 0), of=PAGE)
+    path: int = link(0, "The path that is looked at.", partial(_clamped, 0, MAX_RACERS - 1, 0), of=PAGE)
     sets: tuple[str, ...] = link(
         (), "The demo sets, by name, that recipes are compared on; () for the page's.", _read_sets, "_".join, of=STUDY,
         parts="_",
@@ -245,8 +245,8 @@ def _of(*owners: str) -> tuple[str, ...]:
     return tuple(one.name for one in fields(State) if one.metadata["of"] in owners)
 
 
-OF_SESSION, OF_MAPS, OF_STUDIES, OF_PAGES = _of(SESSION), _of(MAP), _of(STUDY), _of(PAGE, STUDY)
-HELD = (*OF_SESSION, *OF_MAPS, *OF_PAGES)  # the parameters of a session
+SESSION_PARAMS, MAP_PARAMS, STUDY_PARAMS, PAGE_PARAMS = _of(SESSION), _of(MAP), _of(STUDY), _of(PAGE, STUDY)
+LINK_PARAMS = (*SESSION_PARAMS, *MAP_PARAMS, *PAGE_PARAMS)  # the parameters of a session
 
 
 def first_demo(page: str) -> str:
@@ -256,7 +256,7 @@ def first_demo(page: str) -> str:
 
 def read_link(query: str) -> State:
     """Return the state that a URL's query holds; whatever it holds, this does not raise."""
-    text = query[:LONGEST].lstrip("?")
+    text = query[:MAX_LINK_CHARS].lstrip("?")
     try:
         given = dict(parse_qsl(text, max_num_fields=50, errors="replace"))
     except ValueError:  # more fields than any link of ours has

@@ -1,4 +1,4 @@
-"""What a class has answered, as HTML: bars of each round beside each other, what happened marked, words escaped."""
+"""The answers of a class as HTML: bars of each round beside each other, with the true outcome marked, words escaped."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,8 +13,8 @@ from alrviz.explorer.shell import asset
 from alrviz.views.core.style import safe
 
 BINS = 7  # of numbers
-LISTED = 30  # texts that are listed
-LINES = 60  # students whose sketches are drawn
+MAX_TEXTS = 30  # texts that are listed
+MAX_SKETCHES = 60  # students whose sketches are drawn
 CSS = asset("class_answers.css")
 
 
@@ -112,7 +112,7 @@ def _sketch(question: Question, rounds: Sequence[Round], words: Callable[[str], 
         return f"<path class='{kind}' d='M{points}'/>"
 
     every = [np.array([vote.answer for vote in one.votes.values()], float) for one in rounds]
-    lines = [path("one", one) for one in every[-1][:LINES]]
+    lines = [path("one", one) for one in every[-1][:MAX_SKETCHES]]
     lines += [
         path("median before" if k < len(every) - 1 else "median", np.median(one, 0)) for k, one in enumerate(every)
     ]
@@ -145,8 +145,8 @@ def _notes(one: Round) -> str:
 
 def _listed(texts: Any) -> str:
     counted = Counter(texts)
-    lines = [f"<li>{safe(text)}{f' ({n})' if n > 1 else ''}</li>" for text, n in counted.most_common(LISTED)]
-    more = f"<p class='quiet'>and {len(counted) - LISTED:,} more in the CSV</p>" if len(counted) > LISTED else ""
+    lines = [f"<li>{safe(text)}{f' ({n})' if n > 1 else ''}</li>" for text, n in counted.most_common(MAX_TEXTS)]
+    more = f"<p class='quiet'>and {len(counted) - MAX_TEXTS:,} more in the CSV</p>" if len(counted) > MAX_TEXTS else ""
     return f"<ul class=said>{''.join(lines)}</ul>{more}"
 
 

@@ -35,7 +35,7 @@ MAX_NAMED_ADDRESSES = 3  # of those that students joined from; the others are co
 ON_SCREEN = "Look at the question on the screen."
 KINDS = {"choice": "Choice", "number": "Number", "order": "Order", "text": "Text"}
 _WITH_OPTIONS = ("choice", "order")
-END, SURE = "End the class", "End: press again"
+END, CONFIRM_END = "End the class", "End: press again"
 _ABOUT = (
     "<p>Students answer from their phones, without an account: they see your race as it runs, and your question while "
     "it is open. You see how many have answered, and the answers when the question is closed.</p><p class='quiet'>"
@@ -298,8 +298,8 @@ class ClassPanel:
             self._room.locked = bool(event.new)
 
     def _end_class(self) -> None:
-        if self._end.label != SURE:
-            self._end.label = SURE
+        if self._end.label != CONFIRM_END:
+            self._end.label = CONFIRM_END
             return
         if self._room is not None:
             self.session.registry.classes.end(self._room)

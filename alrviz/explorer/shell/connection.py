@@ -1,4 +1,4 @@
-"""A lost connection: the page says so at once, takes no press meanwhile, and comes back by itself.
+"""A lost connection: the page reports it at once, accepts no press meanwhile, and reconnects by itself.
 
 What is lost is the websocket, never what runs: runs are the registry's. The browser sees a closed socket at once, and
 one that only fell silent (a tunnel, a laptop that slept) by asking the server for a sign of life when nothing came for

@@ -15,7 +15,7 @@ from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.incoming_file import IncomingFile, too_large
 from alrviz.explorer.session.session import Session
 
-PIECE = 1_000_000  # bytes a message; a message of the page may have 2 MB, and small pieces keep the event loop free
+PIECE_BYTES = 1_000_000  # a message of the page may have 2 MB, and small pieces keep the event loop free
 WORDS = "Your data: drop a file, or browse"
 TABLES = "CSV, JSON, Parquet, Excel, SPSS, Stata ..., also packed (gzip, zip). It stays in this server's memory."
 
@@ -50,7 +50,7 @@ class DropStrip(pmui.FileInput):
             label=words,
             uploaded_label=words,
             icon="upload_file",
-            chunk_size=PIECE,
+            chunk_size=PIECE_BYTES,
             max_file_size=limit,
             multiple=False,
             variant="outlined",

@@ -1,4 +1,4 @@
-"""A lesson beside its page: one step at a time, a question before Run, and what was said on what happened.
+"""A lesson beside its page: one step at a time, a question before Run, and the reader's answer beside the outcome.
 
 The panel knows nothing of pages: a step opens a link, and what has run is asked of the page shown. A step that sets
 what another did not is opened as its link is, with its page built anew: what a reader has changed meanwhile is gone,
@@ -15,8 +15,7 @@ from panel.custom import JSComponent
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Lesson, Question, Said, Step
-from alrviz.explorer.lessons.answers import answer
-from alrviz.explorer.lessons.on_picture import on_picture
+from alrviz.explorer.lessons.answers import answer, on_picture
 from alrviz.explorer.lessons.progress import keep_progress, progress_of
 from alrviz.explorer.page import Page
 from alrviz.explorer.session.session import Session

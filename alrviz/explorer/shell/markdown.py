@@ -1,4 +1,4 @@
-"""Texts of lessons as HTML: Markdown with LaTeX between dollar signs; nothing in them can be more than text.
+"""Render the texts of lessons, Markdown with LaTeX between dollar signs, as HTML that cannot contain anything active.
 
 Raw HTML stands there as it was written, pictures are not fetched, links lead to web pages only, and LaTeX cannot make
 elements or attributes of its own.

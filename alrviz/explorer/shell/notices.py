@@ -1,4 +1,4 @@
-"""What is under way and what went wrong, said above the page.
+"""The notice above a page: work in progress, errors and messages.
 
 Four designed states: work in progress with a bar, its time and a way out; a problem in plain words; a word about what
 was done; a file that a link asks for. Texts may come from tables: they are escaped.
@@ -15,7 +15,7 @@ from alrviz.explorer.shell.theme import html
 from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
-SOON = 0.3  # seconds: what is done before needs no announcement
+ANNOUNCE_SECONDS = 0.3  # seconds: what is done before needs no announcement
 _HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
 
 
@@ -90,7 +90,7 @@ class Notice:
         else:
             heard = html = self._words()
         self._text.object, self.heard.object = html, heard
-        visible = bool(html) and (loading is None or loading.seconds > SOON)
+        visible = bool(html) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
         if visible and not self.panel.objects:
             self.panel[:] = [self._row]  # on most first screens there is nothing to say
         self.panel.visible = visible
@@ -105,7 +105,7 @@ class Notice:
             self._bar.variant = "indeterminate"
         else:
             self._bar.param.update(variant="determinate", value=round(100 * share))
-        heard = f"<p>{title}</p>" if loading.seconds > SOON else ""
+        heard = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
         return heard, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
 
     def _words(self) -> str:

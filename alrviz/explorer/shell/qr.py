@@ -1,4 +1,4 @@
-"""A link as a QR code: what a lecture room photographs from the projector."""
+"""A link as a QR code, to be photographed from the projector of a lecture room."""
 
 from urllib.parse import urlsplit
 

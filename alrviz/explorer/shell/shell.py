@@ -22,18 +22,19 @@ from alrviz.explorer.server import process_tuning, visitor_ids
 from alrviz.explorer.server.tables import Upload
 from alrviz.explorer.session.link_errors import Choices, checked, link_sentence
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.state import HELD, State, read_link
+from alrviz.explorer.session.state import LINK_PARAMS, State, read_link
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.class_panel import ClassPanel
 from alrviz.explorer.shell.frame import Frame
 from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.views.core.browser_ready import connected, page_ready, server_session
 
-_LINKED = ("dataset", "pending", "loading", "entry", "requested_file", "fit", *HELD)  # what of a session its link shows
-TICK = 100  # ms
+# What of a session its link shows.
+_LINKED = ("dataset", "pending", "loading", "entry", "requested_file", "fit", *LINK_PARAMS)
+TICK_MS = 100
 # Presses that came while another page was being built are read before the next one is: only the last is opened.
 OPEN_DELAY_MS = 50
-DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
+DRAWN_SECONDS = 0.8  # from a page's websocket to its picture on the screen, measured with nothing beside it
 
 
 class Shell:
@@ -174,7 +175,7 @@ class Shell:
         if self._callback is None and pn.state.curdoc is not None and pn.state.curdoc.session_context is not None:
             # In the background: to raise Panel's busy flag and lower it, which nothing here shows, costs a tick 1.6 ms,
             # of 3.7 where there is nothing new.
-            self._callback = PeriodicCallback(callback=self.pump, period=TICK, background=True)
+            self._callback = PeriodicCallback(callback=self.pump, period=TICK_MS, background=True)
         if self._callback is not None and not self._callback.running:
             self._callback.start()
 
@@ -204,7 +205,7 @@ class Shell:
     def _await_drawn(self) -> None:
         """Let work begin once the page is on the screen; no event of BokehJS says when views that React draws are."""
         self._there = self._there or time.monotonic()
-        if time.monotonic() - self._there >= DRAWN:
+        if time.monotonic() - self._there >= DRAWN_SECONDS:
             if server_session() is not None:  # not of a visitor who has gone meanwhile, nor in a notebook
                 process_tuning.settle(pn.state.curdoc.session_context)
             self.session.page_drawn()

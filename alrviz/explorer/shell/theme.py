@@ -1,4 +1,4 @@
-"""How the explorer looks: one accent colour, light and dark, 16 px text, and the head of its page.
+"""The explorer's look: one accent colour, light and dark, 16 px text, and the head of its page.
 
 Light or dark follows the system until the reader toggles it; the choice is kept in the browser, and in a cookie so that
 the server draws the first frame right. Everything the page loads comes from the server that serves it: fonts and icons

@@ -1,4 +1,4 @@
-"""A short page of plain HTML: what is said in place of a page."""
+"""A short page of plain HTML in place of the explorer, such as an error."""
 
 from urllib.parse import quote, urlencode
 

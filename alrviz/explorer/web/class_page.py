@@ -28,9 +28,9 @@ from alrviz.explorer.web.spectators import SECRET, Quiet, Steps
 from alrviz.pictures.replay import live_html, to_json
 
 COOKIE = "alrviz_student"
-BODY = 8_192  # bytes of an answer
-PAGES = 3  # that a student may have open
-DAYS = 7  # that a student's cookie lasts from when a page was loaded last: a saved class goes on over days
+MAX_BODY_BYTES = 8_192  # bytes of an answer
+MAX_PAGES = 3  # that a student may have open
+COOKIE_DAYS = 7  # that a student's cookie lasts from when a page was loaded last: a saved class goes on over days
 _NO_CLASS = "There is no class at this address now."
 _NO_COOKIE = "This page needs a cookie, by which your answer is counted once. Allow it and load the page again."
 
@@ -88,7 +88,7 @@ def _keep_cookie(request: RequestHandler) -> None:
     """Give a browser an id, or the one that it has for longer."""
     secure = request.request.protocol == "https"
     id = _cookie(request) or new_id()
-    request.set_cookie(COOKIE, id, expires_days=DAYS, httponly=True, samesite="Lax", secure=secure)
+    request.set_cookie(COOKIE, id, expires_days=COOKIE_DAYS, httponly=True, samesite="Lax", secure=secure)
 
 
 class _OfClass(Quiet):
@@ -130,7 +130,7 @@ class ClassSteps(_OfClass, Steps):
         """Tell of the class until it ends."""
         try:
             room, student = self.entered(secret)
-            if room.here[student] >= PAGES:
+            if room.here[student] >= MAX_PAGES:
                 raise ClassRefused(429, "This page is open too often: close it elsewhere.")
             room.come(student, self.address)
         except ClassRefused as refused:
@@ -149,7 +149,7 @@ class ClassVote(_OfClass):
 
     async def prepare(self) -> None:
         """Take no more than an answer: what is longer is not read."""
-        self.request.connection.set_max_body_size(BODY)
+        self.request.connection.set_max_body_size(MAX_BODY_BYTES)
         self._body = b""
         await super().prepare()
 

@@ -16,8 +16,8 @@ from alrviz.explorer.server.rate_limit import RateLimit
 from alrviz.explorer.web import spectators
 from alrviz.explorer.web.answer import Answer, address_without
 
-TRIES = 20  # wrong tokens that an address may bring at once
-AGAIN = 3.0  # seconds after which it may bring one more
+TRIES_AT_ONCE = 20  # wrong tokens that an address may bring at once
+SECONDS_PER_TRY = 3.0  # seconds after which it may bring one more
 _READER = re.compile(rf"/(race/{spectators.SECRET}(/steps)?|class(/{spectators.SECRET}(/steps|/vote)?)?)/?\Z")
 
 
@@ -55,7 +55,7 @@ def _same(given: str, expected: str) -> bool:
 
 def door_rule(token: str) -> tuple[Matcher, type[RequestHandler], dict[str, object]]:
     """Return the rule, as Tornado takes it, that asks for a token whoever has not shown it."""
-    return _WithoutCookie(token), _Door, {"token": token, "tries": RateLimit(TRIES, AGAIN)}
+    return _WithoutCookie(token), _Door, {"token": token, "tries": RateLimit(TRIES_AT_ONCE, SECONDS_PER_TRY)}
 
 
 class _Door(Answer):
@@ -74,7 +74,7 @@ class _Door(Answer):
             self.say(
                 429,
                 "Too many wrong tokens",
-                f"<p>Your address has brought {TRIES} wrong tokens; the next one is looked at in {wait} s.</p>",
+                f"<p>Your address has brought {TRIES_AT_ONCE} wrong tokens; the next one is looked at in {wait} s.</p>",
             )
             return
         if known or _same(given, self._token):

@@ -1,4 +1,4 @@
-"""The guard before the pages of a server: what it answers, whose session a request may name, who is let in.
+"""The guard before the pages of a server: which requests it answers, whose session they may name, who is let in.
 
 Of the handlers that Panel and Bokeh put into every server, those of OFFERED alone answer: the page, its websocket, its
 scripts and styles. What the others do is not needed by the page: `/components/MODULE/...` imports any module that an

@@ -1,4 +1,4 @@
-"""Puts the guard into every Bokeh server that serves the explorer, before its first request.
+"""Put the guard into every Bokeh server that serves the explorer, before its first request.
 
 `panel serve apps/explorer.py` makes its server when it starts and runs the script when the first page is asked for. So
 the script cannot guard its own server in time. Panel loads the entry points of the group `panel.io.rest` before it

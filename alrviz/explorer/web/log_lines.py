@@ -1,4 +1,4 @@
-"""What strangers may write into a server's log: short lines, few of a kind, without secrets.
+"""Limit what strangers can write into a server's log: short lines, few of a kind, without secrets.
 
 A line of the log may be caused by any request, and an exception's text may hold all of what a browser has sent. So each
 line and each traceback is cut, lines from one place of the code are limited in rate (what was left out is counted in

@@ -1,4 +1,4 @@
-"""What whoever has a race's secret link is told: one film of the race, which grows, encoded once for all of them.
+"""The messages to everyone with a race's secret link: one growing film of the race, encoded once for all.
 
 A link leads to whichever race holds its secret: its owner may put another race in the place of one, or take the link
 back. Whoever looks on changes nothing; that somebody does is a reason to let the race go on. A fit may be over long
@@ -16,7 +16,7 @@ from alrviz.studies.race.race import Race
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.replay.export_html import race_film
 
-STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second
+MAX_STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second
 GONE = b'{"gone":true}\n'
 
 
@@ -70,7 +70,7 @@ class RaceFeed:
         if over and not watched.cut and self._scoring is None and watched.last >= 0:
             self._scoring = score_heldout(watched)
         watched.move(watched.last)
-        film = race_film(watched, by=entry.server_words or "its owner", most=STEPS, over=over)
+        film = race_film(watched, by=entry.server_words or "its owner", most=MAX_STEPS, over=over)
         settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
         return self._told.tell(film, settled, _words(entry, over))
 

@@ -23,12 +23,12 @@ from alrviz.explorer.server.visitor_ids import is_id
 from alrviz.explorer.web.race_feed import RaceFeed
 from alrviz.pictures.replay import live_html
 
-TICK = 0.25  # seconds between two looks at the race
-BEAT = 40  # ticks of silence after which a reader is told that the server is there
-AT_ONCE = 50  # readers that are written to before others have their turn on the loop
-MOST = 800  # readers of all links; a process has a thousand connections where nobody asked for more
-MOST_HERE = 400  # of them from one address: a lecture hall is behind one router, and so is whoever would take all
-SILENT = 240  # ticks in which a reader takes nothing until it is given up
+TICK_SECONDS = 0.25  # seconds between two looks at the race
+HEARTBEAT_TICKS = 40  # ticks of silence after which a reader is told that the server is there
+READERS_AT_ONCE = 50  # readers that are written to before others have their turn on the loop
+MAX_READERS = 800  # readers of all links; a process has a thousand connections where nobody asked for more
+MAX_READERS_PER_ADDRESS = 400  # a lecture hall is behind one router, and so is whoever would take all places
+SILENT_TICKS = 240  # ticks in which a reader takes nothing until it is given up
 SECRET = "([0-9a-f]{32})"
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -108,14 +108,14 @@ class Steps(Quiet):
         """Answer with all there is at that secret, and with what comes until the reader leaves or the link ends."""
         spectators = _spectators_of(self.registry, secret, feed)
         there = [one for each in _spectators.values() for one in each.readers if not one.left.is_set()]
-        if len(there) >= MOST or sum(one.address == self.address for one in there) >= MOST_HERE:
+        if len(there) >= MAX_READERS or sum(one.address == self.address for one in there) >= MAX_READERS_PER_ADDRESS:
             self.set_status(503)
             self.write("There is no place for more readers now")
             return
         self.set_header("Content-Type", "text/event-stream")
         spectators.join(self)
         await self.left.wait()
-        if self.behind > SILENT:  # it would not take the answer's end either, and hold its connection for ever
+        if self.behind > SILENT_TICKS:  # it would not take the answer's end either, and hold its connection for ever
             self.detach().close()
 
     def on_connection_close(self) -> None:
@@ -126,7 +126,7 @@ class Steps(Quiet):
         """Send events, or all there is to whoever has missed some; nothing while the last is still on its way."""
         if self._sent is not None and not self._sent.done():
             self.behind += 1
-            if self.behind > SILENT:
+            if self.behind > SILENT_TICKS:
                 self.left.set()
             return
         self.write(whole() if self.behind else line)
@@ -167,11 +167,11 @@ class Spectators:
         quiet = 0
         try:
             while self.readers and not self._feed.gone:
-                await asyncio.sleep(TICK)
+                await asyncio.sleep(TICK_SECONDS)
                 self.readers = {reader for reader in self.readers if not reader.left.is_set()}
                 line = events(self._feed.pull()) if self.readers else b""
                 quiet = 0 if line else quiet + 1
-                if quiet >= BEAT:
+                if quiet >= HEARTBEAT_TICKS:
                     quiet, line = 0, b":\n\n"
                 await self._tell(line)
         finally:
@@ -183,7 +183,7 @@ class Spectators:
         for number, reader in enumerate(list(self.readers)):
             if (line or reader.behind) and not reader.left.is_set():  # while others were told some have gone
                 reader.tell(line, lambda: line if self._feed.gone else events(self._feed.whole))
-            if number % AT_ONCE == AT_ONCE - 1:
+            if number % READERS_AT_ONCE == READERS_AT_ONCE - 1:
                 await asyncio.sleep(0)
 
 

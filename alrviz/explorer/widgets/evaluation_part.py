@@ -1,4 +1,4 @@
-"""The folded part of a page that says how good the models shown there are; nothing is worked out until it is unfolded.
+"""The folded part of a page that evaluates the models shown there; it computes nothing before it is unfolded.
 
 What takes fits of its own is begun by a press, and says before what it will take.
 """

@@ -1,4 +1,4 @@
-"""The folded part of a page that hands over a model which was fitted there, and scores new rows with it.
+"""The folded part of a page that exports a model fitted there, and predicts new rows with it.
 
 It is there for a race that has ended, be it of one racer. What is dropped is read as a table and nothing else: no
 upload is a model.
@@ -39,8 +39,8 @@ from alrviz.views.core.saving import csv_button, file_button
 from alrviz.views.core.style import html_table, safe
 
 # Numbers of a model (seen cells x classes, or votes) that are written while a visitor waits: in a third of a second.
-MOST = 500_000
-SHOWN = 5  # predictions
+MAX_NUMBERS = 500_000
+SHOWN_ROWS = 5  # predictions
 # Families of ours that no run shows.
 READY = tuple(name for name, family in FAMILIES.items() if family.counts_cells and not family.has_steps)
 DATABASES = {"DuckDB": "duckdb", "SQLite": "sqlite", "PostgreSQL": "postgres"}
@@ -213,7 +213,7 @@ class ExportModel:
         self._tasks.cancel("predict")
         self.predicted.visible = False
         model = self._model
-        small = model.size <= MOST
+        small = model.size <= MAX_NUMBERS
         for button in (self.zipped, self.pickled):
             button.visible = small
         for part in (self.weights, self.dialect, self.sql):
@@ -290,8 +290,8 @@ class ExportModel:
         frame, self._predictions, notes = found
         self.predicted.visible = True
         strange = int((frame["unseen"] != "").sum())
-        rows = (map(_cell, row) for row in frame.head(SHOWN).itertuples(index=False))
-        which = f"; the first {SHOWN}:" if len(frame) > SHOWN else ":"
+        rows = (map(_cell, row) for row in frame.head(SHOWN_ROWS).itertuples(index=False))
+        which = f"; the first {SHOWN_ROWS}:" if len(frame) > SHOWN_ROWS else ":"
         say(
             self.told,
             "".join(f"<p class='bad'>{safe(note, 400)}</p>" for note in notes)

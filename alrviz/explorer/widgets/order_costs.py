@@ -1,4 +1,4 @@
-"""What orders 1 to 5 would cost on this table: parameters, memory, one pass, and what is refused and why."""
+"""The cost of orders 1 to 5 on a table: parameters, memory, one pass, and the reason where one is refused."""
 
 from collections.abc import Callable, Mapping
 from math import comb

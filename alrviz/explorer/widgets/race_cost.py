@@ -1,4 +1,4 @@
-"""What the racers will cost on this table: parameters, memory, time, and who is refused; known before a race starts."""
+"""Estimate the cost of a race before it starts: parameters, memory, time, and the reason where a racer is refused."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,15 +23,15 @@ from alrviz.studies.core.names import short_names
 from alrviz.studies.race.race import RecordedRun
 from alrviz.views.core.style import safe
 
-_SMALL = 64_000_000  # bytes below which a fit of unknown seconds may start by itself: dlr on 300,000 rows
-_TYPICAL = 300  # iterations an estimate of the whole race counts on
-VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`python -m benchmarks stream`)
+_SMALL_BYTES = 64_000_000  # bytes below which a fit of unknown seconds may start by itself: dlr on 300,000 rows
+_TYPICAL_ITERATIONS = 300  # iterations an estimate of the whole race counts on
+VISITS_PER_SECOND = 3.5e8  # of weights of rows' cells, in a pass of AdaGrad (`python -m benchmarks stream`)
 AT_ONCE_SECONDS = 6.0  # a race estimated below them starts by itself: when a page opens, and whatever is chosen on it
 
 
 def race_seconds(estimates: Sequence[RecipeEstimate]) -> float:
     """Return what a typical race takes, the choice of alphas included."""
-    return sum(one.choosing.seconds + _TYPICAL * one.one_pass.seconds for one in estimates)
+    return sum(one.choosing.seconds + _TYPICAL_ITERATIONS * one.one_pass.seconds for one in estimates)
 
 
 def race_bytes(estimates: Sequence[RecipeEstimate]) -> int:
@@ -43,7 +43,7 @@ def is_cheap(estimates: Sequence[RecipeEstimate]) -> bool:
     """Return whether a race may start by itself, because it will soon be over."""
     if all(one.one_pass.passes for one in estimates):
         return race_seconds(estimates) < AT_ONCE_SECONDS
-    return race_bytes(estimates) < _SMALL
+    return race_bytes(estimates) < _SMALL_BYTES
 
 
 def prepare_racers(
@@ -92,7 +92,7 @@ def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
     counted = recipe.definition.counted(with_likely_order(recipe, columns).params, columns)
     sizes, keep = tuple_sizes(counted[-1], columns), recipe.params.get("keep", 1.0)
     tuples = sum(most_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
-    seconds = stream.n_rows * tuples * max(2, stream.sample.n_classes) / VISITED
+    seconds = stream.n_rows * tuples * max(2, stream.sample.n_classes) / VISITS_PER_SECOND
     chunks = Cost(bytes=4 * CHUNK * (2 * columns + 12))  # that are read ahead, and gone over
     known = of_sample.estimate
     assert known is not None

@@ -1,4 +1,4 @@
-"""Several recipes as a reader chooses them: a chip each, whose press opens its settings, and a press that adds one.
+"""Choose several recipes: a chip for each opens its settings, and a button adds one.
 
 Convergence's racers and the recipes of studies are chosen alike; what may be chosen is the page's (`Choosable`). The
 recipes themselves are the page's too: it is told of new ones, and shows them here when it has taken them.
@@ -10,7 +10,7 @@ from functools import cached_property
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
-from alrviz.explorer.recipes.questions import MOST_RACERS
+from alrviz.explorer.recipes.questions import MAX_RACERS
 from alrviz.explorer.recipes.recipe_fields import RACERS, Choosable
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
@@ -57,7 +57,7 @@ class RecipeChooser:
     ):
         self._session, self._recipes, self._changed = session, recipes, changed
         self._fresh, self._choosable, self._solvers, self._place = fresh, choosable, solvers, place
-        self.chips = [self._chip(number) for number in range(MOST_RACERS)]
+        self.chips = [self._chip(number) for number in range(MAX_RACERS)]
         add = f"Add a {choosable.what.lower()}"
         self.add_button = pmui.IconButton(
             label=add, icon="add", description=add, size="small", color="default", margin=0, align="center"
@@ -88,7 +88,7 @@ class RecipeChooser:
                 words = f"{names[number]}{paper}"
                 chip.param.update(label=words, description=f"{words}: settings", sx=_sx(colours[number], signs[number]))
             chip.visible = number < len(recipes)
-        self.add_button.visible = len(recipes) < MOST_RACERS
+        self.add_button.visible = len(recipes) < MAX_RACERS
 
     def tell(self) -> None:
         """Say in the drawer which solver will run, now that it is known."""
@@ -110,7 +110,7 @@ class RecipeChooser:
 
     def add(self) -> None:
         """Add a recipe, and open its settings."""
-        if len(self._recipes()) < MOST_RACERS:
+        if len(self._recipes()) < MAX_RACERS:
             self._changed((*self._recipes(), self._fresh()))
             self.open(len(self._recipes()) - 1)
 

@@ -1,4 +1,4 @@
-"""The owner's runs in the run store: races and studies, what is said of them, and the links that bring them back."""
+"""The owner's runs in the run store: races and studies, their descriptions, and the links that open them again."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from alrviz.errors import RecipeError
 from alrviz.explorer.server.class_store import KIND as CLASS
 from alrviz.explorer.server.class_store import read_class
 from alrviz.explorer.server.run_store import open_run_store, store_or_error
-from alrviz.explorer.session.state import MOST_SETS, State, first_demo, read_link, write_link
+from alrviz.explorer.session.state import MAX_SETS, State, first_demo, read_link, write_link
 from alrviz.explorer.shell.class_panel import class_csv
 from alrviz.explorer.widgets.study_spec import SPECS
 from alrviz.explorer.widgets.table_settings import split_words
@@ -95,7 +95,7 @@ class HistoryItem:
             sets = () if files else (state.data or first_demo(state.page),)
         # A study has splits and a seed of its own: what a recipe says of them has no effect there.
         recipes = tuple(recipe.replace(holdout=_HOLDOUT, seed=0) for recipe in self.recipes)
-        return write_link(State(page="compare", sets=sets[:MOST_SETS], files=files, judged=recipes, seed=state.seed))
+        return write_link(State(page="compare", sets=sets[:MAX_SETS], files=files, judged=recipes, seed=state.seed))
 
 
 def look_of(kind: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Scripts of "copy as Python": the table and the recipes of the screen as code, and the script of a race."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.options import ReadOptions
@@ -89,7 +89,9 @@ def _made_code(origin: TableOrigin) -> str:
 
 
 def _options_code(options: ReadOptions | None) -> str:
-    given = {} if options is None else {k: v for k, v in asdict(options).items() if v is not None}
+    given = (
+        {} if options is None else {k: v if k == "columns" else getattr(options, k) for k, v in options.given.items()}
+    )
     return f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
 
 

@@ -1,4 +1,4 @@
-"""The estimate of a study on a page: what each recipe costs, the seconds of all fits, and who is left out."""
+"""The estimate of a study on a page: the cost of each recipe, the seconds of all fits, and the recipes left out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from alrviz.studies.core.study import Study
 from alrviz.views.core.style import html_table, safe
 
 # Seconds below which this process computes by itself: starting another takes three.
-_HERE = 8.0
+_IN_PROCESS_SECONDS = 8.0
 # As `studies.core.cost` has it; of columns that cuts lose it says what helps on a page.
 estimate_recipes = partial(cost.estimate_recipes, hint="Quantiles, under 'Discretise by', keep all of them")
 
@@ -49,7 +49,7 @@ class PlannedStudy(StudyEstimate):
 
 def processes(seconds: float, most: int) -> int:
     """How many processes a study of so many seconds should have; 1 is this one."""
-    return 1 if seconds < _HERE else max(1, min(most, available_threads()))
+    return 1 if seconds < _IN_PROCESS_SECONDS else max(1, min(most, available_threads()))
 
 
 def remarks_of(dataset: Dataset, lost: Iterable[str]) -> tuple[str, ...]:

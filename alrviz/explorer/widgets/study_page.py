@@ -1,4 +1,4 @@
-"""The page of a study, made of its description: menus, what it costs, the study, its link, "copy as Python".
+"""The page of a study, made of its specification: menus, cost, result, link, "copy as Python".
 
 A page derives from `StudyPage` and says which study it is of (`spec_of`), how that is shown (`view_of`), and what its
 answer is used for. `StudyRunner` has the state of the study, `StudyLayout` what is seen. Several such pages may be the

@@ -1,4 +1,4 @@
-"""From settings to a result: what a study costs, whether Run may be pressed, the study itself.
+"""The states of a study on a page: estimating its cost, ready for Run, running, done.
 
 A study is estimated whenever its settings change. Its stored tasks are shown, and Run computes the rest. A study of
 other settings that still runs stays in the picture, marked as outdated, until Run replaces it.

@@ -1,4 +1,4 @@
-"""A study as one description: what is set of it on a page, and all that follows from that.
+"""The specification of a study: its settings, and everything that a page derives from them.
 
 The fields of a `StudySpec` are the settings, each with its default, what it may be and what a link calls it. Its
 methods say what study of a table they make, what that costs and how a script makes it. `study_page` makes the page of
@@ -15,7 +15,7 @@ from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import has_effect, param_of
 from alrviz.explorer.server.run_store import store_or_error
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.state import OF_STUDIES, State
+from alrviz.explorer.session.state import STUDY_PARAMS, State
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.explorer.widgets.study_estimate import PlannedStudy, estimate_recipes, processes, remarks_of
@@ -31,7 +31,7 @@ FOLD_NAMES = {"5 folds": "5", "2 x 5 folds": "2x5", "10 folds": "10", "5 x 2 fol
 _ANY_NUMBER = 10**6
 SPECS: "dict[str, type[StudySpec]]" = {}  # of the pages that are there, by the kind of study
 # What a link may hold of the settings of any study, as it is where nothing is set.
-UNSET = {name: getattr(State(), name) for name in OF_STUDIES}
+UNSET = {name: getattr(State(), name) for name in STUDY_PARAMS}
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class StudySpec:
 
     @classmethod
     def read(cls, own: State, cuts: str) -> Self:
-        """Return what a link asks for; what is none of ours is the page's own."""
+        """Parse the link; replace unsupported recipes and settings by the page's defaults."""
         given = {one.name: one.metadata.get("read", cls.usable)(getattr(own, link)) for link, one in cls.settings()}
         return cls(cuts=cuts, **given)
 

@@ -1,4 +1,4 @@
-"""A page of tabs: the menu of them, each built when it is first shown, and the drawer that they share."""
+"""A page of tabs: their menu, each tab built when it is first shown, and the drawer that they share."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -78,7 +78,7 @@ class TabbedPage(Page):
                 self._first.append(parts[0])
                 self._area.append(parts[1])
             self.choice.value = slug
-            # A tab that is left is hidden, not taken out: its figures would be made anew when it comes back.
+            # Hidden tabs stay in the document: rebuilding their figures takes about a second.
             for name, of_tab in self.layouts.items():
                 for part in of_tab:
                     part.visible = name == slug

@@ -1,4 +1,4 @@
-"""What is set of a table on every page alike: how its numbers are cut into levels, and what splits of its rows keep to.
+"""Settings of a table that every page shares: how numbers are cut into levels, and how rows are split.
 
 Both are the session's, and in its link: `cuts` goes into every recipe that a page makes, `split` into the data set.
 A slug is "" for the first choice; "quantile-10"; "once", "together", "g3" (a column whose rows stay together), "t5" (a
@@ -32,8 +32,8 @@ _WHY = (
     "How rows are assigned to training and test: at random; with duplicates dropped; with duplicates, or a group, all "
     "on one side; or by time (train on the past, test on what follows)"
 )
-_MOST = 25  # columns in the menu of splits
-FEW = 8  # entries that are read at a glance; of more those that are likely come first
+_MAX_COLUMNS = 25  # columns in the menu of splits
+SHORT_MENU = 8  # entries that are read at a glance; of more those that are likely come first
 MORE = "more"  # the menu's entry for all others
 _UNIT = re.compile(
     r"(^|[^a-z])(id|nr|no|group|subject|patient|person|user|customer|client|batch|session|site|house)s?([^a-z]|$)"
@@ -136,7 +136,7 @@ def likely_splits(dataset: Dataset, options: dict[str, str], chosen: str = "") -
 
     Columns speak by what they hold, dates or names that were taken for no property, and by what they are called.
     """
-    if len(options) <= FEW:
+    if len(options) <= SHORT_MENU:
         return options
 
     def likely(slug: str) -> bool:
@@ -173,7 +173,7 @@ def split_options(dataset: Dataset | None) -> dict[str, str]:
             groups[f"together by {column.name}"[:60]] = f"g{k}"
         if (dated or pd.api.types.is_numeric_dtype(dtype)) and not column.missing and column.levels > 2:
             times[f"in time by {column.name}"[:60]] = f"t{k}"
-    return options | dict(list(groups.items())[:_MOST]) | dict(list(times.items())[:_MOST])
+    return options | dict(list(groups.items())[:_MAX_COLUMNS]) | dict(list(times.items())[:_MAX_COLUMNS])
 
 
 def split_words(slug: str) -> str:

@@ -229,40 +229,36 @@ class Run(RunAttributes, Job[Step]):
     def advance(self) -> Step | None:
         """Take one step in this thread and return it; None if the run has ended."""
         try:
-            with self._advancing:  # whoever asks beside the run's own thread takes turns with it: no step is made twice
-                return self._advance()
+            with self._advancing:  # callers beside the run's own thread take turns with it: no step is made twice
+                if self.outcome is not None:
+                    return None
+                try:
+                    state, step, verdict = self._next()
+                except Stopped:
+                    return None
+                except Exception as error:
+                    if self.trace.closed:  # a stop took the solver's state away while it was at work
+                        return None
+                    ours = isinstance(error, AlrvizError)
+                    sentence = str(error) if ours else f"an error in alrviz itself: {type(error).__name__}: {error}"
+                    self._end(Outcome(FAILED, sentence))
+                    raise
+                with self._ending:  # a step that a stop overtook leaves no trace and no weights
+                    if self.trace.closed:
+                        state.released()
+                        return None
+                    self._state = state
+                    self._choose(state)
+                    self._snapshots.add(state.index, state.point.w)
+                    self.trace.append(step)
+                _log.debug("%s: step %d, objective %.9g", self.name, step.index, step.objective)
+                if verdict is not None:
+                    self._end(verdict)
+                if self._on_step is not None and self._on_step(step) is True:
+                    self.stop()
+                return step
         finally:
             self._disconnect()
-
-    def _advance(self) -> Step | None:
-        if self.outcome is not None:
-            return None
-        try:
-            state, step, verdict = self._next()
-        except Stopped:
-            return None
-        except Exception as error:
-            if self.trace.closed:  # a stop took the solver's state away while it was at work
-                return None
-            if isinstance(error, AlrvizError):
-                self._end(Outcome(FAILED, str(error)))
-                raise
-            self._end(Outcome(FAILED, f"an error in alrviz itself: {type(error).__name__}: {error}"))
-            raise
-        with self._ending:  # what a stop overtook leaves no trace: neither a step nor weights
-            if self.trace.closed:
-                state.released()
-                return None
-            self._state = state
-            self._choose(state)
-            self._snapshots.add(state.index, state.point.w)
-            self.trace.append(step)
-        _log.debug("%s: step %d, objective %.9g", self.name, step.index, step.objective)
-        if verdict is not None:
-            self._end(verdict)
-        if self._on_step is not None and self._on_step(step) is True:
-            self.stop()
-        return step
 
     def _choose(self, state: SolverState) -> None:
         """Take what the solver has chosen into the recipe, and say so."""

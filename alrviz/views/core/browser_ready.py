@@ -44,10 +44,10 @@ def built(document: Any) -> bool:
 
 def page_ready() -> bool:
     """Whether changes reach the browser; a page whose views are built is taken for loaded from then on."""
-    watched, there = connected(), built(pn.state.curdoc)
+    watched, ready = connected(), built(pn.state.curdoc)
     if pn.state.loaded:
-        return there or not watched
-    if not (watched and there):
+        return ready or not watched
+    if not (watched and ready):
         return False
     pn.state._on_load(pn.state.curdoc)
     return True

@@ -132,13 +132,13 @@ class NotebookViewer(Viewer):
         Raises:
             AlrvizError: HoloViews is not installed.
         """
-        found: dict[str, Any] = {}
+        overlays: dict[str, Any] = {}
         count: Counter[str] = Counter()
         for figure in self.figures():
             kind = re.sub(r"^alrviz-|-[0-9a-f]{12}$", "", figure.name or "picture")
             count[kind] += 1
-            found[kind if count[kind] == 1 else f"{kind}-{count[kind]}"] = element(figure)
-        return found
+            overlays[kind if count[kind] == 1 else f"{kind}-{count[kind]}"] = element(figure)
+        return overlays
 
     def said(self) -> str:
         """Return what the view says of what has been computed by now, as plain text."""
@@ -147,8 +147,8 @@ class NotebookViewer(Viewer):
 
     def shown_words(self) -> str:
         """Return what the view says on the screen now, as plain text."""
-        said = getattr(getattr(self, "sentence", None), "object", None) or ""
-        return " ".join(unescape(re.sub(r"<[^>]*>", " ", said)).split())
+        text = getattr(getattr(self, "sentence", None), "object", None) or ""
+        return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
 
     def png(self, width: int = WIDTH) -> bytes:
         """Return the pictures of `figures` as a PNG, `width` pixels wide; it needs no browser.
@@ -296,9 +296,9 @@ class _Laid(NotebookViewer):
 
 def _views_in(layout: Any) -> list[NotebookViewer]:
     """Return the views that stand in a layout; not those of which a view is made."""
-    found = layout.select(ViewLayout)
-    inner = {id(part) for laid in found for part in laid.select(ViewLayout) if part is not laid}
-    views = [laid.view for laid in found if id(laid) not in inner]
+    layouts = layout.select(ViewLayout)
+    inner = {id(part) for laid in layouts for part in laid.select(ViewLayout) if part is not laid}
+    views = [laid.view for laid in layouts if id(laid) not in inner]
     return [view for view in views if view is not None]
 
 

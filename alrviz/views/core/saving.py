@@ -174,8 +174,8 @@ def figure_buttons(figure: str, file: str, what: str, origin: Callable[[], Origi
     buttons = []
     for kind in ("png", "svg"):
         label = f"{kind.upper()} of {what}" if named else kind.upper()
-        told = f"{label}: save {'this picture' if named else what}"
-        buttons.append(SaveButton(partial(job, kind), label=label, filename=f"{file}.{kind}", description=told))
+        hint = f"{label}: save {'this picture' if named else what}"
+        buttons.append(SaveButton(partial(job, kind), label=label, filename=f"{file}.{kind}", description=hint))
     return buttons
 
 

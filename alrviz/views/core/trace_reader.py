@@ -219,8 +219,8 @@ class RaceReader:
         self.race, self.film = race, film
         self.number = next(_numbers)  # of all that were made: whoever reports from a browser says which it saw
         self._owed = 0.0  # iterations, in part: what a tick moved less than its pace
-        asked = getattr(race, "recipes", None) or [run.recipe for run in race.runs]  # a run fills in what it chooses
-        self.racers = [Racer(run, name) for run, name in zip(race.runs, short_names(asked), strict=True)]
+        recipes = getattr(race, "recipes", None) or [run.recipe for run in race.runs]  # a run fills in what it chooses
+        self.racers = [Racer(run, name) for run, name in zip(race.runs, short_names(recipes), strict=True)]
         self.head = 0
         self.seen = 0
         self.to_zero = False
@@ -271,8 +271,8 @@ class RaceReader:
     @property
     def measures(self) -> list[str]:
         """The measures that there are: a gap needs one objective, whose lowest value is not known to be 0."""
-        there = {"gap": self.same_objective and not self.to_zero, "alpha": self.searches}
-        return [name for name in MEASURES if there.get(name, True)]
+        available = {"gap": self.same_objective and not self.to_zero, "alpha": self.searches}
+        return [name for name in MEASURES if available.get(name, True)]
 
     @property
     def same_objective(self) -> bool:

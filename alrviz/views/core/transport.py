@@ -135,9 +135,9 @@ class Transport:
         """
         if drawn is not None:
             change(self.stop, drawn=list(drawn))
-        told = f"Show all {rest:,}" if rest else ""
-        hint = f"{told}: what was computed beyond, up to {counted} {rest:,}" if rest else ""
-        change(self.rest, visible=bool(rest), label=told, description=hint)
+        label = f"Show all {rest:,}" if rest else ""
+        hint = f"{label}: what was computed beyond, up to {counted} {rest:,}" if rest else ""
+        change(self.rest, visible=bool(rest), label=label, description=hint)
         change(self.run, label="Pause" if running else "Run", icon="pause" if running else "play_arrow")
         change(self.run, disabled=not (may_run or running))
         change(self.back, disabled=head <= 0)

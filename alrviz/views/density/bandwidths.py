@@ -149,5 +149,5 @@ def numbers_html(path: BandwidthPath) -> str:
         cells = [f"{int(path.iterations[k]):,}", *(number(float(values[k]), 6) for values in path.losses.values())]
         cells += [number(float(value)) for value in path.ratios[k]]
         lines.append(cells)
-    told = "<p class='quiet'>h relative to Silverman's bandwidth.</p>"
-    return f"{html_table(heads, lines)}{told}{more_in_csv(count, 'steps')}"
+    note = "<p class='quiet'>h relative to Silverman's bandwidth.</p>"
+    return f"{html_table(heads, lines)}{note}{more_in_csv(count, 'steps')}"

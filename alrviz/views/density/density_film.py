@@ -54,8 +54,8 @@ class DensityFilmView(NotebookViewer):
         self.map = DecisionMapView(wake=self._wake, width=HALF, dark=self.dark, numbers="Numbers of the map")
         common: dict[str, Any] = {"dark": self.dark, "made_from": self.player.made_from}
         self.ratios = DensityRatioView(beside=2, numbers="Numbers of the density ratios", **common)
-        told = "Numbers of the bandwidths"
-        self.path = BandwidthView(on_scrub=self.player.scrub, numbers=told, film=self.player.film, **common)
+        title = "Numbers of the bandwidths"
+        self.path = BandwidthView(on_scrub=self.player.scrub, numbers=title, film=self.player.film, **common)
         self.sentence = self.path.sentence
         self.error = html()
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))

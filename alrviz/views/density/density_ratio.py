@@ -140,8 +140,8 @@ class DensityRatioView(NotebookViewer):
         if self.chosen:
             return [name for name in self._known if name in self.chosen]
         by_far = sorted(self.scene.columns, key=lambda ratio: -ratio.importance)[: self._most]
-        kept = {ratio.column for ratio in by_far}
-        return [name for name in self._known if name in kept]
+        strongest = {ratio.column for ratio in by_far}
+        return [name for name in self._known if name in strongest]
 
     def _feed(self) -> None:
         scene = self.scene

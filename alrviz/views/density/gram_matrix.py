@@ -67,10 +67,10 @@ class GramMatrixView(NotebookViewer):
 
     def origin(self) -> Origin:
         """Return what stands above and below the picture when it is saved."""
-        gram, told = self.gram, [self._made_from()]
+        gram, parts = self.gram, [self._made_from()]
         if gram is not None and np.isfinite(gram.share):
-            told.append(f"k > 0 if and only if the class is the same in {100 * gram.share:.1f} % of pairs")
-        return Origin("Gram matrix of DLR's features", " · ".join(told))
+            parts.append(f"k > 0 if and only if the class is the same in {100 * gram.share:.1f} % of pairs")
+        return Origin("Gram matrix of DLR's features", " · ".join(parts))
 
     def watch(self, gram: Gram | None) -> None:
         """Show a Gram matrix; None empties the view."""
@@ -120,8 +120,8 @@ def numbers_html(gram: Gram) -> str:
         cells = [safe(gram.classes[i], 40)]
         for j in present:
             block = gram.values[np.ix_(gram.y == i, gram.y == j)]
-            kept = block[~np.eye(len(block), dtype=bool)] if i == j else block.ravel()
-            cells.append(f"{kept.mean():.3g} ({100 * (kept > 0).mean():.0f} %)" if len(kept) else "&ndash;")
+            values = block[~np.eye(len(block), dtype=bool)] if i == j else block.ravel()
+            cells.append(f"{values.mean():.3g} ({100 * (values > 0).mean():.0f} %)" if len(values) else "&ndash;")
         lines.append(cells)
-    told = "<p class='quiet'>Mean k between different rows shown, and the share with k &gt; 0.</p>"
-    return html_table(heads, lines) + told
+    note = "<p class='quiet'>Mean k between different rows shown, and the share with k &gt; 0.</p>"
+    return html_table(heads, lines) + note

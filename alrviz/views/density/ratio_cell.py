@@ -59,12 +59,12 @@ class RatioCell:
 
     def origin(self) -> Origin:
         """Return what stands above and below the picture when it is saved."""
-        ratio, told = self.ratio, [self._made_from()]
+        ratio, parts = self.ratio, [self._made_from()]
         if ratio is not None:
-            told.append(f"w {' / '.join(plain(value) for value in np.atleast_1d(ratio.weight))}")
+            parts.append(f"w {' / '.join(plain(value) for value in np.atleast_1d(ratio.weight))}")
             if np.isfinite(ratio.bandwidth):
-                told.append(f"h {plain(ratio.bandwidth)}")
-        return Origin(f"Density log-ratio of {self.column}", " · ".join(told))
+                parts.append(f"h {plain(ratio.bandwidth)}")
+        return Origin(f"Density log-ratio of {self.column}", " · ".join(parts))
 
     def show(self, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
         """Show the column as it is now."""
@@ -87,12 +87,12 @@ class RatioCell:
     def _place(self, ratio: ColumnRatio) -> None:
         """Put the slider where the bandwidth is, unless the reader holds it."""
         relative = ratio.bandwidth / ratio.silverman
-        there = self._slid is not None and ratio.x is not None and bool(np.isfinite(relative))
-        change(self.slider, visible=there)
-        if there:  # the words say what the model has; the slider's own value is the step next to it
+        visible = self._slid is not None and ratio.x is not None and bool(np.isfinite(relative))
+        change(self.slider, visible=visible)
+        if visible:  # the words say what the model has; the slider's own value is the step next to it
             times = plain(relative)
             change(self.slider, label=f"{self.column}: h / Silverman's = {times}", value_label=times)
-        if there and time.monotonic() - self._touched >= HELD:
+        if visible and time.monotonic() - self._touched >= HELD:
             with self._placing:
                 change(self.slider, value=float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())]))
 

@@ -279,9 +279,9 @@ class DecisionMapView(NotebookViewer):
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there, and say so."""
         stale = self.outdated and self.surface is not None  # what is not there yet is not outdated
-        said = [safe(self.title, 80)] if self.title else []
-        said += ["<span class='bad'>outdated</span>"] if stale else []
-        say(self.heading, f"<h2>{' '.join(said)}</h2>" if said else "")
+        parts = [safe(self.title, 80)] if self.title else []
+        parts += ["<span class='bad'>outdated</span>"] if stale else []
+        say(self.heading, f"<h2>{' '.join(parts)}</h2>" if parts else "")
         fade(stale, self._ground, self.caption)
 
     def _csv(self) -> str:

@@ -95,8 +95,8 @@ def numbers_html(surface: Surface) -> str:
         cells = [safe(name, 60), f"{100 * float((winner == k).mean()):.1f} %"]
         cells.append(f"{top:.4g}" if np.isfinite(top) else "&ndash;")
         if points is not None:
-            mine = points.truth == k
-            cells += [f"{int(mine.sum()):,}", f"{int((mine & (points.predicted == k)).sum()):,}"]
+            of_class = points.truth == k
+            cells += [f"{int(of_class.sum()):,}", f"{int((of_class & (points.predicted == k)).sum()):,}"]
         lines.append(cells)
     what = "highest probability" if surface.probability else "highest score"
     heads = ["class", "share of the map", what, *(["points", "classified correctly"] if points is not None else [])]

@@ -118,10 +118,10 @@ class RaceView(PlayerButtons, NotebookViewer):
         room = {"white-space": "nowrap", "min-width": "min(145px, 12vw)", "text-align": "right"}
         self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles=room)
         self.side = html(width=SIDE, sizing_mode=None, css_classes=["alrviz-side"])
-        told = "all numbers, with recipes, seed, data hash and version"
+        numbers = "all numbers, with recipes, seed, data hash and version"
         buttons = [
             *picture_buttons({"the race": self.picture}, lambda _: self.origin()),
-            csv_button("alrviz-race.csv", self._csv, told),
+            csv_button("alrviz-race.csv", self._csv, numbers),
             file_button("alrviz-race.html", self.film, "one page that plays the race", "Replay (HTML)"),
         ]
         self._numbers = Numbers(buttons, self._numbers_html)
@@ -288,9 +288,9 @@ class RaceView(PlayerButtons, NotebookViewer):
         at_end = not player.playing or player.coming is not None or (self.loop and watched.head >= watched.last)
         ended = watched.shown and at_end
         lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
-        told = verdict(lanes, by=watched.race.control.stopped_by, unit=self.axis)
-        self._told = told.sentence
-        text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
+        result = verdict(lanes, by=watched.race.control.stopped_by, unit=self.axis)
+        self._told = result.sentence
+        text = "Getting ready &hellip;" if result.code == "waiting" and player.playing else safe(result.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
         say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
         if ended and not watched.cut and self._scoring is None:
@@ -317,8 +317,8 @@ class RaceView(PlayerButtons, NotebookViewer):
             return ""
         frame, about = shown.race.frame(), race_about(shown.race, __version__)
         if shown.cut:
-            seen = frame["racer"].map({k: len(racer) + racer.tried for k, racer in enumerate(shown.racers)})
-            frame = frame[frame.groupby("racer").cumcount() < seen]
+            count = frame["racer"].map({k: len(racer) + racer.tried for k, racer in enumerate(shown.racers)})
+            frame = frame[frame.groupby("racer").cumcount() < count]
             about |= {"stopped at": shown.limit, "computed to": shown.computed}
         return to_csv(frame, about, shown.race.recipes)
 

@@ -57,8 +57,8 @@ def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = Fals
         if held:
             cells.append(number(watched.at(racer, "heldout_log_loss")))
         if marks:
-            mine = marks.get(racer.name)
-            cells += [_count(mine.at(racer.name, goal, unit) if mine else None, unit) for goal in (0, 1)]
+            goals = marks.get(racer.name)
+            cells += [_count(goals.at(racer.name, goal, unit) if goals else None, unit) for goal in (0, 1)]
         rows.append(cells)
     titles = ["racer", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in heads)]
     until = _until(watched, marks, unit) if marks else ""
@@ -103,11 +103,11 @@ def _until(watched: RaceReader, marks: dict[str, Milestones], unit: str) -> str:
 def _marks(watched: RaceReader) -> dict[str, Milestones]:
     """The milestones of every racer that has begun, by its name."""
     lanes = [racer.lane(upto=watched.seen) for racer in watched.racers if len(racer)]
-    found: dict[str, Milestones] = {}
+    by_name: dict[str, Milestones] = {}
     for group in by_objective(lanes).values():
         marks = milestones(group)
-        found.update({lane.name: marks for lane in group})
-    return found
+        by_name.update({lane.name: marks for lane in group})
+    return by_name
 
 
 def _count(cell: float | None, unit: str) -> str:
@@ -141,20 +141,20 @@ def separation_html(watched: RaceReader, dark: bool = False) -> str:
 
 def _empty_share(watched: RaceReader) -> str:
     free = [racer for racer in watched.racers if _grows_in_empty(racer)]
-    found = [share for racer in free if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
-    if not found:
+    shares = [share for racer in free if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
+    if not shares:
         return ""
     return (
-        f"<p class='quiet'>Quasi-complete separation: {100 * max(found):.1f} % of the (cell, class) pairs have no row, "
-        "so that with alpha 0 their coefficients diverge; no finite optimum exists.</p>"
+        f"<p class='quiet'>Quasi-complete separation: {100 * max(shares):.1f} % of the (cell, class) pairs have no "
+        "row, so that with alpha 0 their coefficients diverge; no finite optimum exists.</p>"
     )
 
 
 def _grows_in_empty(racer: Racer) -> bool:
     """Whether a (cell, class) pair without rows sends its weight to infinity: log loss, a free weight of its own."""
-    of = racer.recipe.params
-    own = of.get("share") == "cell-class" and not racer.bounded
-    return own and of.get("objective") == "nll" and not racer.alpha
+    params = racer.recipe.params
+    free = params.get("share") == "cell-class" and not racer.bounded
+    return free and params.get("objective") == "nll" and not racer.alpha
 
 
 def ends_html(watched: RaceReader, dark: bool = False) -> str:
@@ -165,15 +165,15 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
     heads += [safe(title) for title, _ in _mark_heads(marks, "iterations")] if marks else []
     rows = []
     for racer, name in _racers(watched, dark):
-        mine, outcome = marks.get(racer.name), racer.outcome if watched.shown else None
-        seen = {name: racer.columns.get(name, ())[: watched.seen + 1] for name in _ENDS}
-        last = {name: float(values[-1]) for name, values in seen.items() if len(values)}
+        goals, outcome = marks.get(racer.name), racer.outcome if watched.shown else None
+        columns = {name: racer.columns.get(name, ())[: watched.seen + 1] for name in _ENDS}
+        last = {name: float(values[-1]) for name, values in columns.items() if len(values)}
         objective = last.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
         steps = racer.columns["index"][: watched.seen + 1]
         cells = [name, f"{steps[-1] if len(steps) else 0:,}", number(objective, 6)]
         cells += [number(last.get("heldout_log_loss", math.nan), 6)] if held else []
         if marks:
-            cells += [_count(mine.at(racer.name, goal) if mine else None, "iterations") for goal in (0, 1)]
+            cells += [_count(goals.at(racer.name, goal) if goals else None, "iterations") for goal in (0, 1)]
         cells.append("" if outcome is None else safe(outcome.code))
         rows.append(cells)
     until = _until(watched, marks, "iterations") if marks else ""

@@ -162,8 +162,8 @@ def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: 
 def _at(column: Any, steps: Any) -> Any:
     """A racer's column at the film's steps, NaN beyond its end."""
     values_at = np.full(len(steps), np.nan)
-    there = steps < len(column)
-    values_at[there] = np.asarray(column, float)[steps[there]]
+    within = steps < len(column)
+    values_at[within] = np.asarray(column, float)[steps[within]]
     return values_at
 
 
@@ -173,8 +173,8 @@ def _title(race: Race, what: str) -> str:
 
 
 def _about(race: Race) -> list[str]:
-    told = [f"{name}: {value}" for name, value in race_about(race, __version__).items()]
-    return [*told, *(f"{recipe.name}\n  {recipe.to_json()}" for recipe in race.recipes)]
+    lines = [f"{name}: {value}" for name, value in race_about(race, __version__).items()]
+    return [*lines, *(f"{recipe.name}\n  {recipe.to_json()}" for recipe in race.recipes)]
 
 
 # ---- bandwidths -----------------------------------------------------------------------------------------------------

@@ -7,11 +7,10 @@ import numpy as np
 from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.formatting import LOSSES
 from alrviz.pictures.palette import racer_colours
 from alrviz.pictures.replay import Film, ReplayAxis, ReplayLine, ReplayPanel, View
 from alrviz.studies.protocols.alpha_path_verdict import alpha_text, generative_name, path_names, paths_of, sentence
-
-MEASURES = {"log_loss": "log loss per row (nats)", "rmse": "RMSE of the class probabilities", "error": "0-1 loss"}
 
 
 def path_film(study: Any) -> Film:
@@ -39,7 +38,7 @@ def path_film(study: Any) -> Film:
             heldout=[by_alpha[k][measure].to_numpy(float) for k in complete],
             grey={_beside(study.recipes[row["racer"]]): float(row[measure]) for row in others.to_dict("records")},
         )
-        for measure, label in MEASURES.items()
+        for measure, label in LOSSES.items()
     ]  # fmt: skip
     dataset = next(iter(study.datasets.values()), None)
     about = [f"alrviz: {__version__}", *(f"{of.name}: {key}" for key, of in study.datasets.items())]

@@ -34,8 +34,8 @@ def effects_html(facts: ReportFacts, label: str) -> str:
     effects, table = facts.effects, facts.ranking
     assert effects is not None
     singles = table[table.order == 1].tuples.tolist()
-    first = [*(_column(facts, own, label) for own in singles[:EFFECTS]), *_pairs(effects, table, label)]
-    folded = [_column(facts, own, label) for own in singles[EFFECTS:FOLDED]]
+    first = [*(_column(facts, tuples, label) for tuples in singles[:EFFECTS]), *_pairs(effects, table, label)]
+    folded = [_column(facts, tuples, label) for tuples in singles[EFFECTS:FOLDED]]
     shown = f"<div class='pictures'>{''.join(first)}</div>"
     if not folded:
         return shown
@@ -65,9 +65,9 @@ def _column(facts: ReportFacts, tuples: Sequence[str], label: str) -> str:
         bars = bars[bars.rows.rank(ascending=False, method="first") <= drawn.BARS]
     line = many and ordered
     counts = [f" ({rows:,.0f})" for rows in bars.rows]
-    told = [short(level, drawn.BAR_CUT - len(n)) + n for level, n in zip(bars.levels, counts, strict=True)]
+    names = [short(level, drawn.BAR_CUT - len(n)) + n for level, n in zip(bars.levels, counts, strict=True)]
     shown = drawn.signed_bars(
-        list(bars.levels) if line else told, bars.effect, np.nan, np.nan, [""] * len(bars),
+        list(bars.levels) if line else names, bars.effect, np.nan, np.nan, [""] * len(bars),
         drawn.opacity(bars.rows.to_numpy()),
     ).assign(apart=bars.missing.to_numpy(), mark=[_mark(one, table) for one in bars.itertuples()])  # fmt: skip
     picture = drawn.bar_picture(shown, f"{name}: points toward {label}")
@@ -91,17 +91,17 @@ def column_points(facts: ReportFacts, column: int, tuples: Sequence[str], label:
     assert effects is not None
     codes, labels = effects.encoded.codes[column].astype(np.int64), effects.labels(column)
     rows = np.bincount(codes, effects.encoded.weights, minlength=len(labels))
-    seen, one = np.unique(codes, return_index=True)  # a row of each level: other columns that say the same have one too
-    parts = effects.pure.of_rows(effects.encoded.codes[:, one], [effects.number_of(name) for name in tuples])
+    used, first = np.unique(codes, return_index=True)  # a row of each level: columns that say the same have one too
+    parts = effects.pure.of_rows(effects.encoded.codes[:, first], [effects.number_of(name) for name in tuples])
     many, k = len(effects.classes), list(map(str, effects.classes)).index(label)
     effect = parts[:, :, k].sum(axis=1) * (many / max(many - 1, 1))  # they sum to 0 over the classes
     encoder = effects.encoder.columns_[column]
     names, single = _names(facts, column, labels)
-    gap = seen == (-1 if encoder.missing_code is None else encoder.missing_code)
+    gap = used == (-1 if encoder.missing_code is None else encoder.missing_code)
     return pd.DataFrame(
         {
-            "levels": [names[c] for c in seen], "rows": rows[seen], "effect": effect, "missing": gap,
-            "single": [single[c] for c in seen],
+            "levels": [names[c] for c in used], "rows": rows[used], "effect": effect, "missing": gap,
+            "single": [single[c] for c in used],
         }
     )  # fmt: skip
 
@@ -116,8 +116,8 @@ def _names(facts: ReportFacts, column: int, labels: Sequence[str]) -> tuple[list
     single = [encoder.cuts is None] * len(names)
     if encoder.cuts is None or facts.whole_rows is not None or encoder.name not in facts.dataset.X:
         return names, single
-    own = facts.dataset.X[encoder.name]
-    numbers = pd.to_numeric(own, errors="coerce").groupby(np.asarray(encoder.transform(own))).agg(["min", "max"])
+    values = facts.dataset.X[encoder.name]
+    numbers = pd.to_numeric(values, errors="coerce").groupby(np.asarray(encoder.transform(values))).agg(["min", "max"])
     for code, low in numbers["min"][numbers["min"] == numbers["max"]].items():
         names[int(code)], single[int(code)] = number_text(low), True
     return names, single
@@ -137,22 +137,22 @@ def in_words(table: pd.DataFrame, ordered: bool, label: str) -> str:
     few = len(table) - len(named)
     named = table if len(named) < 2 else named
     if float(named.effect.abs().max()) < LITTLE:
-        said = f"It hardly acts: no value says more than {named.effect.abs().max():.2f} for or against {label}."
+        words = f"It hardly acts: no value says more than {named.effect.abs().max():.2f} for or against {label}."
     else:
         top, bottom = (named.loc[of] for of in (named.effect.idxmax(), named.effect.idxmin()))
         of = f"Of values with {SURE} rows or more, most" if few and few < len(table) - 1 else "Most"
-        said = f"{of} toward {label}: {_value(top)}; most away from it: {_value(bottom)}."
+        words = f"{of} toward {label}: {_value(top)}; most away from it: {_value(bottom)}."
         in_order = named[~named.missing]
         trend = in_order.effect.corr(pd.Series(np.arange(len(in_order)), in_order.index), method="spearman")
         if ordered and len(in_order) > 2 and abs(trend) >= FOLLOWS:
-            said = f"The {'higher' if trend > 0 else 'lower'}, the more toward {label}. {said}"
+            words = f"The {'higher' if trend > 0 else 'lower'}, the more toward {label}. {words}"
     most = table.loc[table.rows.idxmax()]
     share = float(most.rows / table.rows.sum())
     if share > 0.5:
-        said += f" Most rows ({percent(share)}) have {_value(most, False)}."
+        words += f" Most rows ({percent(share)}) have {_value(most, False)}."
     if few:
-        said += f" {few:,} of {len(table):,} values have fewer than {SURE} rows (pale): less certain."
-    return said + (_jumps(table) if ordered else "")
+        words += f" {few:,} of {len(table):,} values have fewer than {SURE} rows (pale): less certain."
+    return words + (_jumps(table) if ordered else "")
 
 
 def _jumps(table: pd.DataFrame) -> str:
@@ -192,7 +192,7 @@ def _all_points(table: pd.DataFrame) -> str:
 def _pairs(effects: Interactions, table: pd.DataFrame, label: str) -> Iterable[str]:
     pairs, count = table[table.order == 2], 0
     for name, tuples in pairs.tuples[beyond_chance(pairs)].items():
-        numbers = [effects.number_of(own) for own in tuples]  # several where columns say the same: they are added
+        numbers = [effects.number_of(part) for part in tuples]  # several where columns say the same: they are added
         members = [int(j) for j in effects.pure.space.members[numbers[0]]]
         levels = [effects.labels(j) for j in members]
         if count == PAIRS or len(levels[0]) * len(levels[1]) > CELLS:

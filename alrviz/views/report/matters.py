@@ -96,8 +96,8 @@ def _listed(table: pd.DataFrame, whole: float) -> str:
     heads = ["column, or columns together", "columns"] if several else ["column"]
     heads += ["rise of log loss without it (nats)", *(["of what the model gains"] if whole > 0 else [])]
     more = len(table) - LISTED
-    left = f"<p class='quiet'>and {more:,} more, each of which costs less</p>" if more > 0 else ""
-    return html_table([*heads, "share of the score"], rows) + left
+    note = f"<p class='quiet'>and {more:,} more, each of which costs less</p>" if more > 0 else ""
+    return html_table([*heads, "share of the score"], rows) + note
 
 
 def overlaps(facts: ReportFacts) -> list[tuple[list[str], pd.DataFrame]]:
@@ -140,7 +140,7 @@ def _same(facts: ReportFacts) -> str:
             else:
                 words.append(f"{other_column} tells {percent(known)} of what there is to know of {column}")
         every = {2: "both"}.get(len(names), f"all {len(names)}")
-        ranked = facts.ranking.loss[[set(own) == set(names) for own in facts.ranking.tuples]]
+        ranked = facts.ranking.loss[[set(tuples) == set(names) for tuples in facts.ranking.tuples]]
         cost = float(effects.cost_without(*names)[0] if ranked.empty else ranked.iloc[0])
         how = "rises" if cost > 0 else "changes"
         sentences.append(f"{', '.join(words)}: without {every}, log loss {how} by {loss_text(cost)} nats")
@@ -191,8 +191,8 @@ def _one_row(facts: ReportFacts, label: str) -> str:
 def _said_of(x: pd.DataFrame, name: str, facts: ReportFacts, row: RowExplanation) -> str:
     """A line of the ranking with what the row has there."""
     tuples = facts.ranking.tuples[name]
-    singles = [own for own in tuples if own in x]
-    values = [value_text(x[own].iloc[0]) for own in singles] or [str(row.frame.levels[tuples[0]])]
+    singles = [column for column in tuples if column in x]
+    values = [value_text(x[column].iloc[0]) for column in singles] or [str(row.frame.levels[tuples[0]])]
     return f"{safe(name, 60)} = {safe(' / '.join(values), 60)}"
 
 

@@ -76,8 +76,8 @@ def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, ro
     title = f"Predicting {safe(data.target, 60)} on {safe(data.name, 60)}"
     links = "".join(f"<a href='#{key}'>{words}</a>" for key, (words, _) in parts.items())
     body = "".join(f"<section id='{key}'><h2>{words}</h2>{text}</section>" for key, (words, text) in parts.items())
-    made = f"<p class='quiet'>A report by alrviz {__version__}, {date.today().isoformat()}</p>"
-    return page_html(title, f"{made}<nav>{links}</nav>{body}")
+    byline = f"<p class='quiet'>A report by alrviz {__version__}, {date.today().isoformat()}</p>"
+    return page_html(title, f"{byline}<nav>{links}</nav>{body}")
 
 
 def checked_card(card: Mapping[str, str] | None) -> dict[str, str]:

@@ -65,10 +65,10 @@ class BiasVarianceView(StudyView):
         panes = [picture.pane for picture in self.pictures.values()]
         self._place = as_high(pn.Row(*panes, sizing_mode="stretch_both", margin=0), self._height, 330)
         self.body, self.aside = stack(controls, self._place), stack()
-        made = "with recipes, seed, data hash and version"
+        source = "with recipes, seed, data hash and version"
         files = [
-            csv_button("alrviz-bias-variance.csv", self.csv_of_summary, f"the grid, {made}"),
-            csv_button("alrviz-bias-variance-fits.csv", self.csv_of_fits, f"all fits, {made}", "CSV of fits"),
+            csv_button("alrviz-bias-variance.csv", self.csv_of_summary, f"the grid, {source}"),
+            csv_button("alrviz-bias-variance-fits.csv", self.csv_of_fits, f"all fits, {source}", "CSV of fits"),
         ]
         self._numbers = self._fold_numbers(files, self.pictures, lambda _: numbers_html(self.lines, self.definition))
         # The bar stands above the grid: six recipes would push it out of a low window.
@@ -155,10 +155,10 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], ki
     for line in table.to_dict("records"):  # once: a grid is drawn while somebody waits for Stop
         by_racer.setdefault(int(line["racer"]), {})[line["train_share"]] = line
     for racer, by_share in sorted(by_racer.items()):
-        mine = [_cell(by_share[share], cells[racer, share], kind, most) for share in shares]
+        row = [_cell(by_share[share], cells[racer, share], kind, most) for share in shares]
         first = by_share[shares[0]]
         dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
-        body.append([f"{dot} {safe(first['name'], 60)}", *mine])
+        body.append([f"{dot} {safe(first['name'], 60)}", *row])
     note = f"<p class='quiet'>{definition.bias_words} (solid) + {definition.variance_words} (light) = error</p>"
     return note + html_table(["racer", *map(share_text, shares)], body, "scroll grid")
 
@@ -174,8 +174,8 @@ def _cell(line: Mapping[Any, Any], there: Filled, kind: str, most: float) -> str
         sign = "+" if variance >= 0 else "&minus;"
         words = f"{bias:.3f} {sign} {abs(variance):.3f} = <b>{error:.3f}</b>{more}"
         bar = _bar(bias, error, most, family_colour(str(line["label"])))
-    left = there.total - there.done
-    notes = [f"{there.done} of {there.total} fits"] if left or pd.isna(error) else []
+    missing = there.total - there.done
+    notes = [f"{there.done} of {there.total} fits"] if missing or pd.isna(error) else []
     if there.failed:
         notes.append(f"<abbr class='bad' title='{safe(there.why)}'>{there.failed} failed</abbr>")
     return f"<td>{bar}{' · '.join([words, *notes] if words else notes)}</td>"
@@ -224,10 +224,10 @@ def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
         at = f" at {sizes} training sizes" if sizes > 1 else ""
         each = f"{len(study.tasks) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
         return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at}, {each}.</span>"
-    there = table[table["error"].notna()]
-    if not len(there):
+    complete = table[table["error"].notna()]
+    if not len(complete):
         return "<span class='quiet'>No recipe has two complete rounds yet; variance needs two.</span>"
-    best = there.loc[there["error"].idxmin()]
+    best = complete.loc[complete["error"].idxmin()]
     definition = KINDS[kind]
     at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
     done = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"

@@ -79,11 +79,11 @@ class CompareView(StudyView):
             width=SIDE, margin=0, styles={"width": wide},
         )  # fmt: skip
         self.body = side_by_side(left, self._beside, MAIN, wide, margin=(14, 0, 6, 0))
-        made = "with recipes, seed, data hashes and version"
+        source = "with recipes, seed, data hashes and version"
         files = [
-            csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {made}"),
-            csv_button("alrviz-compare-pairs.csv", self.csv_of_pairs, f"win-draw-loss, {made}", "CSV of pairs"),
-            csv_button("alrviz-compare-fits.csv", self.csv_of_fits, f"all fits, {made}", "CSV of fits"),
+            csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {source}"),
+            csv_button("alrviz-compare-pairs.csv", self.csv_of_pairs, f"win-draw-loss, {source}", "CSV of pairs"),
+            csv_button("alrviz-compare-fits.csv", self.csv_of_fits, f"all fits, {source}", "CSV of fits"),
             csv_button("alrviz-compare.tex", self.latex, "means, ranks and win-draw-loss as two tabulars", "LaTeX"),
         ]
         self._numbers = self._fold_numbers(
@@ -184,11 +184,11 @@ def means_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
     """A line a data set, a column a recipe: mean and standard deviation, the lowest bold; what is not whole says so."""
     total, why = fits_each(study), _reasons(study)
     body = []
-    for data, mine in lines.groupby("data", sort=False):
-        found = mine.sort_values("racer").to_dict("records")
-        whole = [line for line in found if line["fits"] == total and not pd.isna(line[measure])]
+    for data, rows in lines.groupby("data", sort=False):
+        results = rows.sort_values("racer").to_dict("records")
+        whole = [line for line in results if line["fits"] == total and not pd.isna(line[measure])]
         lowest = min((line[measure] for line in whole), default=None)
-        cells = [_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in found]
+        cells = [_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in results]
         body.append([safe(data, 60), *cells])
     # Beside the picture there is room for so many characters; else the spreads stand below the means.
     length = (
@@ -289,8 +289,8 @@ def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
         return f"<span class='quiet'>One repeat tells no {WORDS[measure]}: choose two or more.</span>"
     if not whole:
         lost = any(result.failed for _, result in study.results())
-        said = "No data set has every fit of every recipe" + ("; some have failed." if lost else " yet.")
-        return f"<span class='quiet'>{said}</span>"
+        sentence = "No data set has every fit of every recipe" + ("; some have failed." if lost else " yet.")
+        return f"<span class='quiet'>{sentence}</span>"
     so_far = "" if whole == sets else f"<span class='quiet'>Over {whole} of {sets} data sets:</span> "
     leaks = "".join(
         f"<div class='quiet'>{safe(of.name, 60)}: {safe(of.leaks_note, 400)}</div>" for of in study.datasets.values()

@@ -203,14 +203,14 @@ class EvaluationView(NotebookViewer):
                 self.costs = costs
 
         lines = []
-        for i, own in enumerate(classes):
+        for i, truth in enumerate(classes):
             parts = []
             for k, other in enumerate(classes):
-                label = f"{short(own, 10)} as {short(other, 10)}" if i != k else f"{short(own, 10)}, rightly"
+                label = f"{short(truth, 10)} as {short(other, 10)}" if i != k else f"{short(truth, 10)}, rightly"
                 look: dict[str, Any] = {"size": "small", "width": 130, "margin": (8, 8, 4, 0)}
-                asked = pmui.FloatInput(label=label, value=given[i][k], step=1.0, **look)
-                asked.param.watch(partial(changed, (i, k)), "value")
-                parts.append(asked)
+                number = pmui.FloatInput(label=label, value=given[i][k], step=1.0, **look)
+                number.param.watch(partial(changed, (i, k)), "value")
+                parts.append(number)
             lines.append(pn.FlexBox(*parts, margin=0))
         self.grid[:] = lines
 
@@ -305,9 +305,9 @@ class EvaluationView(NotebookViewer):
         at = "" if np.isnan(figures.threshold) else f" at threshold {figures.threshold:.3g}"
         costs = ""
         if self.rule == COSTS and self.evaluation is not None and self._decided is not None:
-            asked = self._costs(self.evaluation)
-            costs = f". A row costs {self._decided.cost(asked):.4g} on average; predicted as most probable, "
-            costs += f"{self.evaluation.cost(asked):.4g}"
+            table = self._costs(self.evaluation)
+            costs = f". A row costs {self._decided.cost(table):.4g} on average; predicted as most probable, "
+            costs += f"{self.evaluation.cost(table):.4g}"
         counts = f"{figures.tp:,.0f} of {figures.tp + figures.fn:,.0f} found, {figures.fp:,.0f} false alarms"
         return f"<div>{cells}</div><div class='quiet'>{safe(figures['class'], 60)}{at}: {counts}{costs}</div>"
 
@@ -332,12 +332,12 @@ class EvaluationView(NotebookViewer):
         evaluation = self._decided or self.evaluation
         if evaluation is None:
             return ""
-        made: dict[str, Callable[[], pd.DataFrame]] = {
+        tables: dict[str, Callable[[], pd.DataFrame]] = {
             "classes": evaluation.by_class, "curve": lambda: evaluation.curve(self.label), "groups": self._groups,
             "worst": lambda: evaluation.worst(1000).rename_axis("row").reset_index(),
         }  # fmt: skip
         about = {"alrviz": __version__, **self._about, "rows evaluated": evaluation.what, "class": self.label}
-        return to_csv(made[what](), about, self._recipes)
+        return to_csv(tables[what](), about, self._recipes)
 
     def origin(self, what: str) -> Origin:
         """Return what stands above and below a picture of `what` when it is saved."""
@@ -415,15 +415,15 @@ def classes_html(evaluation: Evaluation) -> str:
 
 def groups_html(table: pd.DataFrame, label: str) -> str:
     """A line for each group, a table of `Evaluation.groups`: what is missed, false alarms, errors."""
-    rows, mine = [], safe(label, 24)
+    rows, name = [], safe(label, 24)
     for line in table.to_dict("records"):
         error = f"{percent(line['error'])} ({percent(line['low'])} to {percent(line['high'])})"
-        found = _share(line["sensitivity"]), _share(false_alarms(line["specificity"]))
-        first = [safe(line["group"], 60), f"{line['rows']:,}", *found, error, percent(line["shares_error"])]
+        rates = _share(line["sensitivity"]), _share(false_alarms(line["specificity"]))
+        first = [safe(line["group"], 60), f"{line['rows']:,}", *rates, error, percent(line["shares_error"])]
         rows.append([*first, _share(line["share"]), _share(line["predicted"])])
     heads = [
-        "group", "rows", "sensitivity", "false alarms", "error (95 % interval)", "baseline error", f"are {mine}",
-        f"predicted {mine}",
+        "group", "rows", "sensitivity", "false alarms", "error (95 % interval)", "baseline error", f"are {name}",
+        f"predicted {name}",
     ]  # fmt: skip
     return html_table(heads, rows)
 
@@ -438,8 +438,8 @@ def group_losses_html(table: pd.DataFrame, label: str) -> str:
         ]
         for line in table.to_dict("records")
     ]  # fmt: skip
-    mine = safe(label, 24)
-    heads = ["group", f"are {mine}", f"mean probability of {mine}", "log loss", "baseline log loss"]
+    name = safe(label, 24)
+    heads = ["group", f"are {name}", f"mean probability of {name}", "log loss", "baseline log loss"]
     return html_table(heads, rows)
 
 

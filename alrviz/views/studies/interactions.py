@@ -102,8 +102,8 @@ class InteractionsView(StudyView, RowSettings):
         self.mutes.param.watch(lambda event: self._picked("muted", event, self._numbered(event.new or ())), "value")
         one_line: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
         shown = choice(self, "quantity", QUANTITIES, "What is shown of the cells", **one_line)
-        told = "Tuples by their names, or a dot for each of their columns"
-        labelled = choice(self, "labels", LABELS, told, **one_line)
+        label = "Tuples by their names, or a dot for each of their columns"
+        labelled = choice(self, "labels", LABELS, label, **one_line)
         self.body = stack(
             pn.FlexBox(labelled, pn.Column(self.key, styles={"flex": "1 1 300px"}, margin=(0, 0, 0, 12)),
                        align_items="center", gap="4px 0", margin=(4, 0, 4, 0)),
@@ -128,8 +128,8 @@ class InteractionsView(StudyView, RowSettings):
         }  # fmt: skip
         self._numbers = Numbers([*files, *picture_buttons(self._pictures, self.origin)], self._numbers_html)
         self.layout = ViewLayout(self.sentence, self.bar.panel, self.body, self._numbers)
-        own = ["subset", "quantity", "muted", "labels", *_OF_ROWS]
-        self.param.watch(lambda *events: self._follow({event.name for event in events}), own)
+        params = ["subset", "quantity", "muted", "labels", *_OF_ROWS]
+        self.param.watch(lambda *events: self._follow({event.name for event in events}), params)
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
@@ -252,8 +252,8 @@ class InteractionsView(StudyView, RowSettings):
 
     def _mutes(self, effects: Interactions) -> list[str]:
         """The names of the tuples left out, each once."""
-        known = [effects.names[one] if isinstance(one, int) and one < len(effects.names) else one for one in self.muted]
-        return [name for name in dict.fromkeys(known) if name in effects.names]
+        names = [effects.names[one] if isinstance(one, int) and one < len(effects.names) else one for one in self.muted]
+        return [name for name in dict.fromkeys(names) if name in effects.names]
 
     def _numbered(self, names: Any) -> list[int]:
         return [] if self.found is None else [self.found.names.index(name) for name in names]
@@ -356,7 +356,7 @@ class InteractionsView(StudyView, RowSettings):
 
     def page(self) -> bytes:
         """Return all that is shown as one HTML page with its pictures as SVG, which needs no server and no network."""
-        title, made = self.origin("what carries it, and why a row is predicted so")
+        title, source = self.origin("what carries it, and why a row is predicted so")
         pictures = "".join(
             f"<figure>{still_svg(figure.picture.plot().figure, what, height=380)}"
             f"<figcaption>{safe(what)}: {safe(figure.picture.labels[0], 200)}</figcaption></figure>"
@@ -365,7 +365,7 @@ class InteractionsView(StudyView, RowSettings):
         )
         words = f"<p>{self.muting.object}</p><p>{self.one_row.told.object}</p>{self._numbers_html()}"
         body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures}</div>{words}"
-        return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(made, 900)}</p>").encode("utf-8", "replace")
+        return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
         of = "" if self.found is None else f"{self.found.judged_on} "

@@ -12,8 +12,10 @@ import pandas as pd
 import panel as pn
 import param
 
-from alrviz.pictures.learning_curve import MEASURES, SPANS, START, crossing_text, learning_curve, measured
+from alrviz.pictures.formatting import LOSSES
+from alrviz.pictures.learning_curve import SPANS, START, crossing_text, learning_curve, measured
 from alrviz.studies.core.export import study_csv
+from alrviz.studies.protocols.alpha_path_verdict import WORDS
 from alrviz.studies.protocols.learning_curve import leaking_racers
 from alrviz.studies.statistics.crossing import crossings
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
@@ -46,7 +48,7 @@ class LearningCurveView(StudyView):
     True
     """
 
-    measure = param.Selector(default="error", objects=list(MEASURES), doc="What a row costs.")
+    measure = param.Selector(default="error", objects=list(LOSSES), doc="What a row costs.")
     span = param.Selector(default="all", objects=list(SPANS), doc="All rows, or the first thousand.")
 
     HEIGHT = "400px"
@@ -54,17 +56,17 @@ class LearningCurveView(StudyView):
     def _build(self) -> None:
         self.picture = LiveFigure("alrviz-learning-curve")
         self.told = html(margin=(4, 0, 8, 0))
-        costs = {"0-1 error": "error", "log loss": "log_loss", "RMSE": "rmse"}
+        losses = {words: name for name, words in WORDS.items()}
         spans = {"all rows": "all", f"first {START:,}": "first"}
-        self._measures = choice(self, "measure", costs, "Measure", width=300, margin=(0, 16, 4, 0))
+        self._measures = choice(self, "measure", losses, "Measure", width=300, margin=(0, 16, 4, 0))
         self._spans = choice(self, "span", spans, "Rows shown", width=240, margin=(0, 0, 4, 0))
         controls = pn.FlexBox(self._measures, self._spans, margin=0)
         self.param.watch(lambda _: self.redraw(), ["measure", "span"])
         self.body = stack(controls, as_high(self.picture.pane, self._height, 400), self.told)
-        made, file = "with recipes, seed, data hash and version", self.picture.kind
+        about, file = "with recipes, seed, data hash and version", self.picture.kind
         files = [
-            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {made}"),
-            csv_button(f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {made}", "CSV of points"),
+            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {about}"),
+            csv_button(f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {about}", "CSV of points"),
         ]
         self._numbers = self._fold_numbers(
             files, {"learning curves": self.picture},
@@ -151,5 +153,5 @@ def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> st
             line = by.get((racer, rows))
             cells += ["&ndash;", ""] if line is None else [number(line[measure]), number(line[f"{measure}_se"])]
         body.append(cells)
-    note = f"<p class='quiet'>{MEASURES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
+    note = f"<p class='quiet'>{LOSSES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
     return html_table(heads, body) + note

@@ -17,9 +17,9 @@ import param
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
 from alrviz.pictures import path as drawn
-from alrviz.pictures.formatting import seconds_text
+from alrviz.pictures.formatting import LOSSES, seconds_text
 from alrviz.pictures.palette import racer_colours
-from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
+from alrviz.pictures.path import AIR, LABELS, LEFT, RIGHT, Named
 from alrviz.studies.protocols.alpha_path_verdict import (
     WORDS,
     AlphaPathVerdict,
@@ -70,7 +70,7 @@ class PathView(StudyView):
     ['generative']
     """
 
-    measure = param.Selector(default="log_loss", objects=list(MEASURES), doc="What a test row costs.")
+    measure = param.Selector(default="log_loss", objects=list(LOSSES), doc="What a test row costs.")
     alpha = param.Number(default=None, allow_None=True, doc="The alpha that is looked at; None for the middle.")
     path = param.Integer(default=0, bounds=(0, None), doc="The path whose weights are shown and whose fit follows.")
 
@@ -89,9 +89,9 @@ class PathView(StudyView):
         self.losses = LiveFigure("alrviz-path", resized=self.redraw)
         self.weights = LiveFigure("alrviz-path-weights")
         self.body = side_by_side(self._losses(), self._weights(), MAIN, SIDE, margin=(0, 0, 6, 0))
-        told = "every fit of every path, with recipes, seed, data hash and version"
+        fits = "every fit of every path, with recipes, seed, data hash and version"
         files = [
-            csv_button("alrviz-path.csv", self.csv_of_fits, told),
+            csv_button("alrviz-path.csv", self.csv_of_fits, fits),
             file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)"),
         ]
         self._numbers = self._fold_numbers(

@@ -39,9 +39,9 @@ class PathFollower:
         if of == self._of:
             return
         self.forget()
-        asked = json.loads(study.spec)
-        self._of, self._study, self._recipes, self._holdout = of, study, paths_of(study), asked["holdout"]
-        self._live = LiveAlphaPath(study.dataset, asked["holdout"], asked["seed"], study.max_memory)
+        spec = json.loads(study.spec)
+        self._of, self._study, self._recipes, self._holdout = of, study, paths_of(study), spec["holdout"]
+        self._live = LiveAlphaPath(study.dataset, spec["holdout"], spec["seed"], study.max_memory)
 
     def forget(self) -> None:
         """Give up what is under way, and forget all fits."""

@@ -119,8 +119,8 @@ class RowPart:
             self.host.param.update(row=self.found.worst(1)[0], changes={})
 
     def _column(self, effects: Interactions) -> int:
-        asked = self.host.column
-        return asked if 0 <= asked < len(effects.columns) else self._first
+        column = self.host.column
+        return column if 0 <= column < len(effects.columns) else self._first
 
     _first = 0
 

@@ -358,9 +358,9 @@ def tuples_frame(search: Search) -> pd.DataFrame:
     parts = []
     for level in search.levels:
         size = level.tuples.shape[1]
-        kept = np.isin(np.arange(len(level.tuples)), level.kept)
+        is_kept = np.isin(np.arange(len(level.tuples)), level.kept)
         names = [search.name(of) for of in level.tuples]
-        part = pd.DataFrame({"columns": size, "tuple": names, "score": level.scores, "kept": kept})
+        part = pd.DataFrame({"columns": size, "tuple": names, "score": level.scores, "kept": is_kept})
         gains = search.gains if size == search.order else None
         part["gain"] = np.nan if gains is None else gains[search.numbers(level.tuples)]
         parts.append(part.sort_values("score", ascending=False, kind="stable"))
@@ -389,37 +389,37 @@ def search_html(search: Search) -> str:
     last, total = search.levels[-1], search.total(search.order)
     what = tuples_text(search.order)
     looked = "" if len(last.tuples) == total else f" ({len(last.tuples):,} were looked at)"
-    said = f"Of {total:,} {what}{looked} {len(last.kept):,} {'is' if len(last.kept) == 1 else 'are'} kept."
+    words = f"Of {total:,} {what}{looked} {len(last.kept):,} {'is' if len(last.kept) == 1 else 'are'} kept."
     if search.tells is None or search.gains is None:
-        return said
+        return words
     telling = np.flatnonzero(search.tells)
     kept = set(search.numbers(last.tuples[last.kept]).tolist())
     parts = "classes alone" if search.order == 1 else "columns apart" if search.order == 2 else "parts"
     if not len(telling):
-        return f"{said} None tells more about the class than its {parts}."
+        return f"{words} None tells more about the class than its {parts}."
     gains = search.gains
     missed = sorted(set(telling.tolist()) - kept, key=lambda k: -gains[k])
     tells = "tells" if len(telling) == 1 else "tell"
-    said += (
+    words += (
         f" <b>{len(telling):,}</b> {tells} more about the class than {'its' if len(telling) == 1 else 'their'} {parts}"
     )
     if not missed:
-        return f"{said}; {'it is' if len(telling) == 1 else 'all of them are'} kept."
+        return f"{words}; {'it is' if len(telling) == 1 else 'all of them are'} kept."
     best = missed[0]
     looked_at = set(search.numbers(last.tuples).tolist())
     why = "was discarded" if best in looked_at else "was never looked at, since no part of it was kept"
     name = safe(search.name(search.all_tuples()[best]), 80)
     lost = "it is lost" if len(telling) == 1 else f"{len(missed):,} of these {'is' if len(missed) == 1 else 'are'} lost"
-    return f"{said}; {lost}: <b>{name}</b> {why}."
+    return f"{words}; {lost}: <b>{name}</b> {why}."
 
 
 def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
     if study.phase == "waiting":
         total = len({task.split for task in study.tasks})
-        asked = json.loads(study.spec)
+        spec = json.loads(study.spec)
         of = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
-        shares = f"{min(asked['keeps']):.0%} to {max(asked['keeps']):.0%} of the tuples kept"
+        shares = f"{min(spec['keeps']):.0%} to {max(spec['keeps']):.0%} of the tuples kept"
         return f"<span class='quiet'>Press Run: {of}, with {shares}.</span>"
     return folds_html(study, verdict.sentence, lines) + notes_html(verdict.notes)
 

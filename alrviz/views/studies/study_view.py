@@ -124,8 +124,8 @@ def folds_html(study: "Study", verdict: str, lines: Any) -> str:
 
 def notes_html(notes: Sequence[str]) -> str:
     """What a verdict stands on, in one quiet line."""
-    told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
-    return f"<div class='quiet' style='font-size:15px'>{told}</div>" if told else ""
+    sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
+    return f"<div class='quiet' style='font-size:15px'>{sentences}</div>" if sentences else ""
 
 
 class StudyView(NotebookViewer):
@@ -310,11 +310,11 @@ class StudyView(NotebookViewer):
             may_run = (self.ready or self.coming) and (study or self._again) is not None
             self.bar.show(study, outdated=self.outdated, may_run=may_run, waits=self.waits)
             fade(self.outdated, self.sentence, self.body)  # at once, also while pictures rest
-            seen = (None if study is None else (study.phase, study.progress.done), self.outdated)
+            state = (None if study is None else (study.phase, study.progress.done), self.outdated)
             begun = time.monotonic()
             resting = begun < self._rest_until and study is not None and study.phase == "running"
-            if seen != self.drawn and not resting:
-                self.drawn = seen
+            if state != self.drawn and not resting:
+                self.drawn = state
                 self.lines = None if study is None else study.summary()
                 if study is None:
                     self._empty()

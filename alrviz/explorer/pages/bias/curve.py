@@ -18,7 +18,7 @@ from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
-from alrviz.pictures.learning_curve import MEASURES
+from alrviz.pictures.formatting import LOSSES
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.learning_curve import learning_curve
@@ -28,11 +28,11 @@ HIGH = "440px"  # of the cards of both tabs
 ORDERS = (1, 2, 3)
 LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows)
 REPEATS, WINDOWS = (3, 5, 10, 20, 50), (100, 300, 1000, 3000, 10_000)
-_MOST_REPEATS, _MOST_WINDOW = 100, 1_000_000
+_MAX_REPEATS, _MAX_WINDOW = 100, 1_000_000
 THETAS = {"rows so far (single-pass)": "single-pass", "all rows (two-pass): leaks": "two-pass"}
 # Seconds of a learner's visit of a row, a tuple; rows visited to find the step length: 16 are tried on 2,000 rows.
 # Measured on led, led24, poker-hand and waveform: 6e-8 to 1e-7.
-_VISIT, _TRIED = 8e-8, 16 * 2000
+_SECONDS_PER_VISIT, _TUNING_VISITS = 8e-8, 16 * 2000
 
 
 def learner(recipe: Recipe) -> Recipe:
@@ -84,7 +84,7 @@ def _read_rows(text: str) -> str:
     match = re.fullmatch(r"(\d{1,9})-(\d{1,9})", text, re.ASCII)
     if match is None:
         return "5-1000"
-    return f"{min(max(int(match[1]), 1), _MOST_REPEATS)}-{min(max(int(match[2]), 1), _MOST_WINDOW)}"
+    return f"{min(max(int(match[1]), 1), _MAX_REPEATS)}-{min(max(int(match[2]), 1), _MAX_WINDOW)}"
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ print(study.summary().to_string())
         """Estimate a walk of every learner over all rows."""
 
         def seconds(recipe: Recipe) -> float:
-            rows = dataset.n_rows + (_TRIED if "solver" in recipe.params else 0)
-            return 0.05 + rows * comb(dataset.X.shape[1], recipe.params["order"]) * _VISIT
+            rows = dataset.n_rows + (_TUNING_VISITS if "solver" in recipe.params else 0)
+            return 0.05 + rows * comb(dataset.X.shape[1], recipe.params["order"]) * _SECONDS_PER_VISIT
 
         return estimate_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
@@ -178,4 +178,4 @@ class CurveTab(StudyPage):
     choosable = LEARNERS
     looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
     keys, viewed = ("measure",), ("span",)
-    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}
+    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}

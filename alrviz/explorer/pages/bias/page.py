@@ -25,7 +25,7 @@ ORDERS = (1, 2, 3)
 FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": (5, 5), "5x10": (5, 10)}
 FOLD_NAMES = {slug.replace("x", " x "): slug for slug in FOLDS}
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
-_MOST_SIZES = 6
+_MAX_SIZES = 6
 _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
 _ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv", "by itself": "auto"}
 _ROUNDS = "Repeated k-fold cross-validation: how many repeats, each with the rows in another order, and folds"
@@ -82,7 +82,7 @@ def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
 
 def _read_sizes(text: str) -> str:
     given = text if re.fullmatch(r"[1-9]\d?(-[1-9]\d?)*(-100)?|100", text, re.ASCII) else SIZES[0]
-    return "-".join(map(str, sorted({int(size) for size in given.split("-")})[:_MOST_SIZES]))
+    return "-".join(map(str, sorted({int(size) for size in given.split("-")})[:_MAX_SIZES]))
 
 
 def _sizes_text(slug: str) -> str:

@@ -1,4 +1,4 @@
-"""What the pictures of the DLR tab show at one moment, made on a thread: the model, the scene, the path so far."""
+"""Compute on a thread what the pictures of the DLR tab show at one moment: the model, the scene, the path so far."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -27,8 +27,8 @@ from alrviz.studies.race.reference_fit import TRUTH
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, safe
 
-UNDONE = 100  # changes that can be taken back
-REST = 0.08  # seconds without a press after which models follow: each press of a fast hand would stop the one before
+MAX_UNDO = 100  # changes that can be taken back
+REST_SECONDS = 0.08  # without a press, after which models follow: each press of a fast hand would stop the one before
 
 
 class DlrState(MapTab):
@@ -213,7 +213,7 @@ class Drawing:
         sketch = self.sketch
         if sketch is None or (changed := change(sketch)) is sketch:
             return False
-        self._before = [*self._before[-UNDONE:], sketch]
+        self._before = [*self._before[-MAX_UNDO:], sketch]
         self.sketch = changed
         self._changed()
         return True
@@ -252,13 +252,13 @@ class Drawing:
         X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
         before, known = tab.moment, self._fits.get(_of(recipe, X, y))
         if known is None:
-            tab.frames.ask(lambda stop: dlr_frames.of_points(X, y, recipe, before, stop, REST))
+            tab.frames.ask(lambda stop: dlr_frames.of_points(X, y, recipe, before, stop, REST_SECONDS))
         else:
             tab.frames.ask(lambda stop: iter([known]))
         if name != TRUTH:
             tab.tasks.withdraw("peer")
             self._peers.run(
-                lambda stop: dlr_frames.peer_of_points(name, X, y, stop, REST),
+                lambda stop: dlr_frames.peer_of_points(name, X, y, stop, REST_SECONDS),
                 self._show_peer,
                 partial(tab.tasks.failed, "peer"),
             )
@@ -268,7 +268,7 @@ class Drawing:
         """Keep what was fitted to points, once nothing follows."""
         if moment.live is not None and moment.live.settled:
             self._fits[_of(self._tab.recipe, moment.X, moment.y)] = moment
-            if len(self._fits) > UNDONE:
+            if len(self._fits) > MAX_UNDO:
                 self._fits.popitem(last=False)
 
     def advance(self) -> bool:

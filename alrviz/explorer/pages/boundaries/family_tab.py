@@ -1,4 +1,4 @@
-"""The tab "any family": the decision map of one model of the whole table, be it ours or one of scikit-learn's parts.
+"""The tab "any family": the decision map of one model of the whole table, of alrviz or of scikit-learn.
 
 Ours is a run: its map follows the iterations, and can be scrubbed. A peer is fitted at one go, on a thread. The axes,
 and what stands in the other columns, are the map's own menus.

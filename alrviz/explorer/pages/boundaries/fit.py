@@ -1,4 +1,4 @@
-"""What a tab of maps fits: the model with its cost, run and settings, and the classifier beside it."""
+"""The fits behind a tab of maps: the model with its cost, run and settings, and the classifier beside it."""
 
 from collections.abc import Callable, Hashable
 from functools import cached_property, partial

@@ -1,4 +1,4 @@
-"""When the pictures of the DLR tab change: frames are made on a thread, only the latest one that was asked for."""
+"""The queue of frames of the DLR tab: they are made on a thread, and only the latest request counts."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,11 +18,11 @@ from alrviz.views.race.fit_player import FitPlayer
 
 QUICK_MS = 20  # between two looks while a hand moves something: the page's own tick is too slow for that
 # Seconds a hand pauses before all pictures follow it, and the longest wait for such a pause.
-REST, PATIENT = 0.08, 0.4
-SOON = 0.015  # seconds a dragged curve is waited for at once: of 20,000 rows it takes 4 ms
+REST_SECONDS, MAX_REST_WAIT_SECONDS = 0.08, 0.4
+FIRST_CURVE_SECONDS = 0.015  # seconds a dragged curve is waited for at once: of 20,000 rows it takes 4 ms
 # Seconds between two pictures of a film while another visitor drags something: each holds the loop for 0.1 s, and at
 # one a second it met one move of a hand in eight.
-SLOW = 4.0
+FILM_PAUSE_SECONDS = 4.0
 
 
 class FrameQueue:
@@ -95,9 +95,9 @@ class DraggedBandwidth:
         log_h = log_bandwidths(moment.scene, moment.density.log_h, column, h)
         run, w, step, scene = moment.run, moment.density.w, player.head, moment.scene
         frames.take()  # a hand that is faster than the looks sees every curve that is there
-        rest = REST if time.monotonic() - self.settled < PATIENT else 0.0
+        rest = REST_SECONDS if time.monotonic() - self.settled < MAX_REST_WAIT_SECONDS else 0.0
         frames.ask(lambda stop: dlr_frames.of_hand(run, log_h, w, step, scene, stop, rest))
-        frames.take(SOON)
+        frames.take(FIRST_CURVE_SECONDS)
         frames.hurry()
 
     def passes(self, moment: DlrFrame) -> bool:
@@ -109,4 +109,4 @@ class DraggedBandwidth:
     @property
     def goes_first(self) -> bool:
         """Whether a film leaves out a picture for somebody's hand."""
-        return process_tuning.hand_moving() and time.monotonic() - self.settled < SLOW
+        return process_tuning.hand_moving() and time.monotonic() - self.settled < FILM_PAUSE_SECONDS

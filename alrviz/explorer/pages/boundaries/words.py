@@ -1,4 +1,4 @@
-"""The words of the Boundaries page: what one looks at, what a model is worth at the place shown, the scripts."""
+"""Texts of the Boundaries page: the accuracy of a model at the place shown, and the scripts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 _BEST = "Knows the true densities: no model has a lower expected error; on these rows one may be ahead by chance."
-FEW = 20  # rows of a class: of eight points in all the loss was seen at 0.04 with four of them wrong
-_FEW = "The loss of so few says little of new ones, and a density that leaves one out tells its class."
+MIN_CLASS_ROWS = 20  # rows of a class: of eight points in all the loss was seen at 0.04 with four of them wrong
+_FEW_ROWS_HINT = "The loss of so few says little of new ones, and a density that leaves one out tells its class."
 _COUNTED = {
     "leave-one-out": "every training row is left out of its own densities",
     "self-included": "every training row counts in its own densities: new rows have a higher one",
@@ -43,10 +43,10 @@ def loss_words(bandwidth: str, nll: float) -> str:
 def few_html(encoded: Encoded | None, what: str) -> str:
     """A warning where a class has few rows; what: "row" or "point"."""
     rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
-    if rows >= FEW:
+    if rows >= MIN_CLASS_ROWS:
         return ""
     had = f"{rows:,} {what}{'s' if rows != 1 else ''}"
-    return f" <span class='bad'><abbr title='{_FEW}'><b>Few {what}s</b></abbr>: a class has {had}.</span>"
+    return f" <span class='bad'><abbr title='{_FEW_ROWS_HINT}'><b>Few {what}s</b></abbr>: a class has {had}.</span>"
 
 
 def at_head(racer: Racer, head: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The tab "history" of Compare: what the owner ran, to be opened, raced again, compared, exported, deleted.
+"""The tab "history" of Compare: the owner's runs, to be opened, raced again, compared, exported, deleted.
 
 A list, the latest first; what is chosen in it is told beside it, with what can be done. The store is read on a thread.
 """
@@ -20,7 +20,7 @@ from alrviz.views.core.panes import Updating, say
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
-MOST = 40  # runs listed before "More" is pressed
+RUNS_PER_PAGE = 40  # runs listed before "More" is pressed
 EMPTY = (
     "<p><b>Nothing is kept yet.</b></p><p class='quiet'>Races, fits of maps and studies that you run are kept here, "
     "also when the server ends. Run one on any page.</p>"
@@ -33,7 +33,7 @@ NOT_KEPT = (
 LOADING = "<p class='quiet'>Reading what is kept …</p>"
 # In a narrow window it stands below the list; beside it, it stays in sight by itself.
 SHOW = "setTimeout(() => window.alrvizFirst('.alrviz-detail')?.scrollIntoView({block: 'nearest'}), 300);"
-DELETE, SURE = "Delete", "Delete: press again"
+DELETE, CONFIRM_DELETE = "Delete", "Delete: press again"
 
 
 class HistoryTab(Tab):
@@ -44,7 +44,7 @@ class HistoryTab(Tab):
     def __init__(self, session: Session):
         super().__init__(session)
         self.items: list[HistoryItem] = []
-        self._shown = MOST
+        self._shown = RUNS_PER_PAGE
         self._sure = ""  # the run whose deletion was asked for once
         self._listing = Updating()
         self._n_pruned = 0  # runs of the owner's that were deleted to make room
@@ -103,7 +103,7 @@ class HistoryTab(Tab):
         self._tell()
 
     def _show_more(self) -> None:
-        self._shown += MOST
+        self._shown += RUNS_PER_PAGE
         self._list(self._at)
 
     @property
@@ -152,7 +152,7 @@ class HistoryTab(Tab):
         if item is None:
             return
         if self._sure != item.kept.id:
-            self._sure, self.delete.label = item.kept.id, SURE
+            self._sure, self.delete.label = item.kept.id, CONFIRM_DELETE
             return
         owner, id = self.session.owner, item.kept.id
         self.items = [one for one in self.items if one.kept.id != id]

@@ -1,4 +1,4 @@
-"""The page "Compare": several recipes on several tables by the same folds, what wins, and by how much.
+"""The page "Compare": several recipes on several tables by the same folds, which one wins, and by how much.
 
 Its tab "results" shows figures of a file so; its tab "history" lists all that the visitor ran, on whatever page.
 """
@@ -19,7 +19,7 @@ from alrviz.explorer.pages.compare.table_sets import NamedTable, OwnTables, Tabl
 from alrviz.explorer.recipes.recipe_fields import JUDGED
 from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.state import MOST_SETS, State
+from alrviz.explorer.session.state import MAX_SETS, State
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import TableOrigin, table_code
@@ -158,7 +158,7 @@ class CompareMenus(StudyMenus):
         super().__init__(session, CompareSpec, chosen, cut)
         self._own = own
         self._menus["sets"] = pmui.MultiChoice(
-            label="Data sets", options={}, max_items=MOST_SETS, margin=(0, 8, 0, 0),
+            label="Data sets", options={}, max_items=MAX_SETS, margin=(0, 8, 0, 0),
             sizing_mode="stretch_width", solid=False, css_classes=["alrviz-line"],
             description="Data sets: demo sets, and tables that you have dropped",
         )  # fmt: skip

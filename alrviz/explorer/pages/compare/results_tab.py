@@ -1,4 +1,4 @@
-"""The tab "results" of Compare: figures of a file (CSV), seen as a comparison that was run here.
+"""The tab "results" of Compare: figures of a file (CSV), shown like a comparison that was run here.
 
 That is how the papers' tables, which `python -m reproduction` measures, and tables of other programs are looked at.
 """
@@ -21,8 +21,8 @@ from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.compare import CompareView
 
-FIRST = 4  # methods shown at first
-MOST = 8
+FIRST_METHODS = 4  # methods shown at first
+MAX_METHODS = 8
 WORDS = "Results: drop a CSV, or browse"
 TOLD = "A line for each data set and method (or each fit), with figures such as error, accuracy, rmse, log_loss"
 
@@ -41,7 +41,7 @@ class ResultsTab(Tab):
         session = self.session
         self.strip = FileStrip(session, self._dropped, self._refused, WORDS, TOLD, width=300, margin=0)
         self.methods = pmui.MultiChoice(
-            label="Methods", options=[], max_items=MOST, sizing_mode="stretch_width", solid=False, visible=False,
+            label="Methods", options=[], max_items=MAX_METHODS, sizing_mode="stretch_width", solid=False, visible=False,
             margin=(0, 0, 0, 8), css_classes=["alrviz-line"],
         )  # fmt: skip
         self.methods.param.watch(lambda _: self._show(), "value")
@@ -71,7 +71,7 @@ class ResultsTab(Tab):
         say(self.said, f"<p class='quiet'>{safe(name, 60)}: {methods} methods on {sets} data sets</p>")
         self.study_view.offer_measures(results.measured)
         self.methods.param.update(
-            options=list(results.methods), value=list(results.methods[:FIRST]), visible=len(results.methods) > 1
+            options=list(results.methods), value=list(results.methods[:FIRST_METHODS]), visible=len(results.methods) > 1
         )
         self._show()
 

@@ -1,4 +1,4 @@
-"""The Convergence page: a question chooses the racers, Run lets them race, one sentence says what came of it.
+"""The Convergence page: a question chooses the racers, Run starts the race, one sentence states the result.
 
 The first screen is alive: a recorded race is there at once, and a live one takes its place as soon as the table is
 made. What computes (costs, the picture of scales) does so on threads and arrives with the pump; the race itself is
@@ -21,7 +21,7 @@ from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.recipes.questions import (
     FIRST,
-    MOST_RACERS,
+    MAX_RACERS,
     OWN,
     QUESTIONS,
     STEPS,
@@ -32,7 +32,7 @@ from alrviz.explorer.recipes.questions import (
 from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
+from alrviz.explorer.session.state import FIRST_TABLE
 from alrviz.explorer.shell.dialogs import text_button
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, html, room
@@ -126,7 +126,7 @@ class ConvergencePage(Page):
     @property
     def _is_first_screen(self) -> bool:
         session, kinds = self.session, self.session.link.state.kinds
-        is_first_table = session.table.requested_demo == (FIRST_DEMO, FIRST_ROWS) and session.seed == 0 and not kinds
+        is_first_table = session.table.requested_demo == FIRST_TABLE and session.seed == 0 and not kinds
         return is_first_table and not session.lesson and self.choice.is_first
 
     def _layout(self) -> Viewable:
@@ -211,7 +211,7 @@ class ConvergencePage(Page):
     def _ask(self) -> None:
         """Set the racers to those of the question."""
         dataset = self.session.table.dataset
-        self.choice.ask(dataset.X.shape[1] if dataset is not None else MOST_RACERS, self.session.seed)
+        self.choice.ask(dataset.X.shape[1] if dataset is not None else MAX_RACERS, self.session.seed)
         self._set()
 
     # ---- controls ----------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""Which racers are set, and the question, order and alpha they come from. Pure data: nothing here shows or runs."""
+"""The racers of the page, and the question, order and alpha that they are made from. Pure data."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from alrviz.explorer.recipes.questions import FIRST, OWN, PULL, QUESTIONS, cut_by, recipes_of
+from alrviz.explorer.recipes.questions import FIRST, FIRST_ALPHA, OWN, QUESTIONS, cut_by, recipes_of
 from alrviz.fitting.recipe import Recipe
 
 
@@ -28,7 +28,7 @@ class RaceSettings:
         self.question = question if question in (*QUESTIONS, OWN) else FIRST
         # None: racers of one's own that differ in it
         self.order: int | None = 2
-        self.alpha: float | None = PULL if self._pulls else 0.0
+        self.alpha: float | None = FIRST_ALPHA if self._pulls else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
         self._chosen = False  # whether alpha is the reader's, not the question's
         self.recipes = recipes
@@ -65,7 +65,7 @@ class RaceSettings:
 
     def choose(self, name: str, value: Any) -> None:
         """Set "question", "order" or "alpha" as the reader chose it; an alpha that a question brought goes with it."""
-        if name == "question" and self._pulls and not self._chosen and self.alpha == PULL:
+        if name == "question" and self._pulls and not self._chosen and self.alpha == FIRST_ALPHA:
             self.alpha = 0.0
         self._chosen = name == "alpha" or (self._chosen and bool(self.alpha))
         setattr(self, name, value)
@@ -78,7 +78,7 @@ class RaceSettings:
             return
         self.order, self.alpha = self.order or min(2, columns), self.alpha or 0.0
         if self._pulls and not self.alpha:
-            self.alpha = PULL
+            self.alpha = FIRST_ALPHA
         self.recipes = recipes_of(
             self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns, cuts=self.cuts
         )

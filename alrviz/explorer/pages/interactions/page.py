@@ -1,4 +1,4 @@
-"""The page "Interactions": what carries a model, how sure that is, and why a row is predicted so."""
+"""The page "Interactions": which tuples matter to a model, how sure that is, and why it predicts a row so."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""The page Lessons: what can be learned here, for whom, how long it takes, and how far this visitor is."""
+"""The page Lessons: a list with topic, audience, minutes and the progress of this visitor."""
 
 import panel as pn
 from panel.viewable import Viewable

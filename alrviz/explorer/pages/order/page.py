@@ -31,7 +31,7 @@ FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anj
 REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
 
 _ROOM = room(330, 246, 76)  # two lines of menus, the sentence, the row of Run
-_BELOW = 172  # px of the table of costs under the reliability curve
+_COSTS_PX = 172  # px of the table of costs under the reliability curve
 
 
 def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
@@ -130,7 +130,7 @@ class OrderPage(StudyPage):
     title, icon, group, slug = "Which order?", "stairs", "Evaluate", "order"
     spec_of, view_of = OrderSpec, OrderStudyView
     looks: ClassVar[Mapping[str, Any]] = {
-        "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"clamp(240px, {_ROOM} - {_BELOW}px, 420px)")
+        "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"clamp(240px, {_ROOM} - {_COSTS_PX}px, 420px)")
     }
     judges = True
     use_hint = "race this model on the page Convergence"

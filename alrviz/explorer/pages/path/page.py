@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
-from alrviz.explorer.recipes.questions import MOST_RACERS, STEPS
+from alrviz.explorer.recipes.questions import MAX_RACERS, STEPS
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_estimate import estimate_recipes
@@ -15,7 +15,7 @@ from alrviz.explorer.widgets.study_spec import Menu, StudySpec
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
-from alrviz.pictures.path import MEASURES
+from alrviz.pictures.formatting import LOSSES
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.alpha_path import ALPHAS, alpha_path, has_path
@@ -123,7 +123,7 @@ for row in study.rows():
         found = [
             recipe.replace(alpha=1.0, objective="nll", holdout=holdout, seed=0) for recipe in filter(has_path, recipes)
         ]
-        return tuple(dict.fromkeys(found))[:MOST_RACERS]
+        return tuple(dict.fromkeys(found))[:MAX_RACERS]
 
     @property
     def holdout(self) -> float:
@@ -155,7 +155,7 @@ class PathPage(StudyPage):
     spec_of, view_of = PathSpec, PathView
     looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, f"calc(.645 * {_ROOM})")}
     keys, dragged = ("measure", "path"), "alpha"
-    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}
+    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}
     use_hint = "race it on the page Convergence"
 
     def answer(self) -> Answer | None:
@@ -192,4 +192,4 @@ def racers_of(recipes: Sequence[Recipe], found: Sequence[AlphaPathVerdict], seed
     racers = [recipes[one.racer].replace(alpha=one.alpha, seed=seed) for one in found]
     if len(racers) == 1 and racers[0].params["center"] != 1:
         racers.append(racers[0].replace(family=racers[0].definition.rival))
-    return tuple(racers)[:MOST_RACERS]
+    return tuple(racers)[:MAX_RACERS]

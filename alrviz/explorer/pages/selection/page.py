@@ -1,4 +1,4 @@
-"""The page "Selection": a search for tuples that follows the line t, and what keeping more of them gains."""
+"""The page "Selection": a search for tuples that follows the line t, and the gain of keeping more of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
