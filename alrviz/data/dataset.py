@@ -633,6 +633,7 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
             [name for name in dated if f"{name} weekday" in names and f"{name} hour" not in names],
         ),
         ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
+        ("of dates that may order the rows (kind 'time': models of earlier rows judge later ones)", dated),
         ("with one value only", [c.name for c in columns if _is_constant(c)]),
     )
     return [

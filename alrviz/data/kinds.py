@@ -206,7 +206,7 @@ def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | No
         return _group(n_levels, n_present) if is_id else None
     low, mean = float(numbers.min()), float(numbers.mean())
     # of normalised weights, which have many decimals; of bodies and cars few have a mean near 1 in any unit
-    near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2 and (np.round(numbers, 2) != numbers).any()
+    near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2.5 and (np.round(numbers, 2) != numbers).any()
     if low >= 0 and n_levels > 1 and (sure or near_one):
         return KindGuess("ignore", f"named like a weight of rows, with a mean of {mean:.3g}", KindCode.WEIGHT)
     return None

@@ -1166,8 +1166,6 @@ WRONG_TODAY: dict[str, str] = {
     "45 behind twenty points": "45 is not pointed out",
     "births in a care home before the admissions of 2009": "births are dated after the admissions of their rows",
     "the class as a code": "the note has no share of the class that the column tells",
-    "weights called wt": "weights are a feature without a word",
-    "hourly readings of a meter": "nothing points to splits in the order of time",
     "trailing blanks of towns": "merged without a word",
 }
 

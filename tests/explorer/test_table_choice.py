@@ -120,10 +120,10 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
     session.page = "data"
     data.choose("a")
     until(data, lambda: not data._tasks.busy("costs") and "20 levels" in data._column.title.object)
-    assert data._estimates[0].cost.parameters == 2 * (1 + 20 + 20 + 40), "and 40 persons"
+    assert data._estimates[0].cost.parameters == 2 * (1 + 20 + 20), "persons are no feature"
     data._column.cuts.value = ""
     until(data, lambda: not data._tasks.busy("costs") and "one level" in data._column.title.object)
-    assert data._estimates[0].cost.parameters == 2 * (1 + 1 + 1 + 40)
+    assert data._estimates[0].cost.parameters == 2 * (1 + 1 + 1)
     session.page = "order"
     order.on_shown()
     assert order.spec.recipe.discretize == "mdl"

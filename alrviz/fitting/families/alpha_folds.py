@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from math import comb
+from math import comb, floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,11 +113,11 @@ def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
 
 
 def _descent(request: FitRequest) -> Descent:
-    """Of rows that count a million times alphas are as much larger; and one fold of few rows judges too little to find
-    the way.
+    """Of rows that count a million times alphas are as much larger, by whole decades, so that rows of small weights are
+    searched as repeated ones are. And one fold of few rows judges too little to find the way.
     """
     encoded = request.prepared.encoded
-    unit = max(1.0, float(encoded.weights.mean()))
+    unit = 10.0 ** floor(log10(max(1.0, float(encoded.weights.mean()))))
     return Descent(_n_alphas(request.recipe), unit, one_fold_suffices(encoded.class_rows))
 
 
