@@ -22,6 +22,7 @@ from alrviz.data.parse_values import MARKS, MONTH_NAMES, folded, is_plain
 if TYPE_CHECKING:
     import pandas as pd
 
+SHORT_ANSWERS = {"no", "ja", "si", "da", "ne", "na"}
 MOST_VARIANTS = 100  # levels of which each is compared with each
 MARKS_OF_WRITING = re.compile(r"[\s.?!'\"*]|(?<=\w)[-_](?=\w)")  # not those of A+, A- and < 1
 RARE = 5  # times as many rows of a level beside those of its variant
@@ -194,7 +195,8 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
     if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))):
         return column, ""
     keys = found.dictionary.to_pylist()
-    if any(len(keys[k]) == 2 and (place == k).sum() > 2 for k in several):  # AA, Aa and aa are genotypes
+    short_keys = [keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2]
+    if set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
         return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))

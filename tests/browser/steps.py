@@ -170,7 +170,7 @@ class Explorer:
 
     def csv(self) -> pd.DataFrame:
         """The numbers as they are saved."""
-        save = self.page.get_by_role("button", name=re.compile(r"^(CSV(?!, TSV)|Save all numbers)")).first
+        save = self.page.get_by_role("button", name=re.compile(r"^(CSV(?!,)|Save all numbers)")).first
         if not save.is_visible():
             self.unfold("Numbers")
         with self.page.expect_download() as download:

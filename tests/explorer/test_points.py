@@ -94,7 +94,7 @@ def test_who_opens_the_link_of_kept_points_sees_the_same(page):
     session, drawing = page.session, page.tab.drawing
     drawing.begin()
     drawing.remove(3)
-    drawing.bar.label.value = "new"
+    drawing.label.value = "new"
     drawing.add(0.12345, 2.5)
     drawing.keep()
     until(page, lambda: session.table.dataset.name == "drawn" and settled(page))

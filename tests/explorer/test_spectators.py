@@ -206,7 +206,7 @@ def test_who_takes_nothing_loses_the_connection(monkeypatch):
     in_loop(look())
 
 
-@pytest.mark.parametrize("limit", ["MOST", "MOST_HERE"])
+@pytest.mark.parametrize("limit", ["MAX_READERS", "MAX_READERS_PER_ADDRESS"])
 def test_beyond_so_many_readers_the_next_is_to_ask_again(limit, monkeypatch):
     monkeypatch.setattr(spectators, limit, 1)
 
