@@ -94,7 +94,13 @@ def _identity(options: argparse.Namespace) -> Iterator[Row]:
             scores = model.scores(codes)
             away.append(float(np.abs(found.scores(codes) - scores + scores.mean(axis=1, keepdims=True)).max()))
         share = abs(float(found.importance(encoded)[:, 0].sum()) - 1.0)
-        yield {"order": order, "training": away[0], "new": away[1], "shares": share, "left": float(found.left.max())}
+        yield {
+            "order": order,
+            "training": away[0],
+            "new": away[1],
+            "shares": share,
+            "left": float(found.residual_means.max()),
+        }
 
 
 def _null(options: argparse.Namespace) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, class_columns, level_pieces
 from alrviz.models.density_model import DensityModel
-from alrviz.models.density_votes import MAX_ABS_NUMBER, WIDEST, DensityVotes, VoteGrid
+from alrviz.models.density_votes import MAX_ABS_NUMBER, MAX_LOG_SHIFT, DensityVotes, VoteGrid
 from alrviz.passes.density import MIN_GRID_SUM
 from alrviz.passes.rows import Floats
 from alrviz.passes.sources import Sources
@@ -109,7 +109,7 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
         class_counts, float(model.smoothing), float(thin), model.n_jobs,
     )  # fmt: skip
     log_h = features.numbers("log_h")[:n_numeric]
-    if (np.abs(log_h - np.log(votes.silverman)) > WIDEST + 1e-9).any():
+    if (np.abs(log_h - np.log(votes.silverman)) > MAX_LOG_SHIFT + 1e-9).any():
         raise ModelFileError("features.parquet has a bandwidth beyond a thousand times Silverman's, or below")
     k = votes.n_values
     w = np.concatenate([features.by_class("w", n_values=k), bias[None, -k:]])

@@ -27,7 +27,7 @@ from alrviz.models.effects import warm_effects
 from alrviz.models.linear import LinearModel
 from alrviz.models.marginals import Parts
 from alrviz.models.networks import count_network
-from alrviz.models.parameterisation import Steps
+from alrviz.models.parameterisation import LevelSteps
 from alrviz.models.plan import plan_cover
 from alrviz.models.score_table import ScoreTable
 from alrviz.models.selective import select_network
@@ -67,7 +67,7 @@ def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
 def warm_steps() -> float:
     """Make ready the sums along smooth levels; return the seconds it took, the first time."""
     start = time.perf_counter()
-    steps = Steps(np.zeros((1, 1), np.int32) - 1, np.ones((2, 1)))
+    steps = LevelSteps(np.zeros((1, 1), np.int32) - 1, np.ones((2, 1)))
     steps.steps_to(steps.adjoint(steps.sums(np.zeros((2, 2)))))
     walk_losses(np.zeros((2, 2)), np.ones((2, 2)), np.ones(1), np.empty(1))
     return time.perf_counter() - start

@@ -1,7 +1,7 @@
-"""Density features of training rows: phi of every column, and what a bandwidth does to it (density_votes.py: formulas).
+"""Density features of training rows: phi of every column, and its derivative by bandwidth (formulas: density_votes.py).
 
-A training row may be left out of its own sums: it takes min(1, its weight) from S_k, N_k and N of its class. A class
-that is left with no vote at all has the phi of a limit.
+A training row may be left out of its own sums: it withdraws min(1, its weight) from S_k, N_k and N of its class. A
+class without any vote has phi at the limit.
 """
 
 from functools import cached_property
@@ -13,7 +13,7 @@ from alrviz.errors import TableError
 from alrviz.models.density_votes import (
     LIMIT,
     MAX_ABS_NUMBER,
-    WIDEST,
+    MAX_LOG_SHIFT,
     DensityVotes,
     VoteCurve,
     VoteFeatures,
@@ -27,11 +27,11 @@ from alrviz.passes.sources import Sources
 from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LIMIT", "MAX_ABS_NUMBER", "WIDEST", "DensityFeatures", "VoteCurve", "VoteFeatures"]
+__all__ = ["LIMIT", "MAX_ABS_NUMBER", "MAX_LOG_SHIFT", "DensityFeatures", "VoteCurve", "VoteFeatures"]
 
 
 class DensityFeatures(DensityVotes):
-    """Features learned from training rows; nothing in it changes.
+    """Features learned from training rows. It is immutable.
 
     Args:
         numbers: (a_num, N) float64 numeric columns, NaN where missing.
@@ -42,7 +42,7 @@ class DensityFeatures(DensityVotes):
         n_classes: C.
         smoothing: m.
         n_jobs: threads; None for all.
-        stop: asked between columns.
+        stop: checked between columns.
 
     Attributes:
         numeric, categorical: the places among `numbers` and `codes` of the columns that have a feature.
@@ -73,7 +73,7 @@ class DensityFeatures(DensityVotes):
         columns = self._sort(numbers, stop)
         numeric = np.array([j for j, column in enumerate(columns) if column.varies], np.int64)
         counts = [self._count(c, int(n)) for c, n in zip(codes, levels, strict=True)]
-        categorical = np.array([j for j, of in enumerate(counts) if (of.sum(axis=1) > 0).sum() > 1], np.int64)
+        categorical = np.array([j for j, column in enumerate(counts) if (column.sum(axis=1) > 0).sum() > 1], np.int64)
         super().__init__(
             [columns[j] for j in numeric], [counts[j] for j in categorical], numeric, categorical, class_counts,
             smoothing, MIN_GRID_SUM * min(1.0, float(self._weights.max())), n_jobs,
@@ -99,23 +99,23 @@ class DensityFeatures(DensityVotes):
         Args:
             log_h: (D_num,) natural log of the bandwidths, within `bounds`.
             leave_out: whether a row is left out of its own sums.
-            gradient: whether dphi is wanted.
+            gradient: whether to return dphi.
             spacing: grids to keep, from `spacing(...)`, so that phi does not jump along a line; None for those of
-                log_h. A grid more than a factor 2 away is replaced by the nearest that is not.
-            previous: features of the same rows, asked for alike: columns whose bandwidth and grid are the same are
-                taken from it.
-            stop: asked between parts of the work.
+                log_h. A grid more than a factor 2 away is replaced by the nearest one within.
+            previous: features of the same rows with the same arguments, reused for columns with the same bandwidth
+                and grid.
+            stop: checked between parts of the work.
         """
-        kinds = self._left_out if leave_out else self._strangers(self.n_rows)
+        kinds = self._training_row_kinds if leave_out else self._new_row_kinds(self.n_rows)
         xs = [(column.x, column.place) for column in self._columns]
         return self._fill(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
 
     @cached_property
-    def _left_out(self) -> RowKinds:
+    def _training_row_kinds(self) -> RowKinds:
         return training_row_kinds(self._y, self._weights, self.class_counts, self.n_features)
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_left_out"}
+        return {name: value for name, value in self.__dict__.items() if name != "_training_row_kinds"}
 
     def _sort(self, numbers: Floats, stop: StopToken) -> list[Sources]:
         require_fit(numbers)

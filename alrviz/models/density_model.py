@@ -1,4 +1,4 @@
-"""A fitted DLR model: weights and bandwidths over the features that the training rows vote for.
+"""A fitted DLR model: weights and bandwidths of the features for which the training rows vote.
 
 C = 2: score of the second class minus that of the first  z = w_0 + sum_d w_d phi_d(x)
 C > 2: z_k = w_k0 + sum_d w_kd phi_kd(x)                          p(k|x) = softmax(z)(k)          [DLR] (6), (30)
@@ -46,8 +46,10 @@ class DensityModel:
         return np.exp(self.log_h)
 
     def scores(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> Floats:
-        """Return the class scores (N, C) of numbers (a_num, N), codes (a_cat, N); of two classes the first's are 0."""
-        return _two(self.contributions(numbers, codes).sum(axis=0) + self.w[-1])
+        """Return the class scores (N, C) of numbers (a_num, N) and codes (a_cat, N); for two classes the first's are
+        0.
+        """
+        return _both_classes(self.contributions(numbers, codes).sum(axis=0) + self.w[-1])
 
     def contributions(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return w_d phi_d(x), (D, N, K)."""
@@ -55,22 +57,24 @@ class DensityModel:
         return (self.w[:-1, :, None] * phi).transpose(0, 2, 1)
 
     def pure_effects(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> tuple[Floats, Floats]:
-        """Return the intercept (C,) and what each feature adds to rows less its mean over the training rows, (N, D, C).
+        """Return the intercept (C,), and what each feature adds to rows less its mean over the training rows, (N, D,
+        C).
 
-        Their means over the classes are 0; their sums over the features are the scores, up to a number a row.
+        Their means over the classes are 0; their sums over the features are the scores, up to a number per row.
         """
         means = self._means()
         parts = (self.contributions(numbers, codes) - means[:, None, :]).transpose(1, 0, 2)
         return _centred(self.w[-1] + means.sum(axis=0)), _centred(parts)
 
     def variances(self) -> Floats:
-        """Return (D,) the variance over the training rows of what each feature adds, summed over the classes; what it
-        adds to all of them alike moves no probability and does not count.
+        """Return (D,) the variance over the training rows of what each feature adds, summed over the classes.
+
+        What it adds to all classes alike changes no probability and does not count.
         """
         return np.array([_variance(_centred(values.T).T, weights) for values, weights in self._over_rows()])
 
     def _means(self) -> Floats:
-        """(D, K) the mean over the training rows of what each feature adds."""
+        """Return (D, K) the mean over the training rows of what each feature adds."""
         votes = self.features
         a_num, a_cat = (int(places.max(initial=-1)) + 1 for places in (votes.numeric, votes.categorical))
         gap = self.contributions(np.full((a_num, 1), np.nan), np.zeros((a_cat, 1), np.uint32))[:, 0]
@@ -81,7 +85,9 @@ class DensityModel:
         return sums / total
 
     def _over_rows(self) -> Iterator[tuple[Floats, Floats]]:
-        """Of each feature what it adds (K, M) at its numbers or levels, and the weight of the training rows there."""
+        """Yield for each feature what it adds (K, M) at its numbers or levels, and the weights of training rows
+        there.
+        """
         votes = self.features
         for d, column in enumerate(votes.columns):
             yield self.w[d][:, None] * votes.curve(d, column.values, self.log_h[d]).phi, column.weights
@@ -100,27 +106,27 @@ class DensityModel:
 def parts_of(encoded: "Encoded") -> tuple[Floats, NDArray[np.unsignedinteger]]:
     """Return the numeric columns (a_num, N) and the codes of the others (a_cat, N), each in the table's order."""
     numbers = np.empty((0, encoded.n_rows)) if encoded.numbers is None else encoded.numbers
-    return numbers, encoded.codes[others_of(encoded)]
+    return numbers, encoded.codes[categorical_columns(encoded)]
 
 
-def others_of(encoded: "Encoded") -> NDArray[np.intp]:
+def categorical_columns(encoded: "Encoded") -> NDArray[np.intp]:
     """Return which columns (a_cat,) are not numeric."""
     return np.setdiff1d(np.arange(encoded.n_columns), encoded.numeric)
 
 
 def _variance(values: Floats, weights: Floats) -> float:
-    """The variance of values (K, M), each column as often as its weight, summed over K."""
+    """Return the variance of values (K, M) with weights (M,), summed over K."""
     shares = weights / weights.sum()
     mean = values @ shares
     return float((((values - mean[:, None]) ** 2) @ shares).sum())
 
 
-def _two(z: Floats) -> Floats:
-    """The scores (..., C) of both classes, where one number says it."""
+def _both_classes(z: Floats) -> Floats:
+    """Return the scores (..., C) of both classes if they are one number, else as they are."""
     return np.concatenate([np.zeros_like(z), z], axis=-1) if z.shape[-1] == 1 else z
 
 
 def _centred(z: Floats) -> Floats:
-    """Scores (..., C) of all classes less their mean over the classes."""
-    z = _two(z)
+    """Return scores (..., C) of all classes less their mean over the classes."""
+    z = _both_classes(z)
     return z - z.mean(axis=-1, keepdims=True)

@@ -1,17 +1,17 @@
-"""Density features: phi of every column from kernel densities and smoothed counts, of rows that do not vote.
+"""Density features of rows that do not vote: phi of every column from kernel densities and smoothed counts.
 
     S_k(x) = sum over rows i of class k of  weight_i exp(-(x - x_i)^2 / (2 h^2))                      numeric column
     S_k(l) = N_{l,k} + m N_k / N                                                 level l, or the rows without a number
     C = 2:  phi    = log(S_1 / S_0)           - (D - 1)/D log(N_1 / N_0)
     C > 2:  phi_k  = log(S_k / sum_j S_j)     - (D - 1)/D log(N_k / N)                  both within -30 .. 30 (LIMIT)
 
-N and N_k are sums of weights, m is the smoothing, D counts the columns that have a feature: numbers that vary, two
-levels or more. A level that no training row has gives the class shares. With all w = 1 and w_0 = 0 the scores of these
+N and N_k are sums of weights, m is the smoothing, D is the number of columns with a feature: varying numbers, or two
+levels or more. A level without training rows has the class shares. With all w = 1 and w_0 = 0 the scores of these
 features are naive Bayes with kernel densities ([DLR] Theorem 1).
 
-Sums are taken on a grid per column (passes/density.py), or exactly where that is as quick and where S < 1e-3. The
-spacing of a grid is a whole power of two times a fixed part of Silverman's bandwidth: as long as it stays, phi is a
-smooth function of log h and dphi its derivative to the last digits; from one grid to the next phi jumps by the error.
+Sums are taken on a grid per column (passes/density.py), or exactly where that is as fast and where S < 1e-3. The
+spacing of a grid is a power of two times a fixed part of Silverman's bandwidth. While it stays the same, phi is a
+smooth function of log h and dphi its exact derivative; between two grids phi jumps by the error.
 
 Conventions: D features, numeric columns first, each in the order given. K = 1 for two classes, K = C for more.
 phi is (D, K, N), rows contiguous; dphi = d phi / d log h is (D_num, K, N), 0 where phi is at its limit.
@@ -32,10 +32,10 @@ from alrviz.passes.sources import MAX_ABS_NUMBER, NODES_PER_BANDWIDTH, Sources
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LIMIT", "MAX_ABS_NUMBER", "WIDEST", "DensityVotes", "VoteCurve", "VoteFeatures"]
+__all__ = ["LIMIT", "MAX_ABS_NUMBER", "MAX_LOG_SHIFT", "DensityVotes", "VoteCurve", "VoteFeatures"]
 
-# log h stays within this of Silverman's: far below every row stands alone, far above all are one.
-WIDEST = float(np.log(1e3))
+# log h stays within this of Silverman's: far below, no two rows share votes; far above, all rows get the same.
+MAX_LOG_SHIFT = float(np.log(1e3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +72,16 @@ class VoteCurve:
 
 @dataclass(frozen=True, eq=False)
 class VoteGrid:
-    """Sums of a numeric column on a grid; none where its sums are exact.
+    """Sums of a numeric column on a grid; empty where sums are exact.
 
-    A place x stands t behind node j: j + t = (x - origin) * per_unit. Its sums are those of the nodes j - 1 .. j + 2 by
-    cubic weights; where one of them is not there, and where a sum is thin, they are taken exactly.
+    A place x lies t behind node j: j + t = (x - origin) * per_unit. Its sums are interpolated from the nodes j - 1 .. j
+        + 2
+    by cubic weights; where a node is missing or a sum is thin, they are taken exactly.
 
     Attributes:
-        numbers: (M,) ascending.
+        numbers: (M,) of the nodes, ascending.
         sums: (C, M) S_k.
-        origin, per_unit: of the places.
+        origin, per_unit: as above.
     """
 
     numbers: NDArray[np.int64]
@@ -90,26 +91,26 @@ class VoteGrid:
 
     @classmethod
     def of(cls, grid: tuple[np.ndarray, ...], n_classes: int) -> "VoteGrid":
-        """The nodes of what kernels take as `grid`: numbers (M,) and sums (C, M)."""
+        """Return the nodes of the kernels' tuple `grid`: numbers (M,) and sums (C, M)."""
         if not grid:
             return cls(np.empty(0, np.int64), np.empty((n_classes, 0)), 0.0, 0.0)
         first, last, base, nodes, place, _ = grid
         sizes = last - first + 1
-        within = np.arange(sizes.sum()) - np.repeat(sizes.cumsum() - sizes, sizes)
-        sums = nodes[:n_classes, np.repeat(base, sizes) + within]
-        return cls(np.repeat(first, sizes) + within, sums, float(place[0]), float(place[1]))
+        offsets = np.arange(sizes.sum()) - np.repeat(sizes.cumsum() - sizes, sizes)
+        sums = nodes[:n_classes, np.repeat(base, sizes) + offsets]
+        return cls(np.repeat(first, sizes) + offsets, sums, float(place[0]), float(place[1]))
 
 
 class DensityVotes:
-    """What training rows have to say of other rows' places: numbers that vote, counts of levels; nothing in it changes.
+    """The votes of training rows for other rows: numbers that vote, and counts of levels. It is immutable.
 
     Args:
         columns: (D_num,) the sources of each numeric feature.
-        counts: (D_cat,) of each categorical one the sums of row weights (levels + 1, C), the last row 0: no level.
+        counts: (D_cat,) for each categorical feature the sums of row weights (levels + 1, C), the last row 0: no level.
         numeric, categorical: the places of the features among all numeric and all other columns.
         class_counts: (C,) N_k.
         smoothing: m.
-        thin: sums below are taken exactly.
+        thin: smaller sums are taken exactly.
         n_jobs: threads; None for all.
 
     Attributes:
@@ -148,12 +149,12 @@ class DensityVotes:
 
     @property
     def thin(self) -> float:
-        """Sums below are taken exactly."""
+        """Sums below this are taken exactly."""
         return self._thin
 
     @property
     def n_features(self) -> int:
-        """D."""
+        """Number of features, D."""
         return len(self.numeric) + len(self.categorical)
 
     @property
@@ -163,11 +164,11 @@ class DensityVotes:
 
     @property
     def bounds(self) -> Floats:
-        """(2, D_num) the least and the largest log h."""
-        return np.log(self.silverman) + np.array([[-WIDEST], [WIDEST]])
+        """(2, D_num) lower and upper bounds of log h."""
+        return np.log(self.silverman) + np.array([[-MAX_LOG_SHIFT], [MAX_LOG_SHIFT]])
 
     def spacing(self, log_h: Floats) -> NDArray[np.int64]:
-        """Return the grid that each column's sums are taken on at these bandwidths, (D_num,), as whole numbers."""
+        """Return (D_num,) the grid of each column at these bandwidths, as a power of two."""
         return np.rint(self._octaves(log_h)).astype(np.int64)
 
     def rows(
@@ -190,33 +191,35 @@ class DensityVotes:
         nowhere = np.full(count, -1, np.int32)
         xs = [(np.require(numbers[j], np.float64, ["C", "W"]), nowhere) for j in self.numeric]
         places = [category_codes(codes[j], of) for j, of in zip(self.categorical, self._counts, strict=True)]
-        return self._fill(xs, places, self._strangers(count), log_h, gradient, spacing, previous, stop)
+        return self._fill(xs, places, self._new_row_kinds(count), log_h, gradient, spacing, previous, stop)
 
     def curve(self, feature: int, x: Floats, log_h: float) -> VoteCurve:
         """Return one numeric feature (0 .. D_num - 1) and the density of each class over x (M,)."""
         x = np.require(x, np.float64, ["C", "W"])
         column, h = self._columns[feature], float(np.exp(log_h))
         count, places = len(x), np.full(len(x), -1, np.int32)
-        phi, none, logs = (np.empty(shape) for shape in ((self.n_values, count), (0, 0), (self.n_classes, count)))
-        want = ColumnSums(column, x, places, h, 0.0, phi, none, logs)
-        passes.fill_numeric([want], self._strangers(count), self.smoothing, self._thin, self.n_jobs)
+        phi, no_dphi, logs = (np.empty(shape) for shape in ((self.n_values, count), (0, 0), (self.n_classes, count)))
+        column_sums = ColumnSums(column, x, places, h, 0.0, phi, no_dphi, logs)
+        passes.fill_numeric([column_sums], self._new_row_kinds(count), self.smoothing, self._thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
         return VoteCurve(x, phi, np.exp(logs - log_scale[:, None]))
 
     def nodes(self, log_h: Floats) -> list[VoteGrid]:
-        """Return what rows look the sums of each numeric feature (D_num,) up on at these bandwidths."""
-        found = []
+        """Return the grid of each numeric feature (D_num,) at these bandwidths."""
+        vote_grids = []
         for d, (column, spacing) in enumerate(zip(self._columns, self.spacing(log_h), strict=True)):
             sums = column.grid(self._delta(d, spacing)).sums(float(np.exp(log_h[d])))
-            found.append(VoteGrid.of(sums, self.n_classes))
-        return found
+            vote_grids.append(VoteGrid.of(sums, self.n_classes))
+        return vote_grids
 
     def levels(self, feature: int) -> Floats:
-        """Return phi (K, levels + 1) of each level of a categorical feature (0 .. D_cat - 1); the last is no level."""
+        """Return phi (K, levels + 1) of each level of a categorical feature (0 .. D_cat - 1); the last is "no
+        level".
+        """
         counts = self._counts[feature]
         phi = np.empty((self.n_values, len(counts)))
         codes = np.arange(len(counts), dtype=np.int32)
-        passes.fill_categorical(codes, self._strangers(len(counts)), counts, self.smoothing, phi, 1)
+        passes.fill_categorical(codes, self._new_row_kinds(len(counts)), counts, self.smoothing, phi, 1)
         return phi
 
     def _fill(
@@ -232,11 +235,11 @@ class DensityVotes:
     ) -> VoteFeatures:
         log_h = np.array(log_h, np.float64)
         octaves = self._octaves(log_h)
-        wish = octaves if spacing is None else np.clip(spacing, np.ceil(octaves - 1), np.floor(octaves + 1))
-        grids = np.rint(wish).astype(np.int64)
+        wanted_octaves = octaves if spacing is None else np.clip(spacing, np.ceil(octaves - 1), np.floor(octaves + 1))
+        grids = np.rint(wanted_octaves).astype(np.int64)
         shape = (self.n_features, self.n_values, len(kinds.rows))
         phi, dphi = np.empty(shape), np.empty((len(xs), self.n_values, shape[2] if gradient else 0))
-        wanted, none = [], np.empty((0, 0))
+        column_sums, no_logs = [], np.empty((0, 0))
         for d, (column, (x, place)) in enumerate(zip(self._columns, xs, strict=True)):
             if previous is not None and (previous.log_h[d], previous.spacing[d]) == (log_h[d], grids[d]):
                 if gradient and previous.dphi is not None:
@@ -245,8 +248,8 @@ class DensityVotes:
                     phi[d] = previous.phi[d]
                     continue
             h, delta = float(np.exp(log_h[d])), self._delta(d, grids[d])
-            wanted.append(ColumnSums(column, x, place, h, delta, phi[d], dphi[d], none))
-        passes.fill_numeric(wanted, kinds, self.smoothing, self._thin, self.n_jobs, stop)
+            column_sums.append(ColumnSums(column, x, place, h, delta, phi[d], dphi[d], no_logs))
+        passes.fill_numeric(column_sums, kinds, self.smoothing, self._thin, self.n_jobs, stop)
         for d, (places, counts) in enumerate(zip(codes, self._counts, strict=True), start=len(xs)):
             if previous is None:
                 passes.fill_categorical(places, kinds, counts, self.smoothing, phi[d], self.n_jobs, stop)
@@ -260,12 +263,12 @@ class DensityVotes:
     def _octaves(self, log_h: Floats) -> Floats:
         return (np.asarray(log_h) - np.log(self.silverman)) / np.log(2.0)
 
-    def _strangers(self, count: int) -> RowKinds:
+    def _new_row_kinds(self, count: int) -> RowKinds:
         return new_row_kinds(count, self.class_counts, self.n_features)
 
 
 def category_codes(codes: NDArray[np.unsignedinteger], counts: Floats) -> NDArray[np.int32]:
-    """Return codes (N,) whose largest, the last row of `counts`, is no level."""
+    """Return codes (N,) bounded by the last row of `counts`, "no level"."""
     return np.minimum(codes, len(counts) - 1).astype(np.int32)
 
 

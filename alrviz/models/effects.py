@@ -1,17 +1,18 @@
-"""Pure effects: a score table written as a sum of main effects, pairs, triples ..., each freed of its parts.
+"""Pure effects: a score table written as a sum of main effects, pairs, triples ..., each without what its subtuples
+add.
 
-    score_k(x) = intercept_k + sum over tuples S of 1 to n columns of  f_S[x_S, k]            up to a number a row
+    score_k(x) = intercept_k + sum over tuples S of 1 to n columns of  f_S[x_S, k]            up to a number per row
 
     for every S and every column j of S: the mean of f_S over the rows that agree in all other columns of S is 0
 
 This is functional ANOVA under the data (Lengerich et al. 2020, arXiv 1911.04974), of any order and any number of
-classes: from the largest tuples down, slice means of f_S are taken out of it and added to its part without j, until
-none is left. What was moved is kept, so that the sum holds for every row: a cell that no row has adds what the model
-has for it, less what was moved.
+classes. From the largest tuples down, slice means of f_S are moved to the subtuple without j, until all are 0. The
+moves
+are kept, so that the sum holds for every row: a cell without rows adds the model's phi less the moves.
 
-Softmax does not see what is added to all classes: phi has a mean of 0 over the classes first. Columns without a level
-(a missing value that is skipped, one that training never saw) have one here, so that effects are functions of all rows.
-Where cells fall into parts that share no level, the largest tuples are unique and lower ones need not be.
+Softmax ignores what is added to all classes, so phi is centred over the classes first. Missing levels (skipped missing
+values, levels that training never saw) count as a level here, so that effects are functions of all rows. Where cells
+fall into groups that share no level, effects of the largest tuples are unique and those of lower ones need not be.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,29 +38,28 @@ from alrviz.passes.rows import as_kernel_codes
 from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
-# Slice means are 0 up to so much of the largest effect of a tuple; steps of least squares, at most.
-_TOL, _MOST = 1e-13, 1_000
-# Effects of rows held at once by a thread, numbers.
-_HELD = 2_000_000
-_PARTS = 64  # of rows: sums of so many are held at once
+# Slice means are 0 up to this share of a tuple's largest effect; and steps of conjugate gradients.
+_TOLERANCE, _MAX_STEPS = 1e-13, 1_000
+# Effects of rows that a thread keeps at once.
+_NUMBERS_PER_CHUNK = 2_000_000
+_MAX_PARTS = 64  # parts of the rows with their own sums
 
 Codes = NDArray[np.unsignedinteger]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Effects:
-    """The pure effects of a model, under the rows they were found with.
+    """The pure effects of a model under some rows.
 
     Attributes:
-        space: the tuples, all parts of the model's among them, small ones first; each column has one level
-            more, for none.
-        index: where their cells lie.
-        raw: (S, C) what the model adds in each cell, before anything was moved; 0 in tuples that it has not.
+        space: the model's tuples and all their subtuples, small ones first; each column has one more level, "no level".
+        index: of their cells.
+        raw: (S, C) what the model adds in each cell, before moves; 0 in tuples that the model does not have.
         f: (S, C) pure effects; their mean over the classes is 0.
         rows: (S,) the weight of the rows in each cell.
         intercept: (C,).
-        left: (T,) the largest slice mean that was left, in parts of the largest effect; 0 up to rounding.
-        own: (S_m,) where the cells that the model has a phi of lie, in its order.
+        residual_means: (T,) the largest remaining slice mean, relative to the largest effect; 0 up to rounding.
+        model_cells: (S_m,) places of the model's cells, in its order.
     """
 
     space: AnySpace
@@ -68,19 +68,19 @@ class Effects:
     f: Floats
     rows: Floats
     intercept: Floats
-    left: Floats
-    own: NDArray[np.intp]
+    residual_means: Floats
+    model_cells: NDArray[np.intp]
     _defaults: Floats
     _moves: Floats
-    _room: NDArray[np.int64]
-    _part: NDArray[np.int64]
+    _first_slice: NDArray[np.int64]
+    _subtuples: NDArray[np.int64]
 
     def __repr__(self) -> str:
         return f"<Effects of {self.n_tuples:,} tuples, {len(self.f):,} cells x {self.f.shape[1]} classes>"
 
     @property
     def n_tuples(self) -> int:
-        """T."""
+        """Number of tuples, T."""
         return self.space.n_tuples
 
     @cached_property
@@ -94,56 +94,59 @@ class Effects:
         return {tuple(columns): t for t, columns in enumerate(self.space.members)}
 
     def cells_of(self, t: int) -> slice:
-        """Where the cells of tuple t lie in `f`."""
+        """Return the places of tuple t's cells in `f`."""
         return slice(int(self.index.begin[t]), int(self.index.begin[t + 1]))
 
     def of_rows(self, codes: Codes, tuples: Sequence[int] | None = None) -> Floats:
         """Return what each tuple adds, (N, T, C), to rows of codes (a, N); with the intercept they sum to the scores.
-        `tuples`: those alone, in this order.
+
+        `tuples`: only these, in this order.
 
         Raises:
-            MemoryLimitError: more than half of the memory that is free.
+            MemoryLimitError: the result needs more than half of the free memory.
         """
-        n, chosen = codes.shape[1], self._chosen(tuples)
-        needed, allowed = 8 * n * (len(chosen) * self.f.shape[1] + self.n_tuples), free_memory() // 2
-        if needed > allowed:
+        n, tuple_numbers = codes.shape[1], self._tuple_numbers(tuples)
+        needed_bytes, allowed_bytes = 8 * n * (len(tuple_numbers) * self.f.shape[1] + self.n_tuples), free_memory() // 2
+        if needed_bytes > allowed_bytes:
             raise MemoryLimitError(
-                f"{len(chosen):,} effects on {n:,} rows need about {needed / 2**20:,.0f} MiB, and "
-                f"{allowed / 2**20:,.0f} MiB may be used; expected at most {max(1, n * allowed // needed):,} rows",
-                needed,
-                allowed,
+                f"{len(tuple_numbers):,} effects on {n:,} rows need about {needed_bytes / 2**20:,.0f} MiB, and "
+                f"{allowed_bytes / 2**20:,.0f} MiB may be used; expected at most "
+                f"{max(1, n * allowed_bytes // needed_bytes):,} rows",
+                needed_bytes,
+                allowed_bytes,
             )
-        return self._effects(as_kernel_codes(codes), chosen, slice(0, n))
+        return self._effects(as_kernel_codes(codes), tuple_numbers, slice(0, n))
 
     def visit(
         self, codes: Codes, see: Callable[[slice, Floats, int], None], tuples: Sequence[int] | None = None,
         n_jobs: int | None = None, stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Call see(rows, effects (R, T, C), part) for all rows of codes (a, N), some at a time: those of a part of
-        `parts(N)` one after another, parts on several threads.
-        """
-        codes, n, chosen = as_kernel_codes(codes), codes.shape[1], self._chosen(tuples)
-        chunk, total = self._chunk, self.parts(n)
+        """Call see(rows, effects (R, T, C), part) for chunks of the rows of codes (a, N).
 
-        def one(part: int) -> None:
-            end = n * (part + 1) // total
-            for start in range(n * part // total, end, chunk):
+        Chunks of one of the `parts(N)` parts come one after another, parts on several threads.
+        """
+        codes, n, tuple_numbers = as_kernel_codes(codes), codes.shape[1], self._tuple_numbers(tuples)
+        chunk, n_parts = self._chunk, self.parts(n)
+
+        def visit_part(part: int) -> None:
+            end = n * (part + 1) // n_parts
+            for start in range(n * part // n_parts, end, chunk):
                 stop.check()
                 rows = slice(start, min(end, start + chunk))
-                see(rows, self._effects(codes, chosen, rows), part)
+                see(rows, self._effects(codes, tuple_numbers, rows), part)
 
-        run_parts(one, total, resolve_jobs(n_jobs))
+        run_parts(visit_part, n_parts, resolve_jobs(n_jobs))
 
     def parts(self, n: int) -> int:
-        """Return in how many parts so many rows are visited, on any number of threads: sums are kept for each."""
-        return min(_PARTS, -(-n // self._chunk))
+        """Return the number of parts in which n rows are visited, whatever the number of threads; each has its own
+        sums.
+        """
+        return min(_MAX_PARTS, -(-n // self._chunk))
 
     def scores(
         self, codes: Codes, tuples: Sequence[int] | None = None, n_jobs: int | None = None, stop: StopToken = NEVER
     ) -> Floats:
-        """Return the scores (N, C) of rows of codes (a, N), whose mean over the classes is 0; of some `tuples` what
-        these add.
-        """
+        """Return the centred scores (N, C) of rows of codes (a, N), or what some `tuples` add to them."""
         out = np.empty((codes.shape[1], self.f.shape[1]))
 
         def add(rows: slice, effects: Floats, part: int) -> None:
@@ -153,8 +156,10 @@ class Effects:
         return out + self.intercept if tuples is None else out
 
     def importance(self, encoded: Encoded, n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
-        """Return (T, 3) of each tuple under rows: Cov(f, F) / Var(F), Var(f) / Var(F), and half the mean variance of f
-        over the classes as probable as the row's score F says (nats).
+        """Return (T, 3) for each tuple under rows: Cov(f, F) / Var(F), Var(f) / Var(F), and half the mean variance of f
+        (nats).
+
+        The last variance is over the classes with the probabilities of the row's score F.
         """
         weights = encoded.weights / encoded.total
         shares = np.bincount(encoded.y, weights, encoded.n_classes)
@@ -165,23 +170,23 @@ class Effects:
 
         self.visit(encoded.codes, see, None, n_jobs, stop)
         sums: Floats = parts.sum(axis=0)
-        whole = sums[:, 0].sum()  # the sum of Cov(f, F) is Var(F)
-        sums[:, :2] /= whole if whole > 0 else 1.0
+        variance = sums[:, 0].sum()  # the sum of Cov(f, F) is Var(F)
+        sums[:, :2] /= variance if variance > 0 else 1.0
         return sums
 
     @property
     def _chunk(self) -> int:
-        return max(16, _HELD // max(1, self.n_tuples * self.f.shape[1]))
+        return max(16, _NUMBERS_PER_CHUNK // max(1, self.n_tuples * self.f.shape[1]))
 
-    def _chosen(self, tuples: Sequence[int] | None) -> NDArray[np.int64]:
+    def _tuple_numbers(self, tuples: Sequence[int] | None) -> NDArray[np.int64]:
         return np.arange(self.n_tuples) if tuples is None else np.array(tuples, np.int64)
 
-    def _effects(self, codes: Codes, chosen: NDArray[np.int64], rows: slice) -> Floats:
-        out = np.empty((rows.stop - rows.start, len(chosen), self.f.shape[1]))
-        located = self.index.locate(codes, rows.start, rows.stop)
+    def _effects(self, codes: Codes, tuple_numbers: NDArray[np.int64], rows: slice) -> Floats:
+        out = np.empty((rows.stop - rows.start, len(tuple_numbers), self.f.shape[1]))
+        cell_rows = self.index.locate(codes, rows.start, rows.stop)
         kernels.row_effects(
-            located, chosen, codes, rows.start, self.space.levels - 1, self.space.tuples, self.index.begin, self.f,
-            self._defaults, self._part, self._room, self._moves, out,
+            cell_rows, tuple_numbers, codes, rows.start, self.space.levels - 1, self.space.tuples, self.index.begin,
+            self.f, self._defaults, self._subtuples, self._first_slice, self._moves, out,
         )  # fmt: skip
         return out
 
@@ -190,63 +195,74 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     """Return the pure effects of a model under the rows of `encoded`, by their weights."""
     jobs = resolve_jobs(n_jobs)
     space = with_parts(model.space)
-    live = np.flatnonzero(encoded.weights > 0)
+    live_rows = np.flatnonzero(encoded.weights > 0)
     codes = as_kernel_codes(encoded.codes)
-    seen = index_cells(space, [(np.array([t]), live) for t in range(space.n_tuples)], codes, jobs, stop).seen
-    there = _renumbered(model, space)
-    index = CellIndex.of_seen(space, np.union1d(seen, there))
-    rows = _weights(index, codes[:, live], encoded.weights[live], stop)
-    return _purified(model, index, there, rows, encoded.total, jobs, stop)
+    seen = index_cells(space, [(np.array([t]), live_rows) for t in range(space.n_tuples)], codes, jobs, stop).seen
+    model_cells = _model_cells(model, space)
+    index = CellIndex.of_seen(space, np.union1d(seen, model_cells))
+    row_weights = _row_weights(index, codes[:, live_rows], encoded.weights[live_rows], stop)
+    return _purified(model, index, model_cells, row_weights, encoded.total, jobs, stop)
 
 
 def purify_by_counts(model: LinearModel, tables: Tables, n_jobs: int | None = None, stop: StopToken = NEVER) -> Effects:
-    """Return the pure effects of a model under its training rows, of which only the counts of its cells are left.
+    """Return the pure effects of a model under its training rows, of which only the counts of cells are left.
 
-    They are those of `purify` on these rows. They differ only where missing values are skipped or single cells were
-    chosen: a row then counts for the tuples in which it has one of the model's cells.
+    They equal those of `purify`, except where missing values are skipped or single cells were selected: a row then
+    counts only for the tuples in which it has one of the model's cells.
     """
     space = with_parts(model.space)
-    there = _renumbered(model, space)
-    cells, rows = _with_parts_counted(space, there, tables.counts.sum(axis=1), stop)
+    model_cells = _model_cells(model, space)
+    cells, row_weights = _with_parts_counted(space, model_cells, tables.counts.sum(axis=1), stop)
     index = CellIndex.of_seen(space, cells)
-    return _purified(model, index, there, rows, float(tables.class_counts.sum()), resolve_jobs(n_jobs), stop)
+    return _purified(
+        model, index, model_cells, row_weights, float(tables.class_counts.sum()), resolve_jobs(n_jobs), stop
+    )
 
 
 def _purified(
-    model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np.int64], rows: Floats, total: float, jobs: int,
-    stop: StopToken,
+    model: LinearModel, index: CellIndex[AnySpace], model_cells: NDArray[np.int64], rows: Floats, total: float,
+    jobs: int, stop: StopToken,
 ) -> Effects:  # fmt: skip
-    """The effects of a model whose own cells are `there`, under rows (S,) that weigh so much in each cell."""
+    """Return the effects of a model with these cells, under rows that weigh so much, (S,), in each cell."""
     space = index.space
-    raw, defaults = _as_tables(model, index, there)
+    raw, defaults = _raw_effects(model, index, model_cells)
     weights = rows / total
     slices = Slices.of(index)
-    part, room, at, mass = slices.part, slices.room, slices.at, slices.sums(weights)
-    f, moves, left = raw.copy(), np.zeros((len(mass), model.n_classes)), np.zeros(space.n_tuples)
+    subtuples, first_slice, cell_slices, slice_weights = (
+        slices.subtuples,
+        slices.first_slice,
+        slices.slices,
+        slices.sums(weights),
+    )
+    f, moves, residual_means = raw.copy(), np.zeros((len(slice_weights), model.n_classes)), np.zeros(space.n_tuples)
     sizes = (space.strides > 0).sum(axis=1)
     intercept = model.bias - model.bias.mean()
     for n in range(int(sizes.max(initial=0)), 0, -1):
-        level = np.flatnonzero(sizes == n)
+        level_tuples = np.flatnonzero(sizes == n)
 
-        def one(i: int, level: NDArray[np.intp] = level, n: int = n) -> None:
+        def purify_tuple(i: int, level_tuples: NDArray[np.intp] = level_tuples, n: int = n) -> None:
             stop.check()
-            t = level[i]
-            left[t] = kernels.purify(t, n, f, weights, index.begin, at, mass, room, moves, _TOL, _MOST)
+            t = level_tuples[i]
+            residual_means[t] = kernels.purify(
+                t, n, f, weights, index.begin, cell_slices, slice_weights, first_slice, moves, _TOLERANCE, _MAX_STEPS
+            )
 
-        run_parts(one, len(level), jobs)
-        for t in level.tolist():
+        run_parts(purify_tuple, len(level_tuples), jobs)
+        for t in level_tuples.tolist():
             for j in range(n):
-                moved = moves[room[t, j] : room[t, j + 1]]
-                if part[t, j] < 0:
-                    intercept = intercept + moved[0]
+                tuple_moves = moves[first_slice[t, j] : first_slice[t, j + 1]]
+                if subtuples[t, j] < 0:
+                    intercept = intercept + tuple_moves[0]
                 else:
-                    f[index.begin[part[t, j]] : index.begin[part[t, j] + 1]] += moved
-    at_own = np.searchsorted(index.seen, there)
-    return Effects(space, index, raw, f, rows, intercept, left, at_own, defaults, moves, room, part)
+                    f[index.begin[subtuples[t, j]] : index.begin[subtuples[t, j] + 1]] += tuple_moves
+    model_places = np.searchsorted(index.seen, model_cells)
+    return Effects(
+        space, index, raw, f, rows, intercept, residual_means, model_places, defaults, moves, first_slice, subtuples
+    )
 
 
-def _numbers_of(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
-    """(T_m,) the number in `space` of each tuple of the model."""
+def _tuple_numbers(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
+    """Return (T_m,) the number in `space` of each tuple of the model."""
     numbers = {tuple(columns): t for t, columns in enumerate(space.members)}
     return np.array([numbers[tuple(columns)] for columns in model.space.members], np.int64)
 
@@ -254,9 +270,9 @@ def _numbers_of(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
 def _with_parts_counted(
     space: AnySpace, cells: NDArray[np.int64], rows: Floats, stop: StopToken
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Add to cells (S,), and to the weight of the rows in each, those of all parts of their tuples; ascending.
+    """Add to cells (S,), and to the weights of rows in them, those of all their subtuples; ascending.
 
-    The rows of a part that has no count are those of one larger tuple, of several the one that has most.
+    The rows of a subtuple without counts are those of one larger tuple, of several the one with most.
     """
     members = space.members
     sizes = np.array([len(columns) for columns in members], np.int64)
@@ -284,19 +300,21 @@ def _with_parts_counted(
     return cells[order], rows[order]
 
 
-def _renumbered(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
-    """The cells that the model has a phi of, in its order, as `space` numbers them."""
-    own, of = _numbers_of(model, space), model.space.tuple_of(model.seen)
+def _model_cells(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
+    """Return the model's cells in its order, as `space` numbers them."""
+    own, of = _tuple_numbers(model, space), model.space.tuple_of(model.seen)
     width = min(model.space.tuples.shape[1], space.strides.shape[1])
     codes = model.space.codes_of(model.seen)[:, :width]
     return space.first[own[of]] + (codes * space.strides[own[of], :width]).sum(axis=1)
 
 
-def _as_tables(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """What the model adds, freed of what all classes share: in each cell of `index`, (S, C), and in those of tuple t
-    that are not there, (2T, C), the second half where a column has no level.
+def _raw_effects(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return what the model adds, centred over the classes, in each cell of `index`, (S, C), and in absent cells, (2T,
+    C).
+
+    The second half of the latter is for cells in which a column has no level.
     """
-    space, own = index.space, _numbers_of(model, index.space)
+    space, own = index.space, _tuple_numbers(model, index.space)
     classes, count = model.n_classes, space.n_tuples
     defaults = np.zeros((2 * count, classes))
     apart = cell_table(2 * len(own), len(own), classes, model.unseen)
@@ -308,11 +326,11 @@ def _as_tables(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np
     return raw - raw.mean(axis=1, keepdims=True), defaults - defaults.mean(axis=1, keepdims=True)
 
 
-def _weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: StopToken) -> Floats:
-    """(S,) the weight of the rows in each cell."""
+def _row_weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: StopToken) -> Floats:
+    """Return (S,) the weight of the rows in each cell."""
     codes, n, count = as_kernel_codes(codes), codes.shape[1], index.space.n_tuples
     rows = np.zeros(len(index.local))
-    chunk = max(16, _HELD // max(1, count))
+    chunk = max(16, _NUMBERS_PER_CHUNK // max(1, count))
     for begin in range(0, n, chunk):
         stop.check()
         located = index.locate(codes, begin, min(n, begin + chunk)).astype(np.int64) - 2 * count
@@ -322,7 +340,7 @@ def _weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: St
 
 @cache
 def warm_effects(wide: bool = False) -> None:
-    """Make ready what takes models apart and judges them without some of their tuples, of wide codes or not."""
+    """Compile or load the kernels of effects and of importance, for codes of 32 bits if `wide`."""
     codes: Codes = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], np.uint32 if wide else np.uint16)
     rows = Encoded(codes, np.array([0, 1, 1, 0], np.int32), np.ones(4), np.array([2, 2]), np.arange(2), ("a", "b"))
     space = CellSpace(rows.levels, 2)
@@ -336,6 +354,6 @@ def warm_effects(wide: bool = False) -> None:
     )
     slices = Slices.of(found.index)
     ones = np.ones_like(found.f)
-    kernels.fit_margins(2, 2, ones, ones > 0, found.index.begin, slices.at, slices.room, 1e-7, 1)
-    first, _, end = slices.room[2, :3]
-    kernels.margin_rank(np.arange(found.index.begin[2], len(ones)), 2, slices.at, first, end - first, 1_000)
+    kernels.fit_margins(2, 2, ones, ones > 0, found.index.begin, slices.slices, slices.first_slice, 1e-7, 1)
+    first, _, end = slices.first_slice[2, :3]
+    kernels.margin_rank(np.arange(found.index.begin[2], len(ones)), 2, slices.slices, first, end - first, 1_000)

@@ -1,8 +1,8 @@
-"""A fitted linear model: phi on the cells that were seen, and scores of new rows.
+"""A fitted linear model: phi of the cells that were seen, and scores of new rows.
 
     score_k(x) = b_k + sum over tuples t of phi[cell_t(x), k]        p(k|x) = softmax(score)(k)
 
-A cell that was never seen adds 0 to every class ("neutral"), or what `unseen` says for its tuple ("m-estimate").
+A cell that was never seen adds 0 to every class ("neutral"), or the `unseen` phi of its tuple ("m-estimate").
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,11 @@ from alrviz.stop import NEVER, StopToken
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
 
-# Look-ups of rows in tuples, of all calls together, from which a table is worth its room; one that must be planned
-# takes about as long itself. Look-ups of one call that are sooner made one by one.
-_PLANNED, _UNPLANNED, _FEW = 250_000, 2_000_000, 20_000
-# Rows that a table is planned on at least, and how many it is planned for; tuples beyond which a row's keys would be
-# too many.
-_SAMPLE, _LIKELY, _MOST_TUPLES = 500, 2**16, 2**20
+# Look-ups of rows in tuples, in all calls so far, from which a score table saves more than it costs: with a cover at
+# hand, and if the cover must be planned first. Calls with fewer look-ups than the third figure do without the table.
+_MIN_PLANNED_LOOKUPS, _MIN_UNPLANNED_LOOKUPS, _MIN_TABLE_LOOKUPS = 250_000, 2_000_000, 20_000
+# Rows needed to plan a cover, rows it is planned for, and tuples beyond which a row would have too many keys.
+_MIN_PLANNING_ROWS, _EXPECTED_ROWS, _MAX_TABLE_TUPLES = 500, 2**16, 2**20
 
 
 @dataclass(eq=False, repr=False)
@@ -36,12 +35,12 @@ class LinearModel:
     """Scores rows of codes.
 
     Attributes:
-        space: The cell space.
-        seen: (S,) cells that have a phi of their own.
+        space: the cell space.
+        seen: (S,) cells with their own phi.
         phi: (S, C).
         bias: (C,) b.
-        unseen: what all other cells add, or None for nothing.
-        blocks: a cover of the tuples for rows like those to come; None: planned on the first of many.
+        unseen: phi of all other cells, or None for 0.
+        blocks: a cover of the tuples for expected rows; None to plan one on the first large call.
     """
 
     space: AnySpace
@@ -62,7 +61,7 @@ class LinearModel:
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level.
 
-        Of many rows what tuples add is summed block by block, of few tuple by tuple: the last bits may differ.
+        Many rows are summed block by block, few rows tuple by tuple, so that the last bits may differ.
         """
         codes, jobs = as_kernel_codes(codes), resolve_jobs(n_jobs)
         bias = np.require(self.bias, np.float64, ["C", "W"])
@@ -83,7 +82,7 @@ class LinearModel:
         return cells[index.locate(codes, 0, codes.shape[1])]
 
     def _lookup(self) -> tuple[CellIndex[AnySpace], Floats]:
-        """The index of the seen cells and the cell table (2T + S, C), kept until the model is pickled."""
+        """Return the index of the seen cells and the cell table (2T + S, C), cached until the model is pickled."""
         cached = self.__dict__.get("_cached")
         if cached is None:
             index = CellIndex.of_seen(self.space, self.seen)
@@ -93,22 +92,27 @@ class LinearModel:
         return cached
 
     def _score_table(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> ScoreTable | None:
-        """The table that rows are scored with; None as long as those asked about are few."""
+        """Return the score table; None as long as too few rows were scored."""
         rows, tuples = codes.shape[1], self.space.n_tuples
         table: ScoreTable | None = self.__dict__.get("_table")
         if table is None:
-            self.__dict__["_asked"] = asked = self.__dict__.get("_asked", 0) + rows * tuples
-            if asked < (_UNPLANNED if self.blocks is None else _PLANNED) or tuples > _MOST_TUPLES:
+            self.__dict__["_lookups_so_far"] = n_lookups = self.__dict__.get("_lookups_so_far", 0) + rows * tuples
+            if (
+                n_lookups < (_MIN_UNPLANNED_LOOKUPS if self.blocks is None else _MIN_PLANNED_LOOKUPS)
+                or tuples > _MAX_TABLE_TUPLES
+            ):
                 return None
             if self.blocks is None:
-                if rows < _SAMPLE:
+                if rows < _MIN_PLANNING_ROWS:
                     return None
-                self.blocks = plan_cover(codes, self.space, max(rows, _LIKELY), stop, jobs).blocks
+                self.blocks = plan_cover(codes, self.space, max(rows, _EXPECTED_ROWS), stop, jobs).blocks
             table = self.__dict__["_table"] = ScoreTable(*self._lookup(), self.blocks)
-        return table if rows * tuples >= _FEW else None
+        return table if rows * tuples >= _MIN_TABLE_LOOKUPS else None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("_cached", "_asked", "_table")}
+        return {
+            key: value for key, value in self.__dict__.items() if key not in ("_cached", "_lookups_so_far", "_table")
+        }
 
 
 def log_softmax(scores: Floats) -> Floats:

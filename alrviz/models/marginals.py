@@ -1,11 +1,11 @@
 """Rows with missing values in a tree of columns: p(k, x) with the missing columns summed out.
 
-    p(k, e) = sum over the levels of the missing columns of  p(k) * product over columns j of p(x_j | x_parent(j), k)
+    p(k, e) = sum over the levels of the missing columns of  p(k) * product over columns j of  p(x_j | x_parent(j), k)
 
-The product falls apart where a column has a level. A *part* is a missing column whose parent has a level, or which has
-no parent, and what hangs together with it by missing columns; it adds the logarithm of one sum to each class score, by
-sum-product along the tree. A missing column with nothing below it that has a level sums to 1, and drops out: so does
-every one of naive Bayes. Parts that are alike in all they depend on are computed once for all rows that have them.
+The product factorises where a column has a level. A *part* is a maximal set of missing columns that are connected in
+the tree; its root's parent has a level, or the root has no parent. A part adds the logarithm of one sum to each class
+score, computed by sum-product along the tree. A missing column without levels below it sums to 1 and drops out; so does
+every missing column of naive Bayes. Equal parts are computed once for all rows that have them.
 
     score_k(e)           = b_k + sum over columns with a level, whose parent has one, of phi + sum over parts of log sum
     d score_k / d phi    = 1 where a row has the pair of levels;  p(u, v | e, k) where one of them is summed out
@@ -27,23 +27,24 @@ from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 Ints = NDArray[np.int64]
-# Pairs of a level and its parent's in one call of a kernel, at most: some 10 ms.
-_PAIRS = 500_000
-# Numbers of distinct combinations grow by products; they are counted anew before they reach this.
-_LARGEST = 2**62
+# Pairs of a level and a parent's level in one call of a kernel: some 10 ms.
+_PAIRS_PER_CALL = 500_000
+# Numbers of combinations grow by products; they are renumbered before they reach this.
+_MAX_NUMBER = 2**62
 
 
 class Tree(NamedTuple):
-    """A structure in which a column has at most one parent, and where its tables lie.
+    """A structure in which a column has at most one parent, and the places of its tables.
 
     Attributes:
-        order, place: (a,) columns with all that is below a column behind it, and where each one stands there.
-        last: (a,) where what is below a column ends.
+        order: (a,) columns, each followed by all columns below it.
+        place: (a,) of each column in `order`.
+        last: (a,) where the columns below a column end in `order`.
         parent: (a,) -1 for none.
-        levels, first: (a,) levels, and the place of the first one among all levels.
+        levels, first: (a,) levels, and the place of a column's first level among all levels.
         start: (a,) where a column's tables begin in `rows`.
-        rows: for each column and level of its parent (one, without) where the table begins in phi; -1 where there is
-            none, and levels have what they have alone.
+        rows: for each column and level of its parent (one, without a parent) where the table begins in phi; -1 for no
+            table, where p(level | class) is used.
     """
 
     order: Ints
@@ -56,19 +57,19 @@ class Tree(NamedTuple):
     rows: Ints
 
     @classmethod
-    def of(cls, structure: Structure, space: TupleSpace, seen: Ints) -> "Tree":
-        """Return the tree of a structure with the tuples `space`; `seen` are the cells of its whole tables."""
+    def of(cls, structure: Structure, space: TupleSpace, table_cells: Ints) -> "Tree":
+        """Return the tree of a structure with the tuples `space`; table_cells are the cells of its whole tables."""
         levels, a = space.levels, len(space.levels)
-        parent = np.array([own[0] if own else -1 for own in structure.parents], np.int64)
+        parent = np.array([parents[0] if parents else -1 for parents in structure.parents], np.int64)
         children: list[list[int]] = [[] for _ in range(a)]
         for j in structure.order:
             if parent[j] >= 0:
                 children[parent[j]].append(j)
-        order, last, left = [], np.empty(a, np.int64), [j for j in structure.order if parent[j] < 0][::-1]
-        while left:
-            j = left.pop()
+        order, last, stack = [], np.empty(a, np.int64), [j for j in structure.order if parent[j] < 0][::-1]
+        while stack:
+            j = stack.pop()
             order.append(j)
-            left += children[j][::-1]
+            stack += children[j][::-1]
         place = np.empty(a, np.int64)
         place[order] = np.arange(a)
         size = np.ones(a, np.int64)
@@ -76,13 +77,13 @@ class Tree(NamedTuple):
             last[j] = place[j] + size[j]
             if parent[j] >= 0:
                 size[parent[j]] += size[j]
-        above = np.where(parent >= 0, levels[parent], 1)
-        start, rows = np.cumsum(above) - above, np.full(int(above.sum()), -1)
+        n_parent_levels = np.where(parent >= 0, levels[parent], 1)
+        start, rows = np.cumsum(n_parent_levels) - n_parent_levels, np.full(int(n_parent_levels.sum()), -1)
         for t, j in enumerate(structure.order):
-            cells = space.first[t] + levels[j] * np.arange(above[j])
-            found = np.searchsorted(seen, cells).clip(max=max(0, len(seen) - 1))
-            if len(seen):
-                rows[start[j] : start[j] + above[j]] = np.where(seen[found] == cells, found, -1)
+            cells = space.first[t] + levels[j] * np.arange(n_parent_levels[j])
+            places = np.searchsorted(table_cells, cells).clip(max=max(0, len(table_cells) - 1))
+            if len(table_cells):
+                rows[start[j] : start[j] + n_parent_levels[j]] = np.where(table_cells[places] == cells, places, -1)
         return cls(np.array(order), place, last, parent, levels, np.cumsum(levels) - levels, start, rows)
 
 
@@ -92,10 +93,10 @@ class Parts:
 
     Attributes:
         tree: the columns.
-        codes: (a, n) of the rows with gaps.
-        roots: (P,) of each part its column that is nearest to the tree's root, in the tree's order.
-        row: (P,) which of `codes` has it.
-        part, rows: (M,) numbers of a part and of a row that has it, once for each such pair.
+        codes: (a, n) of the rows with missing values.
+        roots: (P,) the root of each part, in the tree's order.
+        row: (P,) a row of `codes` that has the part.
+        part, rows: (M,) pairs of a part and a row that has it.
     """
 
     tree: Tree
@@ -113,110 +114,126 @@ class Parts:
         """Return the parts of rows of codes (a, N); a code >= levels[column] is missing.
 
         Raises:
-            Stopped: where `stop` asks for it, between columns.
+            Stopped: `stop` was called, between columns.
         """
-        with_gaps = np.flatnonzero((codes >= tree.levels[:, None]).any(axis=0))
-        codes = as_kernel_codes(codes[:, with_gaps])
+        incomplete_rows = np.flatnonzero((codes >= tree.levels[:, None]).any(axis=0))
+        codes = as_kernel_codes(codes[:, incomplete_rows])
         missing = codes >= tree.levels[:, None]
-        evidence = ~missing  # a level, or one somewhere below
+        evidence = ~missing  # of the column or of one below it
         for j in tree.order[::-1]:
             if tree.parent[j] >= 0:
                 evidence[tree.parent[j]] |= evidence[j]
-        nothing = np.empty(0, np.int64)
-        roots, first, part, rows, n = [nothing], [nothing], [nothing], [nothing], 0
+        no_rows = np.empty(0, np.int64)
+        roots, first, part, rows, n = [no_rows], [no_rows], [no_rows], [no_rows], 0
         for j in tree.order:
             stop.check()
-            above = tree.parent[j]
-            chosen = missing[j] & evidence[j]
-            if above >= 0:
-                chosen &= ~missing[above]
-            own = np.flatnonzero(chosen)
-            if len(own):
-                one, number = _distinct(tree, j, codes, missing, own, stop)
-                roots.append(np.full(len(one), j))
-                first.append(own[one])
+            parent_column = tree.parent[j]
+            is_root = missing[j] & evidence[j]
+            if parent_column >= 0:
+                is_root &= ~missing[parent_column]
+            root_rows = np.flatnonzero(is_root)
+            if len(root_rows):
+                first_rows, number = _number_parts(tree, j, codes, missing, root_rows, stop)
+                roots.append(np.full(len(first_rows), j))
+                first.append(root_rows[first_rows])
                 part.append(n + number)
-                rows.append(with_gaps[own])
-                n += len(one)
+                rows.append(incomplete_rows[root_rows])
+                n += len(first_rows)
         return cls(tree, codes, *(np.concatenate(each) for each in (roots, first, part, rows)))
 
-    def log_sums(self, phi: Floats, alone: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
-        """Return (P, C) what each part adds to the class scores, by phi (S, C) and levels' own log p (L, C).
+    def log_sums(self, phi: Floats, level_log_p: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
+        """Return (P, C) what each part adds to the class scores, from phi (S, C) and levels' log p given the class (L,
+        C).
 
         Raises:
-            Stopped: where `stop` asks for it, between calls of a kernel.
+            Stopped: `stop` was called, between calls of a kernel.
         """
         sums, pieces = np.empty((len(self), phi.shape[1])), self._pieces()
 
         def work(task: int) -> None:
             stop.check()
             k, (begin, end) = task // len(pieces), pieces[task % len(pieces)]
-            kernels.log_sums(self.codes, self.row, self.roots, begin, end, k, self.tree, phi, alone, sums)
+            kernels.log_sums(self.codes, self.row, self.roots, begin, end, k, self.tree, phi, level_log_p, sums)
 
         run_parts(work, len(pieces) * phi.shape[1], n_jobs)
         return sums
 
     def add_scores(self, sums: Floats, z: Floats) -> None:
-        """Add what parts have (P, C) to the scores (N, C or more) of their rows."""
+        """Add the sums of parts (P, C) to the scores (N, C or more) of their rows."""
         kernels.add_to_rows(sums, self.part, self.rows, z)
 
-    def slopes(self, residual: Floats, phi: Floats, alone: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
-        """Return dF/dphi (S, C), as far as it comes of parts, of residuals dF/dscore (N, C or more).
+    def slopes(
+        self, residual: Floats, phi: Floats, level_log_p: Floats, n_jobs: int = 1, stop: StopToken = NEVER
+    ) -> Floats:
+        """Return the part of dF/dphi (S, C) that comes from parts, from residuals dF/dscore (N, C or more).
 
         Raises:
-            Stopped: where `stop` asks for it, between calls of a kernel.
+            Stopped: `stop` was called, between calls of a kernel.
         """
-        own, out, pieces = np.zeros((len(self), phi.shape[1])), np.zeros(phi.shape), self._pieces()
-        kernels.add_from_rows(residual, self.part, self.rows, own)
+        part_residual, gradient, pieces = np.zeros((len(self), phi.shape[1])), np.zeros(phi.shape), self._pieces()
+        kernels.add_from_rows(residual, self.part, self.rows, part_residual)
 
-        def work(k: int) -> None:  # a class each: no two threads add to one number
+        def work(k: int) -> None:  # one class per call, so that no two threads add to one number
             for begin, end in pieces:
                 stop.check()
-                kernels.add_slopes(self.codes, self.row, self.roots, begin, end, k, self.tree, phi, alone, own, out)
+                kernels.add_slopes(
+                    self.codes,
+                    self.row,
+                    self.roots,
+                    begin,
+                    end,
+                    k,
+                    self.tree,
+                    phi,
+                    level_log_p,
+                    part_residual,
+                    gradient,
+                )
 
         run_parts(work, phi.shape[1], n_jobs)
-        return out
+        return gradient
 
     def _pieces(self) -> list[tuple[int, int]]:
-        """Where the parts of each call of a kernel begin and end: as many as have _PAIRS at most, and one at least."""
+        """Return ranges of parts for calls of a kernel: of at most _PAIRS_PER_CALL pairs, or one part."""
         tree = self.tree
-        above = np.where(tree.parent >= 0, tree.levels[tree.parent], 1)
-        pairs = np.append(0, np.cumsum((tree.levels * above)[tree.order]))
+        n_parent_levels = np.where(tree.parent >= 0, tree.levels[tree.parent], 1)
+        pairs = np.append(0, np.cumsum((tree.levels * n_parent_levels)[tree.order]))
         size = pairs[tree.last] - pairs[tree.place]
-        number = np.cumsum(size[self.roots]) // _PAIRS
+        number = np.cumsum(size[self.roots]) // _PAIRS_PER_CALL
         ends = [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(self)]
         return list(zip([0, *ends[:-1]], ends, strict=True)) if len(self) else []
 
 
-def _distinct(
+def _number_parts(
     tree: Tree, root: int, codes: NDArray[np.unsignedinteger], missing: NDArray[np.bool_], rows: Ints, stop: StopToken
 ) -> tuple[Ints, Ints]:
-    """Return the first of each kind among the parts below `root` that `rows` (n,) of codes (a, N) have, and of each of
-    these rows the number of its part (n,); missing (a, N): where codes are no levels.
-    """
-    number, most = np.zeros(len(rows), np.int64), 1
+    """Number the distinct parts below `root` that `rows` (n,) of codes (a, N) have.
 
-    def tell(value: NDArray[Any], levels: int) -> None:
-        """Number parts by this (n,), at most `levels`, too."""
-        nonlocal number, most
-        if most * (levels + 1) >= _LARGEST:
+    Return the first row of each, and the number (n,) of each row's part; missing (a, N) is where codes are no levels.
+    """
+    number, n_numbers = np.zeros(len(rows), np.int64), 1
+
+    def distinguish(value: NDArray[Any], levels: int) -> None:
+        """Distinguish parts by this value (n,) too, which is at most `levels`."""
+        nonlocal number, n_numbers
+        if n_numbers * (levels + 1) >= _MAX_NUMBER:
             _, number = np.unique(number, return_inverse=True)
-            most = int(number.max()) + 1
+            n_numbers = int(number.max()) + 1
         number = number * (levels + 1) + value
-        most *= levels + 1
+        n_numbers *= levels + 1
 
     if tree.parent[root] >= 0:
-        tell(codes[tree.parent[root], rows], int(tree.levels[tree.parent[root]]))
-    inside = {root: np.ones(len(rows), bool)}  # which rows' parts have the column
+        distinguish(codes[tree.parent[root], rows], int(tree.levels[tree.parent[root]]))
+    has_column = {root: np.ones(len(rows), bool)}  # of each row's part
     at = tree.place[root]
     while at < tree.last[root]:
         stop.check()
         j, at = tree.order[at], at + 1
-        within = inside[j] if j == root else inside[tree.parent[j]]
-        tell(np.where(within, np.minimum(codes[j, rows], tree.levels[j]), 0), int(tree.levels[j]))
+        in_part = has_column[j] if j == root else has_column[tree.parent[j]]
+        distinguish(np.where(in_part, np.minimum(codes[j, rows], tree.levels[j]), 0), int(tree.levels[j]))
         if tree.last[j] > at:
-            inside[j] = within & missing[j, rows]
-            if not inside[j].any():
+            has_column[j] = in_part & missing[j, rows]
+            if not has_column[j].any():
                 at = tree.last[j]
     _, first, number = np.unique(number, return_index=True, return_inverse=True)
     return first, number

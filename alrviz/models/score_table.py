@@ -1,14 +1,14 @@
-"""Super-tables for new rows: phi added up by block, for the joint values that rows have shown so far.
+"""Super-tables for new rows: phi summed by block, for the joint values that rows have shown so far.
 
     score_k(x) = b_k + sum over blocks of table[row of the block's joint value in x, k]
 
-A fit knows its rows, and joins their joint values before its first pass; what new rows hold is not known. So the table
-begins empty, and grows with every joint value that is met for the first time: then its tuples' cells are looked up one
-by one, as without a table, and never again. Unseen cells, missing levels and levels that training never saw are joint
-values like others.
+A fit knows its rows and numbers their joint values before its first pass; new rows are unknown. So the table starts
+empty
+and grows with every new joint value: then its tuples' cells are looked up one by one, as without a table, and never
+again. Unseen cells, missing levels and levels that training never saw are joint values like others.
 
-The table has a most: rows with a joint value that no longer fits are scored without it. It is held by the model that
-was asked, and left out of pickles.
+The size of the table is limited: rows with a joint value that no longer fits are scored without it. A model keeps its
+table, and leaves it out of pickles.
 """
 
 import threading
@@ -30,193 +30,194 @@ from alrviz.passes.rows import as_kernel_codes
 from alrviz.passes.threads import run_parts
 from alrviz.stop import StopToken
 
-# Bytes of a table and of what finds its rows, at most.
-MOST_BYTES = 2**28
-# Bytes that find a row: slots are at most half full, and leave as much room behind when they move.
-_FOUND = 64
-# Joint values possible that have a slot each; more are hashed.
-_DENSE = 2**15
+# Bytes of a table and its index.
+MAX_TABLE_BYTES = 2**28
+# Bytes of the index per row of the table: slots are at most half full, and old ones stay allocated when they move.
+_INDEX_BYTES_PER_ROW = 64
+# A segment with up to so many possible values has a slot for each; others are hashed.
+_MAX_DENSE_VALUES = 2**15
 _FIRST_SLOTS = 64
-# Values of a segment stay below 2^62; a later one begins with a number below 2^31.
-_MOST_VALUE, _MOST_NUMBER = 2**62, 2**31
-# Rows looked up together, rows of one call of a kernel, rows whose new values are entered together; look-ups of cells
-# in one call.
-_BATCH, _CALL, _ENTERED, _LOOKUPS = 2**16, 2**12, 2**12, 250_000
-# Keys of a batch, at most.
-_KEYS = 2**23
+# Values of a segment stay below 2^62. All but the first segment begin with a number below 2^31.
+_MAX_VALUE, _MAX_VALUE_NUMBER = 2**62, 2**31
+# Rows of a batch; in one call of a kernel; and whose new values are inserted at once. Look-ups of cells in one call.
+_ROWS_PER_BATCH, _ROWS_PER_CALL, _ROWS_PER_INSERT, _LOOKUPS_PER_CALL = 2**16, 2**12, 2**12, 250_000
+# Keys of a batch.
+_KEYS_PER_BATCH = 2**23
 
 
 def table_bytes(joint_values: float, n_classes: int) -> int:
-    """Return the bytes of a table of so many joint values, and of what finds its rows: never more than MOST_BYTES."""
-    return int(min(MOST_BYTES, joint_values * (8 * class_widths(n_classes)[1] + _FOUND)))
+    """Return the bytes of a table of so many joint values with its index, at most MAX_TABLE_BYTES."""
+    return int(min(MAX_TABLE_BYTES, joint_values * (8 * class_widths(n_classes)[1] + _INDEX_BYTES_PER_ROW)))
 
 
 class ScoreTable:
     """Scores rows of codes by the joint values of blocks.
 
     Args:
-        index: where cells lie.
+        index: of the seen cells.
         cells: (2T + S, C) cell table.
         blocks: a cover of the tuples; inner blocks are not used.
-        most: bytes that may be held; None for MOST_BYTES, or a sixteenth of what is free now where that is less.
+        max_bytes: of table and index; None for the smaller of MAX_TABLE_BYTES and a sixteenth of the free memory.
     """
 
-    def __init__(self, index: CellIndex[AnySpace], cells: Floats, blocks: Sequence[Block], most: int | None = None):
+    def __init__(
+        self, index: CellIndex[AnySpace], cells: Floats, blocks: Sequence[Block], max_bytes: int | None = None
+    ):
         self._index, self._cells = index, cells
-        most = min(MOST_BYTES, free_memory() // 16) if most is None else most
-        lanes, self._padded = class_widths(cells.shape[1])
-        self._width = (0,) * lanes
-        self._most = max(1, most // (8 * self._padded + _FOUND))
+        max_bytes = min(MAX_TABLE_BYTES, free_memory() // 16) if max_bytes is None else max_bytes
+        n_lanes, self._padded_width = class_widths(cells.shape[1])
+        self._lanes = (0,) * n_lanes
+        self._max_rows = max(1, max_bytes // (8 * self._padded_width + _INDEX_BYTES_PER_ROW))
         self._tuples = np.concatenate([block.tuples for block in blocks])
-        self._tuples_at = np.cumsum([0, *(len(block.tuples) for block in blocks)])
-        segments = [_segments(block.columns.tolist(), index.space.levels) for block in blocks]
-        flat = [columns for own in segments for columns in own]
-        self._columns = np.concatenate(flat).astype(np.int32)
-        self._tops = index.space.levels[self._columns]
-        self._segment_at = np.cumsum([0, *map(len, segments)])
-        self._columns_at = np.cumsum([0, *map(len, flat)])
-        alone = np.array([len(own) == 1 for own in segments for _ in own])
-        self._possible = np.array([_possible(columns, index.space.levels) for columns in flat])
-        self._dense = alone & (self._possible <= _DENSE)
-        self._entered = max(64, min(_ENTERED, _KEYS // len(blocks) // 8))
+        self._first_tuple = np.cumsum([0, *(len(block.tuples) for block in blocks)])
+        segments = [_split_columns(block.columns.tolist(), index.space.levels) for block in blocks]
+        segment_columns = [columns for own in segments for columns in own]
+        self._columns = np.concatenate(segment_columns).astype(np.int32)
+        self._n_levels = index.space.levels[self._columns]
+        self._first_segment = np.cumsum([0, *map(len, segments)])
+        self._first_column = np.cumsum([0, *map(len, segment_columns)])
+        is_single = np.array([len(own) == 1 for own in segments for _ in own])
+        self._possible = np.array([_n_possible(columns, index.space.levels) for columns in segment_columns])
+        self._is_dense = is_single & (self._possible <= _MAX_DENSE_VALUES)
+        self._insert_rows = max(64, min(_ROWS_PER_INSERT, _KEYS_PER_BATCH // len(blocks) // 8))
         self._lock = threading.Lock()
-        self._clear()
+        self._reset()
 
-    def _clear(self) -> None:
-        """Begin with a table of no rows."""
-        size = np.where(self._dense, self._possible, _FIRST_SLOTS)
-        self._where, self._used = np.cumsum(size) - size, int(size.sum())
-        self._mask = np.where(self._dense, -1, _FIRST_SLOTS - 1)
-        self._slot, self._held = np.full(self._used, -1, np.int32), np.empty(self._used, np.int64)
+    def _reset(self) -> None:
+        """Start with a table without rows."""
+        size = np.where(self._is_dense, self._possible, _FIRST_SLOTS)
+        self._slot_start, self._n_slots = np.cumsum(size) - size, int(size.sum())
+        self._mask = np.where(self._is_dense, -1, _FIRST_SLOTS - 1)
+        self._slots, self._slot_values = np.full(self._n_slots, -1, np.int32), np.empty(self._n_slots, np.int64)
         self._numbers = np.zeros(len(size), np.int64)
-        self._table, self._state = empty(0, self._padded), np.array([0, -1])
+        self._table, self._state = empty(0, self._padded_width), np.array([0, -1])
 
     @property
     def n_blocks(self) -> int:
-        """B."""
-        return len(self._segment_at) - 1
+        """Number of blocks, B."""
+        return len(self._first_segment) - 1
 
     @property
     def n_rows(self) -> int:
-        """Joint values that the table has."""
+        """Number of rows of the table: joint values so far."""
         return int(self._state[0])
 
     def scores(self, codes: Codes, bias: Floats, n_jobs: int, stop: StopToken) -> Floats:
         """Return the class scores (N, C) of codes (a, N), as kernels are compiled for them."""
         n, classes = codes.shape[1], len(bias)
-        z = empty(n, self._padded)
-        padded_bias = np.full(self._padded, -np.inf)
+        z = empty(n, self._padded_width)
+        padded_bias = np.full(self._padded_width, -np.inf)
         padded_bias[:classes] = bias
-        batch = max(_CALL, min(_BATCH, _KEYS // self.n_blocks))
+        batch = max(_ROWS_PER_CALL, min(_ROWS_PER_BATCH, _KEYS_PER_BATCH // self.n_blocks))
         for origin in range(0, n, batch):
-            own = z[origin : origin + batch]
-            with self._lock:  # the table grows: one thread at a time; what is done inside is shared by threads
+            batch_scores = z[origin : origin + batch]
+            with self._lock:  # one caller at a time, because the table grows; the work inside is parallel
                 try:
-                    keys, strange = self._keys(codes, origin, len(own), n_jobs, stop)
-                except BaseException:  # stopped, say, between a value's row and what belongs there
-                    self._clear()
+                    keys, rest_rows = self._keys(codes, origin, len(batch_scores), n_jobs, stop)
+                except BaseException:  # stopped between adding a value and filling its row
+                    self._reset()
                     raise
-                self._add(keys, padded_bias, own, n_jobs, stop)
-            if len(strange):
-                rest = as_kernel_codes(codes[:, origin + strange])
-                own[strange, :classes] = self._index.score(rest, self._cells, bias, n_jobs, stop)
+                self._add(keys, padded_bias, batch_scores, n_jobs, stop)
+            if len(rest_rows):
+                rest_codes = as_kernel_codes(codes[:, origin + rest_rows])
+                batch_scores[rest_rows, :classes] = self._index.score(rest_codes, self._cells, bias, n_jobs, stop)
         return z[:, :classes]
 
     def _keys(
         self, codes: Codes, origin: int, n: int, n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The rows of the table, (B, n), of n rows from `origin` on, and those rows that it has no room for."""
-        keys, missed = np.empty((self.n_blocks, n), np.uint32), np.empty(n, np.uint8)
-        some = [False] * -(-n // _CALL)
+        """Return the rows of the table (B, n) for n rows from `origin` on, and the rows for which it has no room."""
+        keys, is_missing = np.empty((self.n_blocks, n), np.uint32), np.empty(n, np.uint8)
+        any_missing = [False] * -(-n // _ROWS_PER_CALL)
 
         def find(part: int) -> None:
             stop.check()
-            begin, end = part * _CALL, min(n, (part + 1) * _CALL)
-            some[part] = kernels.find_keys(codes, origin, begin, end, self._segments(), keys, missed)
+            begin, end = part * _ROWS_PER_CALL, min(n, (part + 1) * _ROWS_PER_CALL)
+            any_missing[part] = kernels.find_keys(codes, origin, begin, end, self._segments(), keys, is_missing)
 
-        run_parts(find, len(some), n_jobs)
-        rows = np.flatnonzero(missed) if any(some) else np.empty(0, np.int64)
-        for begin in range(0, len(rows), self._entered):
-            self._enter(codes, origin, rows[begin : begin + self._entered], keys, n_jobs, stop)
-        if self.n_rows < self._most:
+        run_parts(find, len(any_missing), n_jobs)
+        rows = np.flatnonzero(is_missing) if any(any_missing) else np.empty(0, np.int64)
+        for begin in range(0, len(rows), self._insert_rows):
+            self._insert(codes, origin, rows[begin : begin + self._insert_rows], keys, n_jobs, stop)
+        if self.n_rows < self._max_rows:
             return keys, rows[:0]
-        lost = keys[:, rows] == kernels.MISSING_KEY
-        keys[:, rows] = np.where(lost, np.uint32(0), keys[:, rows])
-        return keys, rows[lost.any(axis=0)]
+        is_lost = keys[:, rows] == kernels.MISSING_KEY
+        keys[:, rows] = np.where(is_lost, np.uint32(0), keys[:, rows])
+        return keys, rows[is_lost.any(axis=0)]
 
-    def _enter(
+    def _insert(
         self, codes: Codes, origin: int, rows: NDArray[np.int64], keys: NDArray[np.uint32], n_jobs: int, stop: StopToken
     ) -> None:
-        """Give the joint values of `rows` their rows of the table, as long as there is room."""
-        base, done = self.n_rows, 0
-        room = min(self._most - base, len(rows) * self.n_blocks)
-        owner, shown = np.empty(room, np.int32), np.empty(room, np.int64)
-        while done < len(rows):
+        """Add the joint values of `rows` to the table, as long as there is room."""
+        first_new, n_done = self.n_rows, 0
+        max_new = min(self._max_rows - first_new, len(rows) * self.n_blocks)
+        value_blocks, examples = np.empty(max_new, np.int32), np.empty(max_new, np.int64)
+        while n_done < len(rows):
             stop.check()
-            done = kernels.add_values(
-                codes, origin, rows, done, self._most, self._segments(), self._numbers, keys, owner, shown, base,
-                self._state,
+            n_done = kernels.add_values(
+                codes, origin, rows, n_done, self._max_rows, self._segments(), self._numbers, keys, value_blocks,
+                examples, first_new, self._state,
             )  # fmt: skip
             if self._state[1] < 0:
                 break
             self._grow(int(self._state[1]))
         end = self.n_rows
         if end > len(self._table):
-            table = empty(min(self._most, max(end, 2 * len(self._table))), self._padded)
-            table[:base] = self._table[:base]
+            table = empty(min(self._max_rows, max(end, 2 * len(self._table))), self._padded_width)
+            table[:first_new] = self._table[:first_new]
             self._table = table
-        chunk = max(16, _LOOKUPS * self.n_blocks // self._index.space.n_tuples)
+        chunk = max(16, _LOOKUPS_PER_CALL * self.n_blocks // self._index.space.n_tuples)
 
         def fill(part: int) -> None:
             stop.check()
-            begin, last = part * chunk, min(end - base, (part + 1) * chunk)
+            begin, last = part * chunk, min(end - first_new, (part + 1) * chunk)
             self._index.sum_cells(
-                codes, shown[begin:last], owner[begin:last], self._tuples_at, self._tuples, self._cells,
-                self._table[base + begin : base + last],
+                codes, examples[begin:last], value_blocks[begin:last], self._first_tuple, self._tuples, self._cells,
+                self._table[first_new + begin : first_new + last],
             )  # fmt: skip
 
-        run_parts(fill, -(-(end - base) // chunk), n_jobs)
+        run_parts(fill, -(-(end - first_new) // chunk), n_jobs)
 
     def _add(self, keys: NDArray[np.uint32], bias: Floats, z: Floats, n_jobs: int, stop: StopToken) -> None:
-        """Write to z (n, W) the bias and the rows of the table that `keys` name."""
+        """Write to z (n, W) the bias plus the rows of the table given by `keys`."""
         first = np.zeros(self.n_blocks + 1, np.int64)
 
         def part(k: int) -> None:
             stop.check()
-            begin, end = k * _CALL, min(len(z), (k + 1) * _CALL)
-            row_kernels.forward(keys, first, self._table, bias, z, begin, end, 0, self.n_blocks, self._width)
+            begin, end = k * _ROWS_PER_CALL, min(len(z), (k + 1) * _ROWS_PER_CALL)
+            row_kernels.forward(keys, first, self._table, bias, z, begin, end, 0, self.n_blocks, self._lanes)
 
-        run_parts(part, -(-len(z) // _CALL), n_jobs)
+        run_parts(part, -(-len(z) // _ROWS_PER_CALL), n_jobs)
 
     def _segments(self) -> kernels.Segments:
         return kernels.Segments(
-            self._segment_at, self._columns_at, self._columns, self._tops, self._where, self._mask, self._slot,
-            self._held,
+            self._first_segment, self._first_column, self._columns, self._n_levels, self._slot_start,
+            self._mask, self._slots, self._slot_values,
         )  # fmt: skip
 
     def _grow(self, s: int) -> None:
         """Move a segment that is half full to twice as many slots, behind all others."""
-        old, size = int(self._where[s]), int(self._mask[s]) + 1
-        begin, self._used = self._used, self._used + 2 * size
-        if self._used > len(self._slot):
-            more = 2 * self._used - len(self._slot)
-            self._slot = np.concatenate([self._slot, np.full(more, -1, np.int32)])
-            self._held = np.concatenate([self._held, np.empty(more, np.int64)])
-        self._where[s], self._mask[s] = begin, 2 * size - 1
-        kernels.rehash(old, size, begin, 2 * size - 1, self._slot, self._held)
+        old_start, size = int(self._slot_start[s]), int(self._mask[s]) + 1
+        begin, self._n_slots = self._n_slots, self._n_slots + 2 * size
+        if self._n_slots > len(self._slots):
+            n_more = 2 * self._n_slots - len(self._slots)
+            self._slots = np.concatenate([self._slots, np.full(n_more, -1, np.int32)])
+            self._slot_values = np.concatenate([self._slot_values, np.empty(n_more, np.int64)])
+        self._slot_start[s], self._mask[s] = begin, 2 * size - 1
+        kernels.rehash(old_start, size, begin, 2 * size - 1, self._slots, self._slot_values)
 
 
-def _segments(columns: Sequence[int], levels: NDArray[np.int64]) -> list[list[int]]:
-    """The columns of a block by segment."""
-    parts: list[list[int]] = [[]]
+def _split_columns(columns: Sequence[int], levels: NDArray[np.int64]) -> list[list[int]]:
+    """Return the columns of a block, split into segments whose values fit 64 bits."""
+    segments: list[list[int]] = [[]]
     for c in columns:
-        most = _MOST_VALUE if len(parts) == 1 else _MOST_VALUE // _MOST_NUMBER
-        if _possible([*parts[-1], c], levels) > most:
-            parts.append([])
-        parts[-1].append(c)
-    return parts
+        max_value = _MAX_VALUE if len(segments) == 1 else _MAX_VALUE // _MAX_VALUE_NUMBER
+        if _n_possible([*segments[-1], c], levels) > max_value:
+            segments.append([])
+        segments[-1].append(c)
+    return segments
 
 
-def _possible(columns: Sequence[int], levels: NDArray[np.int64]) -> int:
-    """How many joint values columns may have, no level being one of each."""
+def _n_possible(columns: Sequence[int], levels: NDArray[np.int64]) -> int:
+    """Return the number of possible joint values of columns, "no level" counting as a level."""
     return prod(int(levels[c]) + 1 for c in columns)

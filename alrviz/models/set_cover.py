@@ -1,10 +1,10 @@
-"""A cover made: what a plan becomes on rows.
+"""Covers: a plan applied to rows.
 
-    rows --join--> keys, one a block, and one row that shows each joint value
+    rows --join--> keys, one per block, and one row that shows each joint value
     joint values of training rows --> seen cells --> index
     joint values x index --> links: the rows of the cell table that add up to a joint value
 
-Rows that are only watched (held out) join the joint values, never the seen cells.
+Rows that are only observed (validation, test) have joint values, but their cells are not made seen.
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ from alrviz.stop import NEVER, StopToken
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """A plan carried out on rows.
+    """A plan applied to rows.
 
     Attributes:
         plan: the blocks.
         index: the seen cells.
-        blocks: what ties joint values to the cell table.
-        levels_seen: (a,) levels that training rows of positive weight have, at least 1 of each column.
+        blocks: links from joint values to the cell table.
+        levels_seen: (a,) levels that training rows of positive weight have, at least 1 in each column.
     """
 
     plan: Plan
@@ -60,47 +60,47 @@ def cover_rows(
     plan: Plan,
     space: AnySpace,
     codes: Sequence[Codes],
-    live: NDArray[np.bool_],
+    is_live: NDArray[np.bool_],
     n_jobs: int = 1,
     stop: StopToken = NEVER,
     index: CellIndex[AnySpace] | None = None,
 ) -> tuple[Cover, list[Codes]]:
-    """Carry out `plan` on training rows, the first of `codes`, and on rows that are only watched, the others.
+    """Apply `plan` to training rows, the first of `codes`, and to rows that are only observed, the others.
 
-    `live` (N,) are the training rows of positive weight: only they make cells seen, or those are of an `index` that is
-    given. Returns the cover and the keys of each.
+    is_live (N,) marks the training rows of positive weight: only they make cells seen, unless an `index` is given.
+    Returns the cover and the keys of each.
     """
-    together = np.require(codes[0] if len(codes) == 1 else np.concatenate(codes, axis=1), None, ["C", "W"])
-    joined = number_joint_values(plan.blocks, together, space.levels, n_jobs, stop)
-    index = index or index_cells(space, _lived(plan, joined, live), together, n_jobs, stop)
-    blocks = index.links(together, plan.blocks, joined, n_jobs, stop)
+    all_codes = np.require(codes[0] if len(codes) == 1 else np.concatenate(codes, axis=1), None, ["C", "W"])
+    joined = number_joint_values(plan.blocks, all_codes, space.levels, n_jobs, stop)
+    index = index or index_cells(space, _live_pieces(plan, joined, is_live), all_codes, n_jobs, stop)
+    blocks = index.links(all_codes, plan.blocks, joined, n_jobs, stop)
     edges = np.cumsum([0] + [part.shape[1] for part in codes])
     keys = [joined.keys] if len(codes) == 1 else [
         np.ascontiguousarray(joined.keys[:, low:high]) for low, high in pairwise(edges)
     ]  # fmt: skip
-    return Cover(plan, index, blocks, levels_of_rows(codes[0], live, space.levels)), keys
+    return Cover(plan, index, blocks, levels_of_rows(codes[0], is_live, space.levels)), keys
 
 
-def levels_of_rows(codes: Codes, live: NDArray[np.bool_], levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return (a,) how many of its levels the `live` rows (N,) of codes (a, N) have in each column, 1 at least."""
-    seen, all_live = [], live.all()
-    for column, top in zip(codes, levels, strict=True):
-        occurs = np.bincount(column if all_live else column[live])[:top] > 0
-        seen.append(max(1, int(occurs.sum())))
-    return np.array(seen)
+def levels_of_rows(codes: Codes, is_live: NDArray[np.bool_], levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (a,) how many levels of each column the live rows, is_live (N,), of codes (a, N) have, at least 1."""
+    n_seen, all_are_live = [], is_live.all()
+    for column, n_levels in zip(codes, levels, strict=True):
+        is_seen = np.bincount(column if all_are_live else column[is_live])[:n_levels] > 0
+        n_seen.append(max(1, int(is_seen.sum())))
+    return np.array(n_seen)
 
 
-def _lived(
-    plan: Plan, joined: JointValues, live: NDArray[np.bool_]
+def _live_pieces(
+    plan: Plan, joined: JointValues, is_live: NDArray[np.bool_]
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The tuples of blocks, and of their inner ones, with rows that show each joint value that some live row has."""
-    pieces, all_live = [], live.all()
-    for block, key, shown, found in zip(plan.blocks, joined.keys, joined.examples, joined.inner, strict=True):
-        lives = np.zeros(len(shown), bool)
-        lives[key[: len(live)] if all_live else key[: len(live)][live]] = True
-        pieces.append((block.direct, shown[lives]))
-        for inner, (values, rows) in zip(block.inner, found, strict=True):
-            inside = np.zeros(len(rows), bool)
-            inside[values[lives]] = True
-            pieces.append((inner.tuples, rows[inside]))
+    """Return the tuples of all blocks and inner blocks, each with rows that show the joint values of live rows."""
+    pieces, all_are_live = [], is_live.all()
+    for block, key, examples, inner_values in zip(plan.blocks, joined.keys, joined.examples, joined.inner, strict=True):
+        is_shown = np.zeros(len(examples), bool)
+        is_shown[key[: len(is_live)] if all_are_live else key[: len(is_live)][is_live]] = True
+        pieces.append((block.direct, examples[is_shown]))
+        for inner, (values, rows) in zip(block.inner, inner_values, strict=True):
+            is_shown_inside = np.zeros(len(rows), bool)
+            is_shown_inside[values[is_shown]] = True
+            pieces.append((inner.tuples, rows[is_shown_inside]))
     return pieces

@@ -1,8 +1,9 @@
-"""Slices of tuples' cells: those that agree but for one column are a cell of the part without that column.
+"""Slices of a tuple's cells: cells that agree in all columns but one, which form one cell of the subtuple without it.
 
-part (T, n)      the tuple without its column j, -1 where nothing is left
-room (T, n + 1)  the slices of tuple t along column j are numbered from room[t, j] to room[t, j + 1]
-at   (S, n)      the slice along column j that each cell lies in, -1 where no row has the part's cell
+subtuples (T, n)        the tuple without its column j, -1 if nothing is left
+first_slice (T, n + 1)  the slices of tuple t along column j are numbered from first_slice[t, j] to
+first_slice[t, j + 1]
+slices (S, n)           the slice along column j of each cell, -1 where no row has the subtuple's cell
 """
 
 from dataclasses import dataclass
@@ -17,58 +18,65 @@ from alrviz.passes.aligned_buffers import Floats
 
 
 def with_parts(space: AnySpace) -> AnySpace:
-    """Return the cells of all tuples of a space and of all their parts, small ones first; each column has one level
-    more, for none.
+    """Return the space of all tuples of a space and all their subtuples, small ones first.
+
+    Each column has one more level, for "no level".
     """
     if isinstance(space, CellSpace):
         return space_of(space.levels + 1, AllOrders(space.order))
-    found = {part for columns in space.members for n in range(1, len(columns) + 1) for part in combinations(columns, n)}
-    return TupleSpace(space.levels + 1, sorted(found, key=lambda columns: (len(columns), columns)))
+    subtuples = {
+        part for columns in space.members for n in range(1, len(columns) + 1) for part in combinations(columns, n)
+    }
+    return TupleSpace(space.levels + 1, sorted(subtuples, key=lambda columns: (len(columns), columns)))
 
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """The slices of tuples whose parts are all in their space.
+    """The slices of tuples whose subtuples are all in their space.
 
     Attributes:
-        part, room, at: int64, as above.
+        subtuples, first_slice, slices: int64, as in the module.
     """
 
-    part: NDArray[np.int64]
-    room: NDArray[np.int64]
-    at: NDArray[np.int64]
+    subtuples: NDArray[np.int64]
+    first_slice: NDArray[np.int64]
+    slices: NDArray[np.int64]
 
     @classmethod
     def of(cls, index: CellIndex[AnySpace]) -> "Slices":
         """Return the slices of the tuples of an index."""
         space = index.space
-        members, wide, number_of = space.members, space.tuples.shape[1], np.diff(index.begin)
+        members, n_columns, number_of = space.members, space.tuples.shape[1], np.diff(index.begin)
         numbers = {tuple(columns): t for t, columns in enumerate(members)}
-        part = np.full((space.n_tuples, wide), -1, np.int64)
-        held, sizes = np.zeros_like(part), np.array([len(columns) for columns in members])
+        subtuples = np.full((space.n_tuples, n_columns), -1, np.int64)
+        n_slices, sizes = np.zeros_like(subtuples), np.array([len(columns) for columns in members])
         for t, columns in enumerate(members):
             for j in range(len(columns) if len(columns) > 1 else 0):
-                part[t, j] = numbers[(*columns[:j], *columns[j + 1 :])]
-        held[:] = np.where(part >= 0, number_of[part], 0)
-        held[sizes == 1, 0] = 1
-        ends = np.cumsum(held.ravel()).reshape(held.shape)
-        room = np.concatenate([(ends - held)[:, :1], ends], axis=1)
-        of, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
-        at = np.full((len(of), wide), -1, np.int64)
-        at[sizes[of] == 1, 0] = room[of[sizes[of] == 1], 0]
-        for n in range(2, wide + 1):
-            cells = np.flatnonzero(sizes[of] == n)
+                subtuples[t, j] = numbers[(*columns[:j], *columns[j + 1 :])]
+        n_slices[:] = np.where(subtuples >= 0, number_of[subtuples], 0)
+        n_slices[sizes == 1, 0] = 1
+        ends = np.cumsum(n_slices.ravel()).reshape(n_slices.shape)
+        first_slice = np.concatenate([(ends - n_slices)[:, :1], ends], axis=1)
+        tuple_numbers, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
+        slices = np.full((len(tuple_numbers), n_columns), -1, np.int64)
+        slices[sizes[tuple_numbers] == 1, 0] = first_slice[tuple_numbers[sizes[tuple_numbers] == 1], 0]
+        for n in range(2, n_columns + 1):
+            cells = np.flatnonzero(sizes[tuple_numbers] == n)
             for j in range(n):
-                below = part[of[cells], j]
+                sub_numbers = subtuples[tuple_numbers[cells], j]
                 rest = np.delete(codes[cells, :n], j, axis=1)
-                number = space.first[below] + (rest * space.strides[below, : n - 1]).sum(axis=1)
+                number = space.first[sub_numbers] + (rest * space.strides[sub_numbers, : n - 1]).sum(axis=1)
                 place = np.minimum(np.searchsorted(index.seen, number), len(index.seen) - 1)
-                known = index.seen[place] == number
-                at[cells, j] = np.where(known, room[of[cells], j] + place - index.begin[below], -1)
-        return cls(part, room, at)
+                is_known = index.seen[place] == number
+                slices[cells, j] = np.where(
+                    is_known, first_slice[tuple_numbers[cells], j] + place - index.begin[sub_numbers], -1
+                )
+        return cls(subtuples, first_slice, slices)
 
     def sums(self, values: Floats) -> Floats:
-        """Return the sums (M,) of the values (S,) of the cells in each slice."""
-        known, slices = self.at >= 0, int(self.room.max(initial=0))
-        found = np.bincount(self.at[known], np.broadcast_to(values[:, None], self.at.shape)[known], slices)
-        return found.astype(np.float64, copy=False)
+        """Return the sums (M,) over each slice of values (S,) of cells."""
+        is_known, n_slices = self.slices >= 0, int(self.first_slice.max(initial=0))
+        sums = np.bincount(
+            self.slices[is_known], np.broadcast_to(values[:, None], self.slices.shape)[is_known], n_slices
+        )
+        return sums.astype(np.float64, copy=False)

@@ -1,12 +1,13 @@
-"""Generative tables: what counting alone gives, for every cell that occurs.
+"""Generative tables: counts, and the probabilities made of them, for every cell that occurs.
 
     log pi_y            = log((N_y + m / C) / (N + m))
     log theta_{cell|y}  = log((N_{cell,y} + m / card(t)) / (N_{t,y} + m))
     AnJE:  log p(y|x)   = log pi_y + gamma * sum_t log theta_{x_t|y} - normaliser          (n = 1 is naive Bayes)
 
-N are sums of row weights; N_{t,y} counts the rows of class y that have a cell in tuple t (all of them, unless missing
-values are skipped); card(t) is the product of the numbers of levels seen in the training rows; m is the smoothing.
-Cells that no training row has are left out: `seen` numbers those that are kept, ascending.
+N are sums of row weights. N_{t,y} counts the rows of class y that have a cell in tuple t: all rows, unless missing
+values are skipped. card(t) is the product of the numbers of levels seen in the training rows; m is the smoothing. Cells
+that no
+training row has are left out: `seen` are the numbers of the others, ascending.
 """
 
 from dataclasses import dataclass, fields
@@ -22,10 +23,10 @@ from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 
-# log theta of a column that is always the same is 0, but sums of fractional weights may differ in their last bits. A
-# weight that moves phi by so little never brings its slope to 0: it must count as one that moves nothing. To be so near
-# 0 otherwise theta would need a thousand billion rows.
-_ROUNDING = 1e-12
+# log theta of a constant column is 0, but sums of fractional weights may differ in their last bits. A weight that moves
+# phi by so little never brings its slope to 0, so smaller logarithms become exactly 0. For other columns theta would
+# need 10^12 rows to be so near 1.
+_MAX_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +78,7 @@ class Tables:
 
     @cached_property
     def logs(self) -> Floats:
-        """(S + 1, C) log theta, and log pi in the last row: what alr scales weights by is this very array."""
+        """(S + 1, C) log theta, and log pi in the last row. Used as the scale of alr without a copy."""
         t = self.tuple_of_seen
         logs = np.empty((len(t) + 1, self.n_classes))
         share = logs[:-1]
@@ -86,7 +87,7 @@ class Tables:
             share /= (self.tuple_counts + self.smoothing)[t]
             np.log(share, out=share)
         logs[-1] = self.log_pi
-        logs[np.abs(logs) < _ROUNDING] = 0.0
+        logs[np.abs(logs) < _MAX_ROUNDING] = 0.0
         return logs
 
     @cached_property
@@ -97,14 +98,14 @@ class Tables:
 
     @cached_property
     def empty_share(self) -> float:
-        """Share of (seen cell, class) pairs with count 0: one such pair means that NLL alone has no optimum."""
+        """Share of (seen cell, class) pairs with count 0: with one such pair NLL alone has no optimum."""
         return float((self.counts == 0).mean()) if self.counts.size else 0.0
 
     def __getstate__(self) -> dict[str, object]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # logarithms are quick to make again
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # logarithms are faster made than sent
 
     def require_finite(self) -> None:
-        """Raise `RecipeError` where a logarithm of 0 would follow from smoothing = 0."""
+        """Raise `RecipeError` if smoothing = 0 leads to the logarithm of 0."""
         if self.smoothing == 0 and (self.empty_share > 0 or (self.class_counts == 0).any()):
             raise RecipeError(
                 f"smoothing=0 takes the logarithm of 0: {self.empty_share:.1%} of the pairs of cell and class do not "
@@ -115,17 +116,17 @@ class Tables:
 def count_tables(rows: Rows, cover: Cover, smoothing: float, stop: StopToken = NEVER) -> Tables:
     """Count the seen cells of `cover` on its training rows: by joint value, then by cell."""
     space, classes = cover.index.space, rows.n_classes
-    joint = rows.count(cover.blocks, stop)
-    room = zeros(cover.blocks.n_cells, rows.padded_width)
-    cells = cover.blocks.scatter_to_cells(joint, room, rows.n_jobs, stop)[: cover.index.n_rows]
-    absent = cells[space.n_tuples : 2 * space.n_tuples, :classes]
+    joint_counts = rows.count(cover.blocks, stop)
+    cell_sums = zeros(cover.blocks.n_cells, rows.padded_width)
+    cells = cover.blocks.scatter_to_cells(joint_counts, cell_sums, rows.n_jobs, stop)[: cover.index.n_rows]
+    missing_counts = cells[space.n_tuples : 2 * space.n_tuples, :classes]
     class_counts = np.bincount(rows.y, rows.weights, minlength=classes).astype(np.float64)
     return Tables(
         space=space,
         seen=cover.index.seen,
         counts=cells[2 * space.n_tuples :, :classes].copy(),
         class_counts=class_counts,
-        tuple_counts=class_counts - absent,
+        tuple_counts=class_counts - missing_counts,
         cards=space.cards_of(cover.levels_seen).astype(float),
         smoothing=smoothing,
     )

@@ -15,7 +15,7 @@ from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
 from alrviz.fitting.solvers.state import SolverState
 from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad
 from alrviz.models.parameterisation import parameterise
-from alrviz.models.streamed import Streamed, count_stream
+from alrviz.models.streamed import StreamedCounts, count_stream
 from alrviz.passes import stream
 from tests.data.stream.test_stream import messy, written
 from tests.fitting.test_streamed import chunked
@@ -41,20 +41,20 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture
-def large(rows, monkeypatch) -> Streamed:
+def large(rows, monkeypatch) -> StreamedCounts:
     """Cells of all three columns together, few of which occur: what is held is tables, or next to nothing."""
     monkeypatch.setattr(stream, "MIN_SHARED_SUM_BYTES", 2**20)
     return count_stream(np.array([45, 45, 45]), ((0, 1, 2),), chunked(*rows, 250), CLASSES, 1.0, 2**40, 2)
 
 
-def table_bytes(of: Streamed) -> int:
+def table_bytes(of: StreamedCounts) -> int:
     size = 8 * of.passes.cells.n_rows * of.passes.padded_width
     assert size > 10 * 8 * len(of.tables.seen) * CLASSES
     assert size > 10 * 2**20
     return size
 
 
-def objective(of: Streamed, codes, y) -> StreamObjective:
+def objective(of: StreamedCounts, codes, y) -> StreamObjective:
     part = CodedRows(codes, y, CLASSES)
     return StreamObjective(
         of, parameterise("alr", of.tables), alpha=1.0, penalty="w", center=0, unseen=None, trial=Trial(part, part),

@@ -73,7 +73,7 @@ def test_tables_have_no_rows_for_cells_that_hardly_any_occurs_of(monkeypatch):
     assert isinstance(dense.passes.cells, DenseCells)
     monkeypatch.setattr(streamed_module, "MIN_SHARED_SUM_BYTES", 0)
     assert isinstance(counted(*rows(), 1, "dense").passes.cells, DenseCells)
-    monkeypatch.setattr(streamed_module, "SPARSE", 2)
+    monkeypatch.setattr(streamed_module, "MAX_ROWS_PER_SEEN_CELL", 2)
     sparse = counted(codes, y, 3, "dense")
     assert sparse.passes.cells.n_rows < dense.passes.cells.n_rows / 2
     np.testing.assert_array_equal(sparse.tables.counts, dense.tables.counts)
@@ -191,7 +191,7 @@ def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path, monkeypatc
     assert [step.index for step in second.steps()] == [step.index for step in whole.trace][2:]
     np.testing.assert_array_equal(second.model.phi, whole.model.phi)
     with monkeypatch.context() as little:  # where less memory is free rows of tables are numbered otherwise
-        little.setattr(streamed_module, "_with_gaps", lambda *of: None)
+        little.setattr(streamed_module, "_space_with_no_level", lambda *of: None)
         third = alrviz.Run(stream, recipe, checkpoint=kept)
         assert [step.index for step in third.steps()] == [whole.trace[-1].index]
         assert type(third.objective.passes.cells) is not type(whole.objective.passes.cells)

@@ -74,12 +74,12 @@ def test_every_kernel_is_made_ready(ready):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 @pytest.mark.parametrize("slots", [joint_module._MAX_SLOTS, 0])
-@pytest.mark.parametrize("many", [linear._PLANNED, 0])
+@pytest.mark.parametrize("many", [linear._MIN_PLANNED_LOOKUPS, 0])
 def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch):
     """By places and by hash; for repeats, test rows, gaps and predictions of both kinds."""
     monkeypatch.setattr(joint_module, "_MAX_SLOTS", slots)
-    monkeypatch.setattr(linear, "_PLANNED", many)
-    monkeypatch.setattr(linear, "_FEW", many)
+    monkeypatch.setattr(linear, "_MIN_PLANNED_LOOKUPS", many)
+    monkeypatch.setattr(linear, "_MIN_TABLE_LOOKUPS", many)
     encoded = table(60, (3, 2, 4), dtype=dtype, gaps=0.05, weights="fractions")
     run = drain(run_of(encoded, "alr", encoded.take(np.arange(10)), order=2, max_iter=2))
     assert run.compile_seconds == 0.0

@@ -57,8 +57,9 @@ def fit(n_classes, rows=40, levels=(3, 2, 4), **more):
         encoded = table(rows, levels, n_classes, weights="fractions", gaps=0.1, **more)
         limit = {} if family == "anje" else {"max_iter": 3}
         run = drain(run_of(encoded, family, encoded.take(np.arange(5)), order=2, missing="skip", **params, **limit))
-        for many in (0, linear._PLANNED):
-            with mock.patch.object(linear, "_PLANNED", many), mock.patch.object(linear, "_FEW", many):
+        for many in (0, linear._MIN_PLANNED_LOOKUPS):
+            limits = {"_MIN_PLANNED_LOOKUPS": many, "_MIN_TABLE_LOOKUPS": many}
+            with mock.patch.multiple(linear, **limits):
                 run.model.scores(encoded.codes)
         run.model.contributions(encoded.codes)
         run._fit.objective.hvp(run.state.point, run.state.point.w)

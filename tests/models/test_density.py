@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import TableError
-from alrviz.models.density import LIMIT, MAX_ABS_NUMBER, WIDEST, DensityFeatures
+from alrviz.models.density import LIMIT, MAX_ABS_NUMBER, MAX_LOG_SHIFT, DensityFeatures
 from alrviz.passes import sources
 from tests.models.densities import EXACT, GRIDS, table
 from tests.oracles.density import naive_features, naive_phi, naive_silverman
@@ -36,7 +36,10 @@ def small_tables(draw):
 
 
 @given(
-    small_tables(), st.sampled_from([-WIDEST, -2.0, 0.0, 0.7, WIDEST]), st.sampled_from([0.0, 0.1, 1.0]), st.booleans()
+    small_tables(),
+    st.sampled_from([-MAX_LOG_SHIFT, -2.0, 0.0, 0.7, MAX_LOG_SHIFT]),
+    st.sampled_from([0.0, 0.1, 1.0]),
+    st.booleans(),
 )
 def test_features_are_the_definition(given_table, wider, m, leave_out):
     numbers, codes, levels, y, weights, classes = given_table
@@ -86,7 +89,7 @@ def test_dphi_is_the_derivative_of_phi(classes, leave_out, how, monkeypatch):
     monkeypatch.setattr(sources, "_VOTE_NS", how)
     given_table = table(150, classes, weights="parts", apart=2.0)
     features = DensityFeatures(*given_table)
-    for wider in (-WIDEST, -1.5, 0.1, 3.0, WIDEST):
+    for wider in (-MAX_LOG_SHIFT, -1.5, 0.1, 3.0, MAX_LOG_SHIFT):
         log_h = np.log(features.silverman) + wider
         grids = features.spacing(log_h)
         found = features.training(log_h, leave_out)

@@ -129,7 +129,7 @@ def test_nearly_equal_columns_take_few_steps():
     codes = np.stack([first, np.where(rng.random(20_000) < 0.01, (first + 1) % 20, first)]).astype(np.uint16)
     encoded = _encoded(levels, codes, 2, 0)
     found = purify(_model(levels, codes, 2, 2, 1), encoded)
-    assert found.left.max() < 1e-12
+    assert found.residual_means.max() < 1e-12
 
 
 def test_the_number_of_threads_changes_no_bit():

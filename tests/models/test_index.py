@@ -97,8 +97,8 @@ def test_cells_are_found_by_marks_and_by_sorting_alike(levels, seed):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("many", [10**9, 0])
 def test_a_hundred_thousand_levels_fit_and_predict_in_little_memory(order, many, monkeypatch):
-    monkeypatch.setattr(linear, "_PLANNED", many)
-    monkeypatch.setattr(linear, "_FEW", many)
+    monkeypatch.setattr(linear, "_MIN_PLANNED_LOOKUPS", many)
+    monkeypatch.setattr(linear, "_MIN_TABLE_LOOKUPS", many)
     rng, top = np.random.default_rng(0), 100_000
     encoded = table(3000, (top, top, 3), 3, seed=1)
     encoded.codes[:2] = rng.integers(0, top, (2, 3000))

@@ -64,7 +64,7 @@ def test_unseen_cells_are_neutral_by_default():
 def test_many_rows_are_scored_by_a_table_of_their_joint_values(C, unseen, order, monkeypatch):
     model, codes = make(unseen, order, C)
     plain = model.scores(codes, 1)
-    for name in ("_UNPLANNED", "_SAMPLE", "_FEW"):
+    for name in ("_MIN_UNPLANNED_LOOKUPS", "_MIN_PLANNING_ROWS", "_MIN_TABLE_LOOKUPS"):
         monkeypatch.setattr(linear, name, 0)
     by_table = model.scores(codes, 1)
     assert model.blocks is not None
@@ -82,8 +82,8 @@ def test_which_rows_are_many_is_told_by_their_look_ups_of_all_calls(monkeypatch)
         linear, "ScoreTable", lambda index, cells, blocks: made.append(blocks) or real(index, cells, blocks)
     )
     real = ScoreTable
-    monkeypatch.setattr(linear, "_UNPLANNED", 161 * model.space.n_tuples)
-    monkeypatch.setattr(linear, "_SAMPLE", 80)
+    monkeypatch.setattr(linear, "_MIN_UNPLANNED_LOOKUPS", 161 * model.space.n_tuples)
+    monkeypatch.setattr(linear, "_MIN_PLANNING_ROWS", 80)
     model.scores(codes, 1)
     model.scores(codes, 1)
     model.scores(codes[:, :1], 1)  # enough by now, but one row is no sample
@@ -99,8 +99,8 @@ def test_a_fit_hands_its_cover_on(monkeypatch):
     model = drain(run_of(encoded, "alr", order=2, max_iter=2)).model
     plain = model.scores(encoded.codes)
     assert sorted(t for block in model.blocks for t in block.tuples) == [0, 1, 2]
-    monkeypatch.setattr(linear, "_PLANNED", 0)
-    monkeypatch.setattr(linear, "_FEW", 0)
+    monkeypatch.setattr(linear, "_MIN_PLANNED_LOOKUPS", 0)
+    monkeypatch.setattr(linear, "_MIN_TABLE_LOOKUPS", 0)
     monkeypatch.setattr(linear, "plan_cover", None)
     np.testing.assert_allclose(model.scores(encoded.codes), plain, rtol=1e-12)
     assert model._table.n_rows > 0
@@ -118,7 +118,7 @@ def test_a_pickle_leaves_the_table_of_look_ups_behind():
 @pytest.mark.parametrize("many", [0, 10**9])
 def test_scoring_hears_a_stop(many, monkeypatch):
     model, codes = make()
-    for name in ("_UNPLANNED", "_SAMPLE", "_FEW"):
+    for name in ("_MIN_UNPLANNED_LOOKUPS", "_MIN_PLANNING_ROWS", "_MIN_TABLE_LOOKUPS"):
         monkeypatch.setattr(linear, name, many)
     stop = StopToken()
     stop.stop()

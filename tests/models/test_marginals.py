@@ -127,7 +127,7 @@ def test_work_in_pieces_gives_the_same(monkeypatch):
     codes, residual = rows_with_gaps(model), np.random.default_rng(0).normal(size=(120, model.n_classes))
     parts = Parts.of_rows(model.tree, codes)
     scores, slopes = model.scores(codes), parts.slopes(residual, model.phi, model.level_log_p)
-    monkeypatch.setattr(marginals, "_PAIRS", 40)
+    monkeypatch.setattr(marginals, "_PAIRS_PER_CALL", 40)
     monkeypatch.setattr(networks, "LOOKUPS_PER_CALL", 1)  # 16 rows at a time
     pieces = parts._pieces()
     assert 4 < len(pieces) < len(parts)

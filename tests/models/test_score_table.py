@@ -36,10 +36,10 @@ def drawn(space, n, seed=1, dtype=np.uint16):
 @pytest.mark.parametrize("tuples", [1, 2, 3, AllOrders(2), tuple(MIXED)])
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
 @pytest.mark.parametrize("C", [2, 7, 17])
-@pytest.mark.parametrize("dense", [score_table._DENSE, 0])
+@pytest.mark.parametrize("dense", [score_table._MAX_DENSE_VALUES, 0])
 def test_scores_are_those_tuple_by_tuple(tuples, dtype, C, dense, monkeypatch):
-    monkeypatch.setattr(score_table, "_DENSE", dense)
-    monkeypatch.setattr(score_table, "_CALL", 100)
+    monkeypatch.setattr(score_table, "_MAX_DENSE_VALUES", dense)
+    monkeypatch.setattr(score_table, "_ROWS_PER_CALL", 100)
     space = space_of(np.array([3, 2, 4, 6, 2, 5]), tuples)
     table, index, cells, bias = make(space, C=C)
     for n in (1, 20, 2000):  # values that are new, values that are known, more that are new
@@ -58,7 +58,7 @@ def test_a_block_of_more_columns_than_a_number_holds():
     levels = np.full(60, 2)
     space = TupleSpace(levels, [(j, j + 1) for j in range(59)])
     table, index, cells, bias = make(space, [Block(np.arange(60, dtype=np.int32), np.arange(59))])
-    assert len(table._columns_at) == 4  # three segments: 39 columns, then 19 of 3^19 < 2^31, then 2
+    assert len(table._first_column) == 4  # three segments: 39 columns, then 19 of 3^19 < 2^31, then 2
     codes = drawn(space, 3000)
     np.testing.assert_allclose(
         table.scores(codes, bias, 1, NEVER), index.score(codes, cells, bias), rtol=1e-12, atol=1e-12
@@ -78,7 +78,7 @@ def test_rows_that_the_table_has_no_room_for_are_scored_all_the_same(rows):
     space = CellSpace(np.array([3, 2, 4, 6, 2, 5]), 2)
     whole, index, cells, bias = make(space)
     blocks = plan_cover(drawn(space, 500), space).blocks
-    table = ScoreTable(index, cells, blocks, most=rows * (8 * 3 + score_table._FOUND))
+    table = ScoreTable(index, cells, blocks, max_bytes=rows * (8 * 3 + score_table._INDEX_BYTES_PER_ROW))
     codes = drawn(space, 2000)
     assert whole.scores(codes, bias, 1, NEVER).shape == (2000, 3)
     for _ in range(2):
@@ -105,7 +105,7 @@ def test_a_call_that_was_stopped_leaves_nothing_half_done():
 
     expected = index.score(codes, cells, bias)
     for left in range(12):
-        table._clear()
+        table._reset()
         with suppress(Stopped):
             table.scores(codes, bias, 1, Later(left))
         np.testing.assert_allclose(table.scores(codes, bias, 1, NEVER), expected, rtol=1e-12, atol=1e-12)

@@ -17,7 +17,7 @@ from alrviz.kernels.vectors import walk_losses
 from alrviz.models import parameterisation
 from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.linear import log_softmax
-from alrviz.models.parameterisation import parameterise, step_variances, steps_along
+from alrviz.models.parameterisation import level_steps, parameterise, step_variances
 from alrviz.models.tables import Tables
 from alrviz.passes.vectors import dot
 from tests.estimators.model_files import file_of
@@ -60,7 +60,9 @@ def test_steps_are_prefix_sums_by_hand(monkeypatch):
     seen = np.arange(space.n_cells)
     ones = np.ones((len(seen), 2))
     tables = Tables(space, seen, ones, np.ones(2), np.ones((space.n_tuples, 2)), space.cards.astype(float), 1.0)
-    steps = steps_along(tables, np.array([3, 2, 0]), parts=False)  # the last level of the second is outside its chain
+    steps = level_steps(
+        tables, np.array([3, 2, 0]), has_parts=False
+    )  # the last level of the second is outside its chain
     v = np.random.default_rng(0).normal(size=(len(seen) + 1, 2))
     w, lengths = steps.sums(v), {0: 3, 1: 2}
     cells = {
@@ -143,7 +145,7 @@ def test_ends_of_a_chain_differ_as_two_weights_do_whatever_the_cuts():
     for levels in (2, 5, 30):
         codes = np.stack([np.arange(900) % levels, np.arange(900) // levels % 3]).astype(np.uint8)
         tables = counted(replace(table(900, (levels, 3)), codes=codes), 2)
-        steps = steps_along(tables, np.array([levels, 0]), parts=False)
+        steps = level_steps(tables, np.array([levels, 0]), has_parts=False)
         assert (steps.size[:-1].reshape(levels, 3)[1:] ** 2).sum() == pytest.approx(3 * 2.0)
 
 
@@ -290,7 +292,7 @@ def test_anje_as_a_start_is_the_same_model():
     encoded = chained(300)
     tables = counted(encoded, 2)
     for family in ("lr", "alr", "alrj"):
-        smooth, plain = (parameterise(family, tables, chains=own) for own in (encoded.chains, None))
+        smooth, plain = (parameterise(family, tables, ordered_levels=own) for own in (encoded.chains, None))
         np.testing.assert_allclose(
             smooth.phi(smooth.weights_of("anje")), plain.phi(plain.weights_of("anje")), atol=1e-9
         )

@@ -121,7 +121,7 @@ def test_degrees_of_freedom_are_cells_less_the_rank_of_their_slices(levels, rows
     looked = np.random.default_rng(rows).random((len(counted.index.local), 3)) < 0.7
     ranks = []
     for k in range(3):
-        at = counted.slices.at[begin:end][looked[begin:end, k], : len(levels)]
+        at = counted.slices.slices[begin:end][looked[begin:end, k], : len(levels)]
         slices = np.zeros((len(at), at.max() + 1))
         slices[np.arange(len(at))[:, None], at] = 1.0
         ranks.append(len(at) - np.linalg.matrix_rank(slices))
@@ -145,7 +145,7 @@ def test_degrees_of_freedom_stop_and_hold_no_more_than_they_may():
     with pytest.raises(Stopped):
         counted.free(looked, np.ones(looked.shape), token)
     cells = np.arange(counted.index.begin[counted.tuples[0]], counted.index.begin[counted.tuples[0] + 1])
-    room = counted.slices.room[counted.tuples[0]]
-    slices = counted.slices.at, room[0], room[2] - room[0]
+    room = counted.slices.first_slice[counted.tuples[0]]
+    slices = counted.slices.slices, room[0], room[2] - room[0]
     assert kernels.margin_rank(cells, 2, *slices, 10_000) == 23
     assert kernels.margin_rank(cells, 2, *slices, 20) == -1, "less than a number for each slice"

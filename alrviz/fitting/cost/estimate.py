@@ -44,7 +44,7 @@ from alrviz.stop import NEVER, StopToken
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.fitting.fit_settings import FitSettings
-    from alrviz.models.streamed import Streamed
+    from alrviz.models.streamed import StreamedCounts
 
 SettingsT = TypeVar("SettingsT", bound="FitSettings")
 # Tuples of all orders that a fit is covered for at most: planning and joining them takes about 0.2 ms each, one and a
@@ -242,7 +242,7 @@ def _weight(encoded: "Encoded", recipe: "FitSettings") -> float:
     return float(encoded.weights.sum()) * (max([1.0, *named.values()]) if isinstance(named, Mapping) else 1.0)
 
 
-def estimate_stream(streamed: "Streamed", allowed: int, solver: str, sample: int) -> Estimate:
+def estimate_stream(streamed: "StreamedCounts", allowed: int, solver: str, sample: int) -> Estimate:
     """Return the estimate of a fit by `solver` ("none": no steps) to a table read in batches, once its cells are
     counted and `sample` rows are at hand.
     """

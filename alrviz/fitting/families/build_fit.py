@@ -24,7 +24,7 @@ from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Parameterisation, parameterise
 from alrviz.models.set_cover import Cover
-from alrviz.models.streamed import Streamed
+from alrviz.models.streamed import StreamedCounts
 from alrviz.models.tables import Tables
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats, Rows
@@ -118,7 +118,7 @@ def _assemble(
 
 
 def assemble_stream(
-    streamed: Streamed, trial: Trial, sample: Trial, params: Mapping[str, Any], stop: StopToken = NEVER, *,
+    streamed: StreamedCounts, trial: Trial, sample: Trial, params: Mapping[str, Any], stop: StopToken = NEVER, *,
     seed: int = 0, spent: float = 0.0, start: LinearModel | None = None,
 ) -> Fit:  # fmt: skip
     """Return the fit that `params` make of a stream that was counted in `spent` passes; things are tried on `trial` and
@@ -189,7 +189,9 @@ def _weights(
                 "unseen='m-estimate' with smoothing=0 takes the logarithm of 0; expected smoothing above 0"
             )
     on_phi = params["penalty"] == "phi"
-    parameterisation = parameterise(name, tables, params["alpha"], params["share"], on_phi=on_phi, chains=chains)
+    parameterisation = parameterise(
+        name, tables, params["alpha"], params["share"], on_phi=on_phi, ordered_levels=chains
+    )
     if params["start"] == "random":
         w0 = np.random.default_rng(seed).normal(0.0, _SPREAD, parameterisation.shape)
     else:

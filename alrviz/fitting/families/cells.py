@@ -63,7 +63,7 @@ from alrviz.fitting.solvers.solver_support import (
 )
 from alrviz.fitting.warm import warm_fit, warm_stream
 from alrviz.models.cell_space import AllOrders, Tuples, check_order
-from alrviz.models.streamed import Streamed, count_stream
+from alrviz.models.streamed import StreamedCounts, count_stream
 from alrviz.models.tuple_selection import SelectionRows
 from alrviz.stop import NEVER, StopToken
 
@@ -174,7 +174,7 @@ class CellFamily(Family):
         request.tell("counting cells")
 
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
-        def count(tuples: Tuples, choosing: bool = False) -> Streamed:
+        def count(tuples: Tuples, choosing: bool = False) -> StreamedCounts:
             n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
             require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
             own = request.chunks(n_validation if choosing or request.choosing else 0)

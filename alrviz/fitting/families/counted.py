@@ -16,7 +16,7 @@ from alrviz.fitting.families.left_out import LeftOut
 from alrviz.fitting.objectives.streamed import CodedRows, Trial
 from alrviz.memory import free_memory
 from alrviz.models.cell_space import Tuples
-from alrviz.models.streamed import Streamed
+from alrviz.models.streamed import StreamedCounts
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import SelectionRows
 from alrviz.passes.aligned_buffers import Floats
@@ -82,7 +82,7 @@ class InMemory(SelectionRows):
 class OverPasses(SelectionRows):
     """What selecting asks of rows that come in chunks: counts in a pass, residuals of a fit by full passes."""
 
-    def __init__(self, count: Callable[..., Streamed], trial: Trial, sample: Trial, request: StreamRequest):
+    def __init__(self, count: Callable[..., StreamedCounts], trial: Trial, sample: Trial, request: StreamRequest):
         # of tuples; and, True, without D_CV
         self._count, self._trials, self._request, self.hear = count, (trial, sample), request, request.hear
         self.levels = request.coded.levels

@@ -29,7 +29,7 @@ from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_density
 from alrviz.models.density import DensityFeatures
-from alrviz.models.density_model import others_of, parts_of
+from alrviz.models.density_model import categorical_columns, parts_of
 from alrviz.models.density_votes import DensityVotes
 from alrviz.passes.aligned_buffers import class_widths
 from alrviz.passes.rows import Rows
@@ -215,7 +215,7 @@ def assemble_density(
         validation = rows_beside(encoded.take(splits.test), n_jobs, params["class_weight"])
         encoded = encoded.take(splits.train)
     numbers, codes = parts_of(encoded)
-    levels = encoded.levels[others_of(encoded)]
+    levels = encoded.levels[categorical_columns(encoded)]
     y, weights, n_classes = encoded.y, encoded.weights, encoded.n_classes
     features = DensityFeatures(numbers, codes, levels, y, weights, n_classes, params["smoothing"], n_jobs, stop)
     objective = DensityObjective(
@@ -240,4 +240,4 @@ def rows_beside(encoded: "Encoded", n_jobs: int | None, class_weight: Any = None
 
 def feature_columns(encoded: "Encoded", features: DensityVotes) -> np.ndarray:
     """Return the column of the table that each feature (D,) is of."""
-    return np.concatenate([encoded.numeric[features.numeric], others_of(encoded)[features.categorical]])
+    return np.concatenate([encoded.numeric[features.numeric], categorical_columns(encoded)[features.categorical]])

@@ -15,7 +15,7 @@ from alrviz.fitting.prepare import CoveredRows, class_weighted
 from alrviz.fitting.solvers import SolverState
 from alrviz.models.parameterisation import anje_phi
 from alrviz.models.set_cover import Cover
-from alrviz.models.streamed import Streamed
+from alrviz.models.streamed import StreamedCounts
 from alrviz.models.tables import Tables
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Floats, Rows, Sums
@@ -112,7 +112,7 @@ def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER
     return found
 
 
-def stream_losses(streamed: Streamed, held: CodedRows | None, stop: StopToken = NEVER) -> dict[str, float]:
+def stream_losses(streamed: StreamedCounts, held: CodedRows | None, stop: StopToken = NEVER) -> dict[str, float]:
     """Return the same of a table read in batches: of training rows in one pass."""
     tables, passes, phi = streamed.tables, streamed.passes, None
     total = float(tables.class_counts.sum())

@@ -185,7 +185,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         if of.kind != "adaptive":
             return None
         curvature = self.curvature(point)
-        np.maximum(curvature, of.least_curvature, out=curvature)
+        np.maximum(curvature, of.min_curvature, out=curvature)
         curvature += 2.0 * self.alpha
         return np.reciprocal(curvature, out=curvature)
 

@@ -31,7 +31,7 @@ from alrviz.models.index import CellIndex, Unseen
 from alrviz.models.parameterisation import Alpha, Parameterisation
 from alrviz.models.plan import plan_cover
 from alrviz.models.set_cover import cover_rows
-from alrviz.models.streamed import Streamed
+from alrviz.models.streamed import StreamedCounts
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows, Sums, as_kernel_codes
 from alrviz.passes.stream import Codes, Direction, PassSums, step_table
@@ -96,7 +96,7 @@ class StreamObjective(CellWeights, Objective):
 
     def __init__(
         self,
-        streamed: Streamed,
+        streamed: StreamedCounts,
         parameterisation: Parameterisation,
         *,
         alpha: Alpha,

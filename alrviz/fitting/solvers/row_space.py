@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from alrviz.data.encoded import Encoded
 from alrviz.kernels import gram as kernels
-from alrviz.models.parameterisation import chain_steps
+from alrviz.models.parameterisation import squared_step_sizes
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
@@ -35,7 +35,7 @@ def shared(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs: int =
     """Return (orders, n, m): what rows share with those on the `right`, which are learned from, by order; of tuples of
     `order` columns alone, or of all up to it (`whole`).
     """
-    single, several = chain_steps(right)
+    single, several = squared_step_sizes(right)
     codes = [of.codes.astype(np.uint32) for of in (left, right)]
     found = np.empty((order, left.n_rows, right.n_rows), np.float32)
     for steps, base, own in ((several, float(not whole), found), (single, 1.0, found[:1])):

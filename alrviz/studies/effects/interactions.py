@@ -233,7 +233,7 @@ class Interactions:
         if name == "w":
             found = np.full(len(self.pure.f), np.nan)
             if self._weights is not None:
-                found[self.pure.own] = self._weights[:, of]
+                found[self.pure.model_cells] = self._weights[:, of]
             return found[cells]
         members = self.pure.space.members[t]
         codes = self.pure.space.codes_of(self.pure.index.seen[cells])[:, : len(members)]

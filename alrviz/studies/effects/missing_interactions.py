@@ -90,13 +90,13 @@ class Counted:
         def one(i: int) -> None:
             t = int(self.tuples[i])
             n, begin, end = int(sizes[t]), self.index.begin[t], self.index.begin[t + 1]
-            base, slices = self.slices.room[t, 0], self.slices.room[t, n] - self.slices.room[t, 0]
+            base, slices = self.slices.first_slice[t, 0], self.slices.first_slice[t, n] - self.slices.first_slice[t, 0]
             own, free = looked[begin:end], 0
             for k in range(classes):
                 stop.check()
                 if k == 0 or (own[:, k] != own[:, k - 1]).any():
                     cells = begin + np.flatnonzero(own[:, k])
-                    rank = kernels.margin_rank(cells, n, self.slices.at, base, slices, _HELD)
+                    rank = kernels.margin_rank(cells, n, self.slices.slices, base, slices, _HELD)
                     seen = self.cover.levels_seen[space.tuples[t, :n]]
                     free = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / seen).prod())
                 found[i] += free * (parts[cells, k].mean() if len(cells) else 0.0)
@@ -188,7 +188,9 @@ def lacking(
         def one(i: int, f: Floats = f, w: Floats = w, mass: Floats = mass, moves: Floats = moves) -> None:
             stop.check()
             t = int(counted.tuples[i])
-            kernels.purify(t, int(sizes[t]), f, w, index.begin, slices.at, mass, slices.room, moves, _TOL, _STEPS)
+            kernels.purify(
+                t, int(sizes[t]), f, w, index.begin, slices.slices, mass, slices.first_slice, moves, _TOL, _STEPS
+            )
 
         run_parts(one, len(counted.tuples), counted.jobs)
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
@@ -226,7 +228,7 @@ def associations(
         stop.check()
         t = int(counted.tuples[i])
         size, begin = int(sizes[t]), index.begin
-        found[i] = kernels.fit_margins(t, size, counts, looked, begin, slices.at, slices.room, 1e-7, 500)
+        found[i] = kernels.fit_margins(t, size, counts, looked, begin, slices.slices, slices.first_slice, 1e-7, 500)
 
     run_parts(one, len(counted.tuples), counted.jobs)
     of, count = tables.tuple_of_seen, tables.space.n_tuples
