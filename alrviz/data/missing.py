@@ -141,12 +141,21 @@ def without_numbers(series: pd.Series, tokens: Sequence[str]) -> pd.Series:
 
 
 def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
-    """Return the numbers that look like a missing value, as text, each with the columns that hold them."""
+    """Return the numbers that look like a missing value, as text, each with the columns that hold them.
+
+    A negative number that does in one column does in others, too, where it is the only one below 0.
+    """
+    numbers = {str(series.name): series.to_numpy(dtype=np.float64) for series in columns if series.dtype.kind in "if"}
+    by_column = {name: column_sentinels(values) for name, values in numbers.items()}
+    negative = {value for values in by_column.values() for value in values if value < 0}
+    for name, values in numbers.items() if negative else ():
+        below = values[values < 0]
+        if not by_column[name] and len(below) >= FEWEST and below[0] in negative and (below == below[0]).all():
+            by_column[name] = [float(below[0])]
     found: dict[str, list[str]] = {}
-    for series in columns:
-        if series.dtype.kind in "if":
-            for value in column_sentinels(series.to_numpy(dtype=np.float64)):
-                found.setdefault(number_text(value), []).append(str(series.name))
+    for name, values in by_column.items():
+        for value in values:
+            found.setdefault(number_text(value), []).append(name)
     return found
 
 
@@ -201,7 +210,8 @@ def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series]
     """Return a note for each number that may stand for a missing value, beside those texts that `options` make so."""
     notes: list[str] = []
     for token, names in found.items():
-        said = f"{token} in {listed(names)} may stand for a missing value; it was read as a number "
+        cells = sum(int((columns[name] == float(token)).sum()) for name in names)
+        said = f"{token} in {listed(names)} ({cells:,} cells) may stand for a missing value; it was read as a number "
         missing = (*filter(None, options.missing or ()), token)
         note = Sentence(
             f"{said}(options=ReadOptions(missing={missing!r}) reads it as missing)",
@@ -209,6 +219,5 @@ def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series]
         )
         own = {name: [*(options.for_column(name).missing or ("",)), token] for name in names}
         change = {"columns": {name: {"missing": texts} for name, texts in own.items()}}
-        cells = sum(int((columns[name] == float(token)).sum()) for name in names)
         notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, names, cells, such=token)))
     return notes

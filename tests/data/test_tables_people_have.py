@@ -1160,9 +1160,6 @@ KINDS = (
 
 WRONG_TODAY: dict[str, str] = {
     "one line in another encoding": "one line in cp1252 makes all lines be read as cp1250, with a note",
-    "-200 of an air quality station": "-200 in nox is not pointed out, and no count is given",
-    "-9 among the classes": "the note has no count",
-    "-1 for refused in a panel": "-1 among children is not pointed out, and no count is given",
     "45 behind twenty points": "45 is not pointed out",
     "births in a care home before the admissions of 2009": "births are dated after the admissions of their rows",
     "the class as a code": "the note has no share of the class that the column tells",
