@@ -24,7 +24,7 @@ def test_rows_picked_by_mouse_and_by_keys_are_kept_and_given_back(explorer: Expl
     explorer.page.mouse.up()
     explorer.wait_says("of 150 rows$")
     other = explorer.page.get_by_role("listbox", name="Rows by class")
-    assert other.get_by_role("option").first.get_attribute("aria-label") == "setosa: 0 of 50 rows"
+    assert other.get_by_role("option").first.get_attribute("aria-label") == "class setosa: 0 of 50 rows"
     other.focus()
     for key in ("ArrowRight", "Space"):
         explorer.page.keyboard.press(key)
@@ -47,7 +47,7 @@ def test_a_doubt_and_a_role_are_one_press_each_and_undone_by_one(explorer: Explo
     explorer.wait_says("999")
     explorer.button("Read it this way").click()
     explorer.wait_says("20 missing")
-    explorer.page.get_by_role("radio", name="ignored").first.check(force=True)
+    explorer.page.get_by_role("radio", name="ignored: age").check(force=True)
     explorer.wait_says("^\u2713 age: ignore$")
     assert explorer.asked()["kinds"] == ["0i"]
     explorer.button("Undo").last.click()

@@ -14,7 +14,7 @@ from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
 from alrviz.data.options import ReadOptions
 from alrviz.data.quotes import RepairedStream, close_quotes
-from alrviz.data.read import read_table
+from alrviz.data.read import read_columns, read_table
 from alrviz.data.stream import source
 from alrviz.data.stream.table import open_table
 from alrviz.errors import TableError
@@ -588,3 +588,10 @@ def test_tables_of_counts_are_pointed_out():
     cross = "vote,men,women,total\nfor,30,20,50\nagainst,10,40,50\nnone,5,6,11\n"
     assert noted(read(cross, "vote"), "cross table", "melt('vote'")
     assert not noted(read(cross.replace("30,20,50", "30,20,51"), "vote"), "cross table")
+
+
+def test_names_that_fill_the_sample_alone_have_rows_below():
+    names = [f"a rather long name of column {k}" for k in range(9_000)]
+    lines = [",".join(names), *[",".join(str((i + k) % 3) for k in range(9_000)) for i in range(12)]]
+    table = read_columns("\n".join(lines).encode())
+    assert (table.n_rows, table.names[-1]) == (12, names[-1])

@@ -1,5 +1,6 @@
 """A model as a file: read back it is the same, and its script needs numpy and pyarrow alone."""
 
+import ast
 import io
 import json
 import subprocess
@@ -8,6 +9,8 @@ import textwrap
 import types
 import warnings
 import zipfile
+from collections import Counter
+from importlib.resources import files
 
 import joblib
 import numpy as np
@@ -40,6 +43,7 @@ from alrviz import (
 )
 from alrviz.errors import ModelFileError, ReadingWarning, TableError
 from alrviz.estimators import recipes
+from alrviz.estimators.model_file import SCRIPT_MODULES
 from alrviz.estimators.predict_table import predictions_csv
 from tests.estimators.model_files import about_of, file_of
 from tests.estimators.tables import drawn, mixed
@@ -266,6 +270,19 @@ def script_of(file):
     with zipfile.ZipFile(file) as zipped:
         exec(zipped.read("score.py"), module.__dict__)
     return module
+
+
+def test_the_modules_of_the_script_have_no_name_in_common():
+    """They stand in one file: a second one of a name would take the first one's place without a word."""
+    names = Counter()
+    for module in (*SCRIPT_MODULES, "estimators.score_script"):
+        text = (files("alrviz") / f"{module.replace('.', '/')}.py").read_text("utf-8")
+        own = set()
+        for node in ast.parse(text).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+            own |= {getattr(target, "id", getattr(target, "name", None)) for target in targets} - {None}
+        names.update(own)
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_a_file_without_a_column_is_told_what_it_has(tmp_path, capsys):

@@ -233,6 +233,7 @@ class SessionTable(param.Parameterized):
         if upload is not None:
             # Rows are not kept: positions of levels may be others in another reading.
             source = Source() if self.refused is not None else replace(self.source, rows=())
+            words += "; all rows are shown again" if source.rows != self.source.rows else ""
             self.read(replace(source, upload=upload.replace(options=options, points="")), change=words)
 
     def read(self, source: Source, claim: UploadClaim | None = None, change: str = "") -> None:

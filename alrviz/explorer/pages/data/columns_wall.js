@@ -92,7 +92,7 @@ function histogram(card, model, pick) {
     bars.forEach((bar, b) => {
       const rows = total(card.counts[b]).toLocaleString("en");
       const words = selected ? `${total(selected[b]).toLocaleString("en")} of ${rows} rows` : `${rows} rows`;
-      bar.setAttribute("aria-label", `${card.labels[b]}: ${words}`);
+      bar.setAttribute("aria-label", `${card.name} ${card.labels[b]}: ${words}`);
       bar.firstChild.textContent = `${card.labels[b]}: ${words}`;
     });
     mark(picked());
@@ -112,6 +112,7 @@ export function render({ model }) {
     for (const [role, words] of Object.entries(model.roles)) {
       const input = part("input", { type: "radio", name: `role-${card.position}`, value: role, checked: role === card.role });
       input.addEventListener("change", () => model.send_msg({ position: card.position, role }));
+      input.setAttribute("aria-label", `${words}: ${card.name}`);  // heard alone, it says of which column
       const offered = role === card.offer;
       roles.append(part("label", {}, input, part("span", { textContent: words, className: offered ? "offered" : "", title: offered ? card.why : "" })));
     }

@@ -226,7 +226,7 @@ class DataPage(Page):
         if pending is not None:
             self._questions.show(pending, None)
         elif dataset is not None:
-            self._questions.show(dataset.table, dataset, quartiles_of)
+            self._questions.show(self.session.table.whole or dataset.table, dataset, quartiles_of)
 
     def _asked_notes(self, dataset: "Dataset") -> list[str]:
         """Return the notes that a question asks about; nothing is said twice."""

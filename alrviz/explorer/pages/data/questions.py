@@ -1,11 +1,11 @@
 """What is doubtful about a table, as questions with their answers: how it was read, what is the class, what leaks.
 
-A question about the reading shows both readings side by side. The other one is read on a thread, of the whole file
-where it is small, else of its first lines. Answers are changes of the table, which can be undone.
+One question about the reading is asked at a time, as an answer may settle others. It shows both readings side by side;
+the other one is made on a thread, of the whole file where it is small, else of its first lines. Answers are changes of
+the table, which can be undone.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -18,7 +18,7 @@ from alrviz.explorer.pages.data.readings import Reading, compare_readings
 from alrviz.explorer.session.apply_kinds import read_upload
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.theme import CARD, button, html
+from alrviz.explorer.shell.theme import CARD, button, card, html
 from alrviz.stop import StopToken
 from alrviz.views.core.style import safe
 
@@ -27,20 +27,11 @@ if TYPE_CHECKING:
     from alrviz.data.doubts import Doubt
     from alrviz.explorer.server.tables import Upload
 
-MAX_QUESTIONS = 1  # about the reading, at a time: an answer may settle others
 MAX_TARGETS = 3  # other columns offered as the class
 MAX_LEAKS = 4
 PREVIEW_BYTES = 1_000_000
-_ABOVE = (6, 0, 0, 0)
+_BELOW = {"size": "small", "margin": (6, 0, 0, 0)}
 _ASIDE = {**CARD, "padding": "10px 12px"}
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    """Both readings of a doubt; the other one is missing where it failed, with the reason."""
-
-    readings: tuple[Reading, Reading] | None
-    error: str = ""
 
 
 class Questions:
@@ -54,107 +45,87 @@ class Questions:
     def __init__(self, session: Session, tasks: PageTasks, ask: Callable[[str, str], None]):
         self._session, self._tasks, self._ask = session, tasks, ask
         self._table: Table | None = None
-        self._sides: dict[str, tuple[pn.pane.HTML, pn.pane.HTML, Viewable]] = {}
-        self._comparisons: dict[str, _Comparison] = {}  # by question, as are the sides
+        self._doubt: Doubt | None = None
+        self._result: tuple[Reading, Reading] | str | None = None  # both readings, or why there is no other one
+        self._is_part = False  # whether both are readings of the file's first lines
+        self._panes, self._change = (html(), html()), button("", lambda: None)
         self.panel = pn.Column(sizing_mode="stretch_width", margin=0)
 
-    @property
-    def doubts(self) -> "list[Doubt]":
-        """The doubts about the reading that are open; those of a table that cannot be read again are notes only."""
-        table, source = self._table, self._session.table.source
-        if table is None or source.upload is None:
+    def open_doubts(self, table: "Table") -> "list[Doubt]":
+        """Return the doubts about the reading that are open; a table that cannot be read again has them as notes."""
+        source = self._session.table.source
+        if source.upload is None:
             return []
         return [doubt for doubt in table.doubts if doubt.question not in source.settled]
 
     def show(self, table: "Table", dataset: "Dataset | None", quartiles_of: str = "") -> None:
         """Ask about a table, and what was made of it; `quartiles_of` is a number that was asked to be the class."""
-        same, self._table = table is self._table, table
-        doubts = self.doubts
-        if not same:
-            self._comparisons, self._sides = {}, {}
-        shown = doubts[:MAX_QUESTIONS]
-        rows = [self._doubt_card(doubt) for doubt in shown]
-        if len(doubts) > len(shown):
-            more = len(doubts) - len(shown)
-            questions = "question follows" if more == 1 else "questions follow"
-            rows.append(html((0, 0, 8, 0), f"<p class='quiet'>{more} more {questions}.</p>"))
+        doubts, upload = self.open_doubts(table), self._session.table.source.upload
+        doubt = doubts[0] if doubts else None
+        if table is not self._table or doubt != self._doubt:
+            self._table, self._doubt, self._result = table, doubt, None
+            self._tasks.cancel("readings")
+            if doubt is not None and upload is not None:
+                self._compare(table, upload, doubt)
+        rows = [] if doubt is None else [self._doubt_card(table, doubt)]
+        if len(doubts) > 1:
+            questions = "question follows" if len(doubts) == 2 else "questions follow"
+            rows.append(html((0, 0, 8, 0), f"<p class='quiet'>{len(doubts) - 1} more {questions}.</p>"))
         if dataset is not None:
             rows += self._meaning(dataset, quartiles_of)
-        rows += [self._change_row(k) for k in range(len(self._session.table.history))]
-        self.panel[:] = rows
-        waiting = [doubt for doubt in shown if doubt.question not in self._comparisons]
-        upload = self._session.table.source.upload
-        if waiting and upload is not None:
-            self._compare(table, upload, waiting)
+        self.panel[:] = rows + [self._change_row(k) for k in range(len(self._session.table.history))]
 
     # ---- both readings ---------------------------------------------------------------------------------------------
 
-    def _doubt_card(self, doubt: "Doubt") -> Viewable:
-        now, other = html(), html()
-        keep = button("Keep this reading", lambda: self._settle(doubt), variant="outlined", size="small", margin=_ABOVE)
-        change = button(
-            "Read it this way", lambda: self._read_otherwise(doubt), variant="contained", size="small", margin=_ABOVE
+    def _doubt_card(self, table: "Table", doubt: "Doubt") -> Viewable:
+        session, question = self._session.table, doubt.question
+        keep = button("Keep this reading", lambda: session.settle(question), variant="outlined", **_BELOW)
+        other = table.asked.with_change(doubt.change)
+        reread = button(
+            "Read it this way", lambda: session.reread(other, f"{question} Yes"), variant="contained", **_BELOW
         )
-        self._sides[doubt.question] = (now, other, change)
-        half = {
-            "sizing_mode": "stretch_width",
-            "styles": _ASIDE,
-            "margin": (0, 12, 0, 0),
-            "css_classes": ["alrviz-half"],
-        }
+        self._panes, self._change = (html(), html()), reread
+        half = {"sizing_mode": "stretch_width", "styles": _ASIDE, "margin": (0, 12, 0, 0)}
         sides = pn.Row(
-            pn.Column(html(text="<h2>As it was read</h2>"), now, keep, **half),
-            pn.Column(html(text="<h2>The other way</h2>"), other, change, **half),
+            pn.Column(html(text="<h2>As it was read</h2>"), self._panes[0], keep, **half),
+            pn.Column(html(text="<h2>The other way</h2>"), self._panes[1], reread, **half),
             sizing_mode="stretch_width",
             margin=0,
             css_classes=["alrviz-pictures"],  # below each other where a page is narrow
         )
-        self._fill(doubt)
-        return pn.Column(
-            html((0, 0, 6, 0), f"<p><b>{safe(doubt.question, 400)}</b></p>"), sides,
-            sizing_mode="stretch_width", styles=CARD, margin=(12, 0, 0, 0),
-        )  # fmt: skip
+        self._fill()
+        return card(html((0, 0, 6, 0), f"<p><b>{safe(question, 400)}</b></p>"), sides, margin=(12, 0, 0, 0))
 
-    def _fill(self, doubt: "Doubt") -> None:
-        now, other, change = self._sides[doubt.question]
-        comparison = self._comparisons.get(doubt.question)
-        if comparison is None:
+    def _fill(self) -> None:
+        now, other = self._panes
+        self._change.visible = not isinstance(self._result, str)
+        if self._result is None:
             now.object = other.object = "<p class='quiet'>Reading both ways …</p>"
-        elif comparison.readings is None:
-            now.object, other.object = "", f"<p>{safe(comparison.error, 300)}</p>"
-            change.visible = False
+        elif isinstance(self._result, str):
+            now.object, other.object = "", f"<p>{safe(self._result, 300)}</p>"
         else:
-            now.object, other.object = (reading.html for reading in comparison.readings)
+            note = "<p class='quiet'>of the first lines of the file</p>" if self._is_part else ""
+            now.object, other.object = (reading.html + note for reading in self._result)
 
-    def _compare(self, table: "Table", upload: "Upload", doubts: "Sequence[Doubt]") -> None:
-        limits, owner, finished = self._session.registry.limits, self._session.owner, dict[str, _Comparison]()
-        part, whole = _first_lines(upload, table)
+    def _compare(self, table: "Table", upload: "Upload", doubt: "Doubt") -> None:
+        limits, owner = self._session.registry.limits, self._session.owner
+        part = _first_lines(upload, table)
+        self._is_part = part is not upload
 
-        def work(stop: StopToken) -> None:
-            now = table if whole else read_upload(part.replace(options=table.asked), limits, stop, owner)
-            for doubt in doubts:
-                try:
-                    otherwise = part.replace(options=table.asked.with_change(doubt.change))
-                    readings = compare_readings(now, read_upload(otherwise, limits, stop, owner), doubt.columns)
-                    finished[doubt.question] = _Comparison(readings)
-                except AlrvizError as error:
-                    stop.check()
-                    finished[doubt.question] = _Comparison(None, for_page(error))
+        def work(stop: StopToken) -> tuple[Reading, Reading] | str:
+            try:
+                now = table if part is upload else read_upload(part.replace(options=table.asked), limits, stop, owner)
+                otherwise = part.replace(options=table.asked.with_change(doubt.change))
+                return compare_readings(now, read_upload(otherwise, limits, stop, owner), doubt.columns)
+            except AlrvizError as error:
+                stop.check()
+                return for_page(error)
 
-        def look(*_: object) -> None:
-            for doubt in doubts:
-                if doubt.question in finished and doubt.question not in self._comparisons:
-                    self._comparisons[doubt.question] = finished[doubt.question]
-                    self._fill(doubt)
+        def done(result: tuple[Reading, Reading] | str) -> None:
+            self._result = result
+            self._fill()
 
-        self._tasks.start("readings", work, look, look=look)
-
-    def _read_otherwise(self, doubt: "Doubt") -> None:
-        if self._table is not None:
-            self._session.table.reread(self._table.asked.with_change(doubt.change), f"{doubt.question} Yes")
-
-    def _settle(self, doubt: "Doubt") -> None:
-        self._session.table.settle(doubt.question)
+        self._tasks.start("readings", work, done)
 
     # ---- meaning ---------------------------------------------------------------------------------------------------
 
@@ -213,9 +184,9 @@ def _why(dataset: "Dataset") -> str:
     return f"as it {'is' if choice.reason is TargetReason.LAST else 'has'} {choice.why}"
 
 
-def _first_lines(upload: "Upload", table: "Table") -> "tuple[Upload, bool]":
-    """Return the file, cut behind its first lines where it is large and text, and whether it is whole."""
+def _first_lines(upload: "Upload", table: "Table") -> "Upload":
+    """Return the file, cut behind its first lines where it is large and text."""
     if len(upload.data) <= PREVIEW_BYTES or table.options.delimiter is None:
-        return upload, True
+        return upload
     end = upload.data.rfind(b"\n", 0, PREVIEW_BYTES)
-    return (upload, True) if end < 0 else (upload.replace(data=upload.data[: end + 1]), False)
+    return upload if end < 0 else upload.replace(data=upload.data[: end + 1])
