@@ -149,5 +149,5 @@ def test_density_has_the_same_exp():
     """Copied, because numba's cache would not see an edit in another file: an edit of one alone fails here."""
     for name in ("_fma", "_exp"):
         assert code(density, name) == code(scores, name), name
-    for name in ("FLOOR", "_LOG2E", "_LN2_HIGH", "_LN2_LOW", "_ROUND"):
+    for name in ("MIN_EXPONENT", "_LOG2E", "_LN2_HIGH", "_LN2_LOW", "_ROUND"):
         assert getattr(scores, name) == getattr(density, name)
