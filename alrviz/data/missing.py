@@ -29,6 +29,7 @@ FEWEST = 2  # rows that hold it
 FEWEST_OTHERS = 5  # values beside one that is none of SENTINELS
 FEWEST_SHARE = 0.005  # of the rows, of a value that is none of SENTINELS
 SOME_ROWS = 256
+MAX_NAMED = 5  # columns that a note names
 MOST_AT_AN_END = 3  # values: refused, not asked, does not know
 KEEP_AS_LEVEL = (  # in Python, on the page
     "options=ReadOptions(missing=()) keeps it as a level",
@@ -210,8 +211,10 @@ def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series]
     """Return a note for each number that may stand for a missing value, beside those texts that `options` make so."""
     notes: list[str] = []
     for token, names in found.items():
-        cells = sum(int((columns[name] == float(token)).sum()) for name in names)
-        said = f"{token} in {listed(names)} ({cells:,} cells) may stand for a missing value; it was read as a number "
+        cells = {name: int((columns[name] == float(token)).sum()) for name in names}
+        where = ", ".join(f"{name!r} ({count:,} cells)" for name, count in [*cells.items()][:MAX_NAMED])
+        where += f" and {len(names) - MAX_NAMED:,} more columns" if len(names) > MAX_NAMED else ""
+        said = f"{token} in {where} may stand for a missing value; it was read as a number "
         missing = (*filter(None, options.missing or ()), token)
         note = Sentence(
             f"{said}(options=ReadOptions(missing={missing!r}) reads it as missing)",
@@ -219,5 +222,5 @@ def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series]
         )
         own = {name: [*(options.for_column(name).missing or ("",)), token] for name in names}
         change = {"columns": {name: {"missing": texts} for name, texts in own.items()}}
-        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, names, cells, such=token)))
+        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, names, sum(cells.values()), such=token)))
     return notes

@@ -22,7 +22,7 @@ from alrviz.home import HOME, make_private_folder, open_private, restrict_home
 # where it stays locked for longer.
 LOCK_TIMEOUT_MS = 2_000
 APPLICATION_ID = 0x616C7276  # "alrv": tells our files from other SQLite databases
-FORMAT = 5  # formats 1 to 4 are from before version 0.1
+FORMAT = 6  # formats 1 to 5 are from before version 0.1
 # Bytes up to which indexes are compared with their tables when a file is opened: 0.1 s. Beyond only pages are checked.
 MAX_FULL_CHECK_BYTES = 64 * 2**20
 _log = logging.getLogger(__name__)
