@@ -18,7 +18,7 @@ def grid_of(x, delta, reach):
     return (first, last, base[:-1].copy(), np.empty((0, 0)), place, np.zeros((2, 4))), int(base[-1])
 
 
-def test_stretches_hold_every_row_and_end_where_the_kernel_does():
+def test_stretches_cover_all_rows_and_end_at_the_kernels_reach():
     x = np.sort(np.append(np.random.default_rng(0).normal(size=50), [40.0, 40.2, 1e6]))
     (first, last, *_), _ = grid_of(x, 0.1, 30)
     assert len(first) == 3
@@ -30,7 +30,7 @@ def test_stretches_hold_every_row_and_end_where_the_kernel_does():
     assert len(close[0]) == 1, "gaps of 20 cells are within reach"
 
 
-def test_votes_lie_where_their_rows_do_and_sum_to_their_weights():
+def test_spread_votes_keep_place_and_weight_of_their_rows():
     rng = np.random.default_rng(1)
     x, weights = np.sort(np.append(rng.normal(size=60), 100.0)), rng.uniform(0.5, 2, 61)
     grid, size = grid_of(x, 0.05, 20)

@@ -107,7 +107,7 @@ def test_far_behind_rows_keep_their_full_loss_beyond_the_floor():
     np.testing.assert_allclose(residual, [[-1, 1], [-1, 1]], rtol=1e-15)
 
 
-def test_tiny_residuals_are_flushed_to_zero_and_small_ones_are_kept():
+def test_residuals_below_the_minimum_become_zero():
     rows, z, _ = make(3, 2)
     rows.y[:], rows.weights[:] = 0, 1.0
     z[:] = [[0, -60], [0, -69.2], [0, -600]]  # exp: 8.8e-27, 8.8e-31, 0

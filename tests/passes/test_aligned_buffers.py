@@ -45,7 +45,7 @@ def test_a_view_keeps_what_it_looks_at():
     assert (view == 1.0).all()
 
 
-def test_a_closed_pool_keeps_neither_what_is_free_nor_what_comes_back():
+def test_closed_pool_keeps_no_memory():
     pool = BufferPool()
     free, lent = pool.empty(100), pool.empty(50)
     raw = [weakref.ref(array.base._raw) for array in (free, lent)]

@@ -130,7 +130,7 @@ def test_blocks_of_a_large_table_are_taken_a_few_at_a_time(monkeypatch):
 
 
 @pytest.mark.parametrize("part", [1, 50, 700, 10**9])
-def test_parts_of_links_hold_every_joint_value_and_every_tuple_once(part, monkeypatch):
+def test_parts_contain_each_joint_value_and_tuple_once(part, monkeypatch):
     monkeypatch.setattr(block_passes, "_LINKS_PER_PART", part)
     monkeypatch.setattr(block_passes, "_MIN_SHARED_LINKS", 0)
     blocks = some_blocks(np.random.default_rng(0))
@@ -201,7 +201,7 @@ def test_a_stop_is_heard_between_parts(n_jobs, monkeypatch, forced_threads):
         assert 4 <= stop.calls <= 4 + n_jobs
 
 
-def test_rows_with_other_weights_share_their_keys_and_leave_the_first_alone():
+def test_with_weights_shares_keys_and_keeps_the_original():
     rows = Rows(np.zeros(5, int), np.ones(5), 2, np.zeros((3, 5), np.uint8), 1)
     other = rows.with_weights(np.arange(5))
     assert other.keys is rows.keys
@@ -218,7 +218,7 @@ def test_rows_of_another_cover_share_classes_and_weights():
     assert (other.y is rows.y, other.weights is rows.weights) == (True, True)
 
 
-def test_arrays_that_may_only_be_read_are_of_the_types_that_are_compiled():
+def test_read_only_arrays_are_converted_to_compiled_types():
     given = [np.zeros(5, np.int32), np.ones(5), np.zeros((6, 5), np.uint16)]
     for array in given:
         array.flags.writeable = False

@@ -24,7 +24,7 @@ def test_other_threads_take_part():
     run_parts(lambda part: meet.wait() and None, 2, 2)  # would time out if one thread did both
 
 
-def test_work_that_is_done_is_held_by_no_thread_that_comes_late():
+def test_late_threads_do_not_keep_finished_work():
     late, held = threading.Event(), threading.Event()
     for _ in range(available_threads()):
         threads._queue().put(late.wait)
@@ -64,7 +64,7 @@ def test_an_error_in_another_thread_is_raised_in_the_caller_s():
         run_parts(work, 2, 2)
 
 
-def test_many_callers_at_once_do_not_wait_for_each_other_for_ever():
+def test_concurrent_callers_do_not_deadlock():
     done = []
     callers = [threading.Thread(target=run_parts, args=(done.append, 50, 2)) for _ in range(8)]
     for caller in callers:
