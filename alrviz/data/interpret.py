@@ -199,14 +199,15 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
         note = f"{name!r} holds {hint}" if times[1] in TIME_UNITS else ""
         return Values(name, times[0], hint=hint, spec=spec), note
     mended, bands = mend_bands(column)
-    merged, note = merge_case(mended) if options.merge_case is not False else (mended, "")
+    codes = options.merge_case is True
+    merged, note = merge_case(mended, codes=codes) if options.merge_case is not False else (mended, "")
     months = [f"{text} is {band}" for text, band in bands.items()]
     notes = [
         note or digits_note(column),
         variants_note(merged),
         f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
     ]
-    texts = spellings(merged) if options.merge_case is not False else {}
+    texts = spellings(merged, codes=codes) if options.merge_case is not False else {}
     texts |= {text.lower(): band for text, band in bands.items()}
     spec = ColumnSpec(name, name, missing=missing, spellings=texts)
     return Values(name, merged.categorical(), spec=spec), "; ".join(filter(None, notes))

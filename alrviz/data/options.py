@@ -62,7 +62,8 @@ class ReadOptions:
         sheet: the name of a workbook's sheet, or its place from 1 (also as a text, if no sheet is called so); of a zip
             archive of several tables the name of one.
         merge_case: whether spellings that differ only in upper and lower case are one level. Default: yes, except
-            where a capital is within a word, as in gOLD, since codes differ so.
+            where a capital is within a word, as in gOLD, since codes differ so, and in columns with single letters;
+            True merges these, too.
         dayfirst: how a date is read that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of
             May. Default: as another date of the column shows, else as its decimal mark or delimiter suggests.
         pivot: years of two digits below it are of this century, others of the last (0 to 100).

@@ -176,18 +176,19 @@ def text_index(levels: Sequence[str]) -> "pd.Index":
     return pd.Index(levels) if len(levels) else pd.Index([], dtype=object)
 
 
-def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
+def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, str]:
     """Return the column with spellings that differ in upper and lower case or in spaces made one, and a note.
 
-    The commonest spelling stays. Ids stay as they are, and so do codes, which may well tell "a" from "A": single
-    letters that are not the answers Y, N, T, F, M, W and J, and all where capitals are within a word ("hId").
+    The commonest spelling stays. Ids stay as they are, and so do levels with capitals within a word ("hId"); unless
+    `codes` are merged, also all of a column with single letters other than the answers Y, N, T, F, M, W and J: codes
+    may well tell "a" from "A".
     """
     levels = column.levels
     found = folded(levels).dictionary_encode()
     n_kept = len(found.dictionary)
     if n_kept == len(levels) or len(levels) > MOST_SPELLINGS:
         return column, ""
-    if not _may_merge(found.dictionary):
+    if not codes and not _may_merge(found.dictionary):
         return column, ""
     place = found.indices.to_numpy()
     several = [k for k in range(n_kept) if (place == k).sum() > 1]
@@ -196,7 +197,7 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
         return column, ""
     keys = found.dictionary.to_pylist()
     short_keys = [keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2]
-    if set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
+    if not codes and set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
         return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))
@@ -260,11 +261,16 @@ def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
     return shorter >= 5 and longer - shorter < 2 and SequenceMatcher(None, letters, others).ratio() >= SAME_LETTERS
 
 
-def spellings(column: TextColumn) -> dict[str, str]:
-    """Return the level that stands for each folded text; empty where spellings of the column's levels may differ."""
+def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
+    """Return the level that stands for each folded text; empty where spellings of the column's levels may differ.
+
+    `codes` as in `merge_case`.
+    """
     levels = column.levels
     keys = folded(levels)
-    if len(levels) > MOST_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels) or not _may_merge(keys):
+    if len(levels) > MOST_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels):
+        return {}
+    if not codes and not _may_merge(keys):
         return {}
     pairs = zip(keys.to_pylist(), levels.to_pylist(), strict=True)
     return {key: level for key, level in pairs if is_plain(level)}
