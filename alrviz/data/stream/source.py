@@ -344,6 +344,8 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
         if left > 0:
             yield batch.slice(0, left)
         left -= batch.num_rows
+    n_rows -= len(places)
+    uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
     if places:
         remarks.append(left_out([tail.split("\n")[place].strip(" ,;\t|\r") for place in places], BEHIND))
