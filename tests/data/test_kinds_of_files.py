@@ -586,7 +586,8 @@ def test_tables_of_counts_are_pointed_out():
     dataset = read(counts, "survived")
     assert [column.name for column in dataset.columns if column.offered_role == "weight"] == ["freq"]
     assert noted(dataset, "counts", "'freq'", "'weight'")
-    assert dataset.kinds["freq"] == "ignore" and read(counts, "survived", freq="numeric").kinds["freq"] == "numeric"
+    assert dataset.kinds["freq"] == "ignore"
+    assert read(counts, "survived", freq="numeric").kinds["freq"] == "numeric"
     assert not noted(read(counts.replace("freq", "fare"), "survived"), "counts")
     cross = "vote,men,women,total\nfor,30,20,50\nagainst,10,40,50\nnone,5,6,11\n"
     assert noted(read(cross, "vote"), "cross table", "melt('vote'")
