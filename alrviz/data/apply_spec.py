@@ -129,11 +129,7 @@ def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: l
 
 
 def apply_features(
-    given: Sequence[Any],
-    spec: ParseSpec,
-    features: Sequence[ColumnSpec],
-    counts: Counts,
-    stop: StopToken = NEVER,
+    given: Sequence[Any], spec: ParseSpec, features: Sequence[ColumnSpec], counts: Counts, stop: StopToken = NEVER
 ) -> NewRows:
     """Return the rows of some columns; what of these can be read and what cannot is added to `counts`."""
     columns = {column.name: column for column in given}

@@ -7,7 +7,7 @@ column of three levels cost three answers.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -42,25 +42,29 @@ class TextColumn:
     """One column of text: `codes` (N,) int32 into `levels`, -1 for missing; every level occurs, none twice.
 
     `typed` (N,) bool says which rows were numbers in the source, as a workbook's cells may be, None where none was:
-    their texts are Python's, whatever marks the numbers that were written as text have.
+    their texts are Python's, whatever marks the numbers that were written as text have. `n_trimmed` counts the rows
+    whose text is that of others but for blanks at its ends.
     """
 
     name: str
     codes: np.ndarray
     levels: pa.Array
     typed: np.ndarray | None = None
+    n_trimmed: int = 0
 
     @classmethod
     def of(cls, name: str, codes: np.ndarray, levels: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
         """Make a column of raw codes and levels: trims spaces, joins levels, drops what never occurs."""
         trimmed = pc.utf8_trim_whitespace(levels)
-        seen = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
+        seen = (rows := np.bincount(codes[codes >= 0], minlength=len(levels))) > 0
         if seen.all() and trimmed.equals(levels) and pc.count_distinct(levels).as_py() == len(levels):
             return cls(name, codes, levels, typed)
         joined = trimmed.filter(pa.array(seen)).dictionary_encode()
         lookup = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry answers code -1
-        lookup[:-1][seen] = joined.indices.to_numpy()
-        return cls(name, lookup[codes], joined.dictionary, typed)
+        lookup[:-1][seen] = places = joined.indices.to_numpy()
+        blank = pc.and_(pc.not_equal(levels, trimmed), pc.not_equal(trimmed, "")).to_numpy(zero_copy_only=False)[seen]
+        merged = blank & (np.bincount(places, minlength=1)[places] > 1)
+        return cls(name, lookup[codes], joined.dictionary, typed, int(rows[seen][merged].sum()))
 
     @classmethod
     def from_values(cls, name: str, values: Sequence[str | None], typed: np.ndarray | None = None) -> "TextColumn":
@@ -91,6 +95,12 @@ class TextColumn:
         return self if self.typed is None else self.within(~self.typed)
 
     @property
+    def blanks_note(self) -> str:
+        """A note on cells that have the level of others because blanks at the ends do not count; "" without any."""
+        cells = "1 cell has" if self.n_trimmed == 1 else f"{self.n_trimmed:,} cells have"
+        return f"{cells} blanks at the ends in {self.name!r}, and the level of others without" if self.n_trimmed else ""
+
+    @property
     def is_empty(self) -> np.ndarray:
         """Whether each row (N,) has no text."""
         place = pc.index(self.levels, "").as_py()
@@ -107,7 +117,7 @@ class TextColumn:
         if not gone.any():
             return self
         lookup = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)
-        return TextColumn(self.name, lookup[self.codes], self.levels.filter(pa.array(~gone)), self.typed)
+        return replace(self, codes=lookup[self.codes], levels=self.levels.filter(pa.array(~gone)))
 
     def count(self, texts: Sequence[str]) -> int:
         """Return how many rows hold one of these levels."""
@@ -141,6 +151,7 @@ class RawTable:
         head: the cells of the first row of names as they stand, where there is one.
         sort: "text" of files without types, "typed" where only gaps and dates are looked for, "decided" where nothing.
         kinds: those that the file states beside its names, "target" among them.
+        is_stacked: whether it was joined of tables under one another.
     """
 
     columns: Sequence[Any]
@@ -150,6 +161,7 @@ class RawTable:
     head: tuple[str, ...] = ()
     sort: str = "typed"
     kinds: Mapping[str, str] = field(default_factory=dict)
+    is_stacked: bool = False
 
 
 def all_match(levels: pa.Array, pattern: str) -> bool:

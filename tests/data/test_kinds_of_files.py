@@ -584,7 +584,11 @@ def test_a_code_book_below_a_table_is_left_out(book: str):
 def test_tables_of_counts_are_pointed_out():
     cells = [(c, s, v) for c in ("1st", "2nd", "crew") for s in ("male", "female") for v in ("no", "yes")]
     counts = "class,sex,survived,freq\n" + "".join(f"{','.join(cell)},{7 * n}\n" for n, cell in enumerate(cells))
-    assert noted(read(counts, "survived"), "a cell of a table of counts", "'freq'")
+    dataset = read(counts, "survived")
+    assert [column.name for column in dataset.columns if column.offered_role == "weight"] == ["freq"]
+    assert noted(dataset, "counts", "'freq'", "'weight'")
+    assert dataset.kinds["freq"] == "ignore"
+    assert read(counts, "survived", freq="numeric").kinds["freq"] == "numeric"
     assert not noted(read(counts.replace("freq", "fare"), "survived"), "counts")
     cross = "vote,men,women,total\nfor,30,20,50\nagainst,10,40,50\nnone,5,6,11\n"
     assert noted(read(cross, "vote"), "cross table", "melt('vote'")
