@@ -125,6 +125,12 @@ def short(text: object, width: int = 60) -> str:
     return quoted if len(quoted) <= width else quoted[: width - 1] + "…"
 
 
-def listed(names: Sequence[object]) -> str:
-    """Return names as they appear in messages: the first eight, and how many more there are."""
-    return ", ".join(short(name) for name in names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
+def listed(names: Sequence[object], most: int = 8) -> str:
+    """Return names as they appear in messages: at most so many, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(short(name) for name in names[:most]) + more
+
+
+def plural(count: int, one: str, several: str = "") -> str:
+    """Return a count with its noun: "1 row", "1,200 rows"; `several` is the noun's plural (default: with an s)."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -38,6 +38,11 @@ PACKERS: dict[bytes, tuple[str, Callable[[Buffer], Any]]] = {
 }
 
 
+def is_packed(data: Buffer) -> bool:
+    """Whether a file is compressed, or a zip archive (workbooks are)."""
+    return data.startswith((*PACKERS, *ZIPS))
+
+
 def unpack(
     data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str], member: str | int | None = None
 ) -> Buffer:

@@ -35,7 +35,7 @@ from alrviz.data.parse_values import MOST_TITLES
 from alrviz.data.quotes import close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.text import Buffer, RawTable, TextColumn
-from alrviz.errors import EMPTY_TABLE, TableError
+from alrviz.errors import EMPTY_TABLE, TableError, plural
 from alrviz.stop import StopToken
 
 BLOCK = 1 << 21  # bytes parsed between two looks at the stop token: about 15 ms
@@ -155,8 +155,8 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
         place = start + len(re.sub(rb"[^\r\n]", b"", head[0].rstrip(b"\r\n")))
         result = result[:place] + _without_mark(named) + result[place:]
         found -= 1
-    what = "line that starts" if found == 1 else "lines that start"
-    return result, comment or "#", [f"{found:,} {what} with {comment or '#'!r} left out"] if found else []
+    lines_text = plural(found, "line that starts", "lines that start")
+    return result, comment or "#", [f"{lines_text} with {comment or '#'!r} left out"] if found else []
 
 
 def _without_mark(names: bytes) -> bytes:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from alrviz.errors import Sentence, for_page, listed
+from alrviz.errors import Sentence, for_page, listed, plural
 
 
 class DoubtCode(Enum):
@@ -70,8 +70,7 @@ class Doubt:
         cls, code: DoubtCode, change: Mapping[str, Any], columns: Sequence[str] = (), n_cells: int = 0, **words: Any
     ) -> "Doubt":
         """Make a doubt and its question; `words` are the other parts of the sentence, see `_QUESTIONS`."""
-        cells = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
-        question = _QUESTIONS[code].format(columns=listed(columns), cells=cells, **words)
+        question = _QUESTIONS[code].format(columns=listed(columns), cells=plural(n_cells, "cell"), **words)
         return cls(code, tuple(columns), n_cells, question, change)
 
 

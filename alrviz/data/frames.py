@@ -34,7 +34,7 @@ from alrviz.data.options import CERTAIN, ReadOptions
 from alrviz.data.parse_spec import in_usual_order
 from alrviz.data.parse_values import number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
-from alrviz.errors import AlrvizError, TableError, short
+from alrviz.errors import AlrvizError, TableError, plural, short
 from alrviz.stop import StopToken
 
 WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # with gaps they would be floats
@@ -143,7 +143,7 @@ def _naive(series: pd.Series, notes: list[str]) -> pd.Series:
     dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None).astype("datetime64[us]")
     lost = int((dates.isna() & series.notna()).sum())
     if lost:
-        notes.append(f"{lost:,} {'date' if lost == 1 else 'dates'} in {series.name!r} no calendar has: made missing")
+        notes.append(f"{plural(lost, 'date')} in {series.name!r} no calendar has: made missing")
     return dates
 
 
@@ -210,8 +210,8 @@ def _tell_merged(name: str, values: Sequence[object], texts: Sequence[str | None
         notes.append(f"values in {name!r} that differ in type alone, such as 1 and '1', are one level ({lost:,} times)")
     halves = sum(isinstance(value, str) and not _is_utf8(value) for value in values)
     if halves:
-        rows = "value" if halves == 1 else "values"
-        notes.append(f"{halves:,} {rows} in {name!r} held half a character (a lone surrogate), shown by its number")
+        values_text = plural(halves, "value")
+        notes.append(f"{values_text} in {name!r} held half a character (a lone surrogate), shown by its number")
 
 
 def _is_utf8(text: str) -> bool:

@@ -23,7 +23,7 @@ from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import FOOTER, MOST_TITLES
 from alrviz.data.text import TextColumn
-from alrviz.errors import short
+from alrviz.errors import listed, plural, short
 from alrviz.stop import StopToken
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
@@ -426,10 +426,7 @@ def _filled(row: Sequence[str]) -> int:
 
 def left_out(lines: Sequence[str], where: str) -> str:
     """Return a note about lines before or behind the table."""
-    what = "line" if len(lines) == 1 else "lines"
-    return f"{len(lines)} {what} {where} left out: {', '.join(short(line) for line in lines[:3])}" + (
-        " ..." if len(lines) > 3 else ""
-    )
+    return f"{plural(len(lines), 'line')} {where} left out: {listed(lines, 3)}"
 
 
 # ---- tables under one another ----------------------------------------------------------------------------------------
@@ -463,7 +460,7 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         rows = begin + np.flatnonzero(filled[begin:start])
         titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
     joined = [TextColumn.of(column.name, column.codes[~gone], column.levels) for column in columns]
-    notes = [f"{len(starts):,} {'row that repeats' if len(starts) == 1 else 'rows that repeat'} the names left out"]
+    notes = [f"{plural(len(starts), 'row that repeats', 'rows that repeat')} the names left out"]
     if len(set(filter(None, titles))) > 1:
         part = np.searchsorted(starts, np.flatnonzero(~gone))
         name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]

@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from alrviz.data.text import Buffer
+from alrviz.errors import plural
 from alrviz.stop import StopToken
 
 STREAM_PIECE = 1 << 21  # bytes of a stream repaired at a time
@@ -105,9 +106,9 @@ class RepairedStream(io.RawIOBase):
 
 def quotes_note(n_lines: int, first: int | None = None) -> str:
     """Return the note on lines whose lone quotation mark was read as text; `first`: the number of the first, from 1."""
-    some = "1 line has" if n_lines == 1 else f"{n_lines:,} lines have"
     where = "" if first is None else f" (first in line {first:,})"
-    return f"{some} a quotation mark that is never closed: it was read as text{where}"
+    lines = plural(n_lines, "line has", "lines have")
+    return f"{lines} a quotation mark that is never closed: it was read as text{where}"
 
 
 class _Lines(Sequence[bytes]):

@@ -31,7 +31,7 @@ from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import ReadOptions
 from alrviz.data.quotes import RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
-from alrviz.data.source import default_name, sniff_format
+from alrviz.data.source import default_name, first_lines, sniff_format
 from alrviz.data.text import TextColumn
 from alrviz.errors import MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
@@ -268,11 +268,7 @@ def _sniffed(path: Path) -> str:
 def head_of(path: Path) -> bytes:
     """Return the first whole lines of a file of text, unpacked, HEAD bytes at most."""
     with _opened(path) as stream:
-        head = stream.read(HEAD)
-    if len(head) == HEAD:
-        wide = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(head[:2], b"\n")  # a line's end in UTF-16
-        head = head[: head.rfind(wide) + len(wide)] or head
-    return bytes(head)
+        return first_lines(bytes(stream.read(HEAD + 1)), HEAD)
 
 
 def _format(path: Path) -> str:

@@ -12,7 +12,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.apply_kinds import read_upload, stated_kinds, with_kinds, with_split
+from alrviz.explorer.session.apply_kinds import read_upload, with_kinds, with_split
 from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
 
@@ -86,7 +86,7 @@ def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], NamedTabl
         if dataset is not None and mine is not None and mine.hash == link.hash:
             return NamedTable(dataset, "", upload, kinds)
         if served is not None and link.fits(served.hash):
-            made = with_kinds(served.table, dict(kinds), stop, stated_kinds(served), served) if kinds else served
+            made = with_kinds(served.table, dict(kinds), stop, served.given_kinds, served) if kinds else served
             return NamedTable(with_split(made, "", served), "", None, kinds)
         held = tables.find(owner, link)
         if held is None:

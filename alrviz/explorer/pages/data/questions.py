@@ -12,6 +12,8 @@ import pandas as pd
 import panel as pn
 from panel.viewable import Viewable
 
+from alrviz.data.compression import is_packed
+from alrviz.data.source import first_lines
 from alrviz.data.target import TargetReason
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.pages.data.readings import Reading, compare_readings
@@ -185,8 +187,8 @@ def _why(dataset: "Dataset") -> str:
 
 
 def _first_lines(upload: "Upload", table: "Table") -> "Upload":
-    """Return the file, cut behind its first lines where it is large and text."""
-    if len(upload.data) <= PREVIEW_BYTES or table.options.delimiter is None:
+    """Return the file; of a large one of text only its first lines."""
+    if table.options.delimiter is None or is_packed(upload.data):
         return upload
-    end = upload.data.rfind(b"\n", 0, PREVIEW_BYTES)
-    return upload if end < 0 else upload.replace(data=upload.data[: end + 1])
+    lines = first_lines(upload.data, PREVIEW_BYTES)
+    return upload if lines is upload.data else upload.replace(data=lines)

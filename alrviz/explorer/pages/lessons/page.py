@@ -3,7 +3,7 @@
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, plural
 from alrviz.explorer.lesson import Lesson
 from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.progress import progress_of
@@ -55,7 +55,7 @@ class LessonsPage(Page):
 
 def _asked(lesson: Lesson) -> str:
     count = len(lesson.questions)
-    return f"{count} question{'s' if count != 1 else ''}"
+    return plural(count, "question")
 
 
 def _where(at: int, lesson: Lesson) -> str:
