@@ -15,7 +15,7 @@ from param.parameterized import Event
 from alrviz import __version__
 from alrviz.errors import AlrvizError, plural
 from alrviz.explorer.lesson import Option, Question, Said, plain_line
-from alrviz.explorer.server.class_store import ClassKeeper
+from alrviz.explorer.server.class_store import ClassAutosave
 from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_store import open_run_store
@@ -288,7 +288,7 @@ class ClassPanel:
         if room is None or keep == (room.keeper is not None):
             return
         if keep:
-            room.keeper = ClassKeeper(room, open_run_store)
+            room.keeper = ClassAutosave(room, open_run_store)
         else:
             room.keeper.end(delete=True)
             room.keeper = None
