@@ -29,7 +29,7 @@ from alrviz.data.kinds import (
     sort_levels,
 )
 from alrviz.data.leaks import find_leaks, leaks_note
-from alrviz.data.limits import NO_LIMITS, Limits, check_levels
+from alrviz.data.limits import NO_LIMITS, Limits, check_levels, require_rows
 from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec, Layout, ParseSpec
@@ -120,10 +120,7 @@ class Table:
                 else "the table has no columns; a class and at least one more were expected",
                 code=ONE_COLUMN if values else EMPTY_TABLE,
             )
-        if len(values[0].series) == 0:
-            raise TableError(
-                "the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE
-            )
+        require_rows(len(values[0].series))
         table = cls(
             name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
         )

@@ -120,7 +120,7 @@ def read_delimited(
         options,
         encoding=encoding,
         delimiter=delimiter,
-        header=bool(head.n_rows) if head.n_rows < 2 else head.n_rows,
+        header=head.header,
         skip_rows=_lines_between(data, 0, _line_start(data, start, places[0])),
         skip_footer=footer if options.skip_footer is None else options.skip_footer,
         comment=comment,

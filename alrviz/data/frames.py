@@ -28,7 +28,7 @@ from alrviz.data.interpret import (
     without_missing,
     words,
 )
-from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
+from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows, require_rows
 from alrviz.data.missing import without_numbers
 from alrviz.data.options import CERTAIN, ReadOptions
 from alrviz.data.parse_spec import in_usual_order
@@ -315,8 +315,7 @@ def read_batches(
         check_rows(rows, limits)
         check_cells(rows, len(schema), limits)
         taken.append(batch)
-    if not rows:
-        raise TableError("the table has names but no rows; at least one row of values was expected")
+    require_rows(rows)
     table = pa.Table.from_batches(taken).unify_dictionaries()
     columns = []
     for place, name in enumerate(names):

@@ -181,6 +181,11 @@ class NameRows(NamedTuple):
     kinds: Mapping[int, str] = MappingProxyType({})
     notes: Sequence[str] = ()
 
+    @property
+    def header(self) -> bool | int:
+        """The option `header` that reads these rows as names."""
+        return bool(self.n_rows) if self.n_rows < 2 else self.n_rows
+
 
 def read_names(
     rows: Sequence[Sequence[str]],

@@ -278,7 +278,9 @@ class ColumnSpec:
             "date": {"day_first": options.dayfirst, "pivot": options.pivot},
             "number": {"decimal": options.decimal, "thousands": options.thousands},
         }
-        changes: dict[str, Any] = {} if options.missing is None else {"missing": ("", *options.missing)}
+        changes: dict[str, Any] = {}
+        if options.missing is not None:
+            changes["missing"] = tuple(dict.fromkeys(("", *options.missing)))
         changes |= {name: value for name, value in by_type.get(self.type, {}).items() if value is not None}
         decimal, thousands = changes.get("decimal", self.decimal), changes.get("thousands", self.thousands)
         if thousands and thousands == decimal:

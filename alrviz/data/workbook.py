@@ -108,7 +108,7 @@ def read_workbook(
         notes += joined
     in_force = replace(
         options,
-        header=bool(named.n_rows) if named.n_rows < 2 else named.n_rows,
+        header=named.header,
         skip_rows=titles,
         skip_footer=footer,
         sheet=sheet.title,

@@ -23,7 +23,7 @@ from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.encoded import SMOOTH_WAYS, Encoded
 from alrviz.data.interpret import Values
 from alrviz.data.kinds import ROLES
-from alrviz.data.limits import OWN_LIMITS
+from alrviz.data.limits import OWN_LIMITS, require_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, ParseSpec
 from alrviz.data.raw import decide
@@ -281,8 +281,7 @@ def open_table(
         drawn.add(batch.columns)
         rows = batch.first + batch.n_rows
         progress("looking", rows)
-    if not rows:
-        raise TableError("the table has names but no rows; at least one row of values was expected")
+    require_rows(rows)
     raw = RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort, source.stated_kinds)
     table = Table.of(source.name, decide(raw, stop), OWN_LIMITS, options, notes)
     try:
