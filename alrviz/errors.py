@@ -9,22 +9,21 @@ from difflib import get_close_matches
 
 
 class Sentence(str):
-    """A sentence for who calls Python; `page` says the same to who has the page's controls instead."""
+    """A sentence for callers in Python; `page` is its variant for the explorer, which names controls, not arguments."""
 
     page: str
 
     def __new__(cls, text: str, page: str = "") -> "Sentence":
-        """Make it; without `page` (as pickle does, which sets it afterwards) both are the same."""
+        """Without `page` both are the same; pickle sets it afterwards."""
         self = super().__new__(cls, text)
         self.page = page or text
         return self
 
 
-def for_page(told: object) -> str:
+def for_page(message: object) -> str:
     """Return the text of a sentence, or of an error, as a page shows it."""
-    if isinstance(told, BaseException):
-        return told.args[0].page if told.args and isinstance(told.args[0], Sentence) else str(told)
-    return told.page if isinstance(told, Sentence) else str(told)
+    text = message.args[0] if isinstance(message, BaseException) and message.args else message
+    return text.page if isinstance(text, Sentence) else str(message)
 
 
 class AlrvizError(Exception):

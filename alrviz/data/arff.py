@@ -22,13 +22,13 @@ import pandas as pd
 import pyarrow as pa
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.column_names import clean_names
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
 from alrviz.data.interpret import Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
 from alrviz.data.numbers import digits_note, force_numbers, merges
 from alrviz.data.options import ReadOptions
+from alrviz.data.parse_values import clean_names
 from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
 from alrviz.errors import TableError, listed, nearest, plural, short
 from alrviz.stop import StopToken

@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.column_names import clean_names
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.layout import (
     HEAD_ROWS,
@@ -31,7 +30,7 @@ from alrviz.data.layout import (
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import MOST_TITLES
+from alrviz.data.parse_values import MOST_TITLES, clean_names
 from alrviz.data.quotes import close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.text import Buffer, RawTable, TextColumn

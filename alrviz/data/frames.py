@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from alrviz.data.column_names import clean_names
 from alrviz.data.columns import NESTED, as_float, float_loss
 from alrviz.data.dates import parse_dates
 from alrviz.data.interpret import (
@@ -32,7 +31,7 @@ from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, 
 from alrviz.data.missing import without_numbers
 from alrviz.data.options import CERTAIN, ReadOptions
 from alrviz.data.parse_spec import in_usual_order
-from alrviz.data.parse_values import number_text
+from alrviz.data.parse_values import clean_names, number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
 from alrviz.errors import AlrvizError, TableError, plural, short
 from alrviz.stop import StopToken

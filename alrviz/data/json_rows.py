@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.column_names import clean_names
 from alrviz.data.frames import from_series
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import ReadOptions
+from alrviz.data.parse_values import clean_names
 from alrviz.data.text import Buffer, RawTable
 from alrviz.errors import TableError, plural, short
 from alrviz.stop import StopToken

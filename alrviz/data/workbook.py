@@ -24,7 +24,6 @@ import numpy as np
 import pyarrow as pa
 import python_calamine as calamine
 
-from alrviz.data.column_names import clean_names
 from alrviz.data.layout import (
     HEAD_ROWS,
     QUANTITY,
@@ -38,7 +37,7 @@ from alrviz.data.layout import (
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import number_text
+from alrviz.data.parse_values import clean_names, number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn
 from alrviz.errors import TableError, listed, nearest, plural
 from alrviz.stop import StopToken

@@ -121,7 +121,7 @@ def write_filters(filters: Sequence[RowFilter]) -> str:
 
 
 def read_filters(text: str) -> tuple[RowFilter, ...]:
-    """Return the filters of a link's text; parts that are none are ignored."""
+    """Return the filters of a link's text; invalid parts are ignored, and reported by `link_errors`."""
     matches = (_PATTERN.fullmatch(part) for part in text.split("_")[:MAX_FILTERS])
     filters = (_filter_of(match) for match in matches if match is not None)
     return tuple(one for one in filters if one is not None and (one.ranges or one.levels or one.missing))
@@ -134,5 +134,7 @@ def _filter_of(match: re.Match[str]) -> RowFilter | None:
         return None
     if not all(math.isfinite(end) for pair in ends for end in pair):
         return None
-    levels = tuple(map(int, match[3].split(".")[:MAX_LEVELS])) if match[3] else ()
+    levels = tuple(map(int, match[3].split("."))) if match[3] else ()
+    if len(levels) > MAX_LEVELS:  # the first ones alone would be other rows
+        return None
     return RowFilter(int(match[1]), tuple((low, high) for low, high in ends), levels, bool(match[4]))
