@@ -1,7 +1,7 @@
-"""Tables that carry their own types: pandas DataFrames, and Parquet files.
+"""Tables with types of their own: pandas DataFrames, Parquet and Arrow files.
 
-A type is a statement: text stays text (also where it looks like numbers), a category keeps its levels and their order,
-a boolean has two levels, a number is a number. Only gaps and dates are still looked for in text.
+A type is a statement: text stays text (even if it looks like numbers), a category keeps its levels and their order, a
+boolean has two levels, a number is a number. Only gaps and dates are detected in text.
 """
 
 import math
@@ -59,9 +59,10 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
         except AlrvizError:
             raise
         except Exception as error:  # objects have code of their own: a __str__ or __eq__ may raise whatever it likes
+            cause = f"{type(error).__name__}: {short(error_text(error))}"
             raise TableError(
-                f"column {name!r} holds values that cannot be read ({type(error).__name__}: {short(said_by(error))}); "
-                "numbers, text, dates or categories were expected"
+                f"column {name!r} holds values that cannot be read ({cause}); numbers, text, dates or categories were "
+                "expected"
             ) from error
     return RawTable(columns, options, notes)
 
@@ -70,11 +71,11 @@ def _name(label: object) -> str:
     try:
         return " ".join(map(_text, label)) if isinstance(label, tuple) else _text(label)
     except Exception as error:
-        raise TableError(f"a column's name has no text ({type(error).__name__}: {said_by(error)})") from error
+        raise TableError(f"a column's name has no text ({type(error).__name__}: {error_text(error)})") from error
 
 
-def said_by(error: Exception) -> str:
-    """Return an error's text, empty where it has none."""
+def error_text(error: Exception) -> str:
+    """Return an error's text; "" if it has none."""
     try:
         return str(error)
     except Exception:  # an error of a stranger's class
@@ -86,35 +87,35 @@ def parse_text(raw: RawTable, stop: StopToken) -> RawTable:
     options = raw.options
     texts = [column for column in raw.columns if isinstance(column, TextColumn)]
     mended, tokens, written, gone, doubts = without_missing(texts, options, stop)
-    notes, waiting = raw.notes + doubts, iter(zip(mended, written, gone, strict=True))
-    result, occurring = [], []
+    notes, text_columns = raw.notes + doubts, iter(zip(mended, written, gone, strict=True))
+    result, missing_texts = [], []
     for column in raw.columns:
         stop.check()
-        options_here = options.for_column(column.name)
+        column_options = options.for_column(column.name)
         if isinstance(column, TextColumn):
-            column, own, missing = next(waiting)
+            column, column_tokens, missing = next(text_columns)
             dates = parse_dates(column, options)
             if dates is not None:
-                column, more = of_dates(dates, among_numbers(missing, options_here)), dates.notes
+                column = of_dates(dates, among_numbers(missing, column_options))
+                notes = [*notes, *dates.notes]
             else:
-                column, note = words(column, options_here, missing)
-                more = (note,) if note else ()
-            notes = [*notes, *more]
+                column, note = words(column, column_options, missing)
+                notes = [*notes, note] if note else notes
         else:
-            said = options_here.missing
-            own = tokens if said is None else tuple(dict.fromkeys(("", *said)))
-            always = own if said is not None else in_usual_order((*own, *CERTAIN))
-            always = among_numbers(always, options_here) if column.series.dtype.kind in "ifM" else always
-            spec = of_type(column, always, options_here.dayfirst)
-            column = replace(column, series=without_numbers(column.series, own), spec=spec)
+            given = column_options.missing
+            column_tokens = tokens if given is None else tuple(dict.fromkeys(("", *given)))
+            missing = column_tokens if given is not None else in_usual_order((*column_tokens, *CERTAIN))
+            missing = among_numbers(missing, column_options) if column.series.dtype.kind in "ifM" else missing
+            spec = of_type(column, missing, column_options.dayfirst)
+            column = replace(column, series=without_numbers(column.series, column_tokens), spec=spec)
         result.append(column)
-        occurring.append(own)
+        missing_texts.append(column_tokens)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
-    return replace(raw, columns=result, options=with_own_missing(filled, result, occurring), notes=notes)
+    return replace(raw, columns=result, options=with_own_missing(filled, result, missing_texts), notes=notes)
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
-    """Return one column by its dtype; what of it is not as it was is added to `notes`.
+    """Return one column by its dtype; changes of its values are added to `notes`.
 
     Raises:
         TableError: a column of values that are neither numbers, text, levels nor dates.
@@ -132,13 +133,13 @@ def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | Text
     if pd.api.types.is_numeric_dtype(dtype):
         return _from_numbers(name, series)
     if pd.api.types.is_datetime64_any_dtype(dtype):
-        return Values(name, _naive(series, notes))
+        return Values(name, _naive_dates(series, notes))
     if pd.api.types.is_timedelta64_dtype(dtype):
         return Values(name, _numbers(name, series.dt.total_seconds()), hint="a length of time, in seconds")
     return _from_objects(name, series, notes)
 
 
-def _naive(series: pd.Series, notes: list[str]) -> pd.Series:
+def _naive_dates(series: pd.Series, notes: list[str]) -> pd.Series:
     dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None).astype("datetime64[us]")
     lost = int((dates.isna() & series.notna()).sum())
     if lost:
@@ -147,7 +148,7 @@ def _naive(series: pd.Series, notes: list[str]) -> pd.Series:
 
 
 def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:
-    """Numbers as numbers; where floats would make one of different ones, as the texts that they are."""
+    """Return numbers as numbers; as texts if different ones would be one float."""
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu" and series.dtype.itemsize < 8:
         return Values(name, series.astype(np.int64))  # the same number whichever way, and no gaps
     if not float_loss(series):
@@ -170,7 +171,7 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
             return _from_numbers(name, series)
         return Values(name, _numbers(name, series.map(as_float, na_action="ignore").astype(float)))
     if kind in ("date", "datetime", "datetime64"):
-        return Values(name, _naive(series, notes))
+        return Values(name, _naive_dates(series, notes))
     if kind == "boolean":
         return from_series(name, series.astype("boolean"), notes)
     if kind == "string":
@@ -185,7 +186,7 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
     nested = sum(isinstance(value, NESTED) for value in values)
     if nested:
         notes.append(f"{nested:,} cells of {name!r} hold several values, such as a list: the text of all is the level")
-    _tell_merged(name, [value for value, gap in zip(values, gaps, strict=True) if not gap], texts, notes)
+    _note_merged(name, [value for value, gap in zip(values, gaps, strict=True) if not gap], texts, notes)
     return TextColumn.from_values(name, texts, np.array(list(map(_is_number, values)), dtype=bool) & ~gaps)
 
 
@@ -199,8 +200,8 @@ def _is_number(value: object) -> bool:
         return False
 
 
-def _tell_merged(name: str, values: Sequence[object], texts: Sequence[str | None], notes: list[str]) -> None:
-    """Note what becomes one level only because levels are text, and what no text can hold."""
+def _note_merged(name: str, values: Sequence[object], texts: Sequence[str | None], notes: list[str]) -> None:
+    """Note values that become one level because levels are text, and characters that no text can hold."""
     try:
         lost = len(set(values)) - len({text for text in texts if text is not None})
     except TypeError:  # lists and the like have no hash; their texts tell them apart
@@ -248,7 +249,7 @@ def _from_categorical(name: str, series: pd.Series, notes: list[str]) -> Values:
     numeric = pd.api.types.is_numeric_dtype(categories.dtype) and not pd.api.types.is_bool_dtype(categories.dtype)
     labels = [number_text(value) if numeric else _text(value) for value in categories]
     kind = "ordinal" if series.cat.ordered else "categorical"
-    _tell_merged(name, list(categories), labels, notes)
+    _note_merged(name, list(categories), labels, notes)
     return Values(name, _categorical(name, series, labels, series.cat.codes), kind, numbered=numeric)
 
 
@@ -331,7 +332,7 @@ def is_text(kind: pa.DataType) -> bool:
 def column_of_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, notes: list[str]) -> Values | TextColumn:
     """Return a column of Arrow's as a reader of tables has it; `declared` is its type in the file.
 
-    What was changed is added to `notes`.
+    Changes of its values are added to `notes`.
     """
     if pa.types.is_decimal(declared):
         numbers = column.cast(pa.float64())
