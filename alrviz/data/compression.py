@@ -26,15 +26,11 @@ BESIDE_TABLES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png"
 DAMAGES = (EOFError, OSError, ValueError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
 
 
-def _zstandard(data: Buffer) -> Any:
-    return pa.CompressedInputStream(pa.BufferReader(data), "zstd")
-
-
 PACKERS: dict[bytes, tuple[str, Callable[[Buffer], Any]]] = {
     b"\x1f\x8b": ("gzip", lambda data: gzip.GzipFile(fileobj=io.BytesIO(data))),
     b"BZh": ("bzip2", lambda data: bz2.BZ2File(io.BytesIO(data))),
     b"\xfd7zXZ": ("xz", lambda data: lzma.LZMAFile(io.BytesIO(data))),  # noqa: SIM115 (`unpack` closes it)
-    b"\x28\xb5\x2f\xfd": ("Zstandard", _zstandard),
+    b"\x28\xb5\x2f\xfd": ("Zstandard", lambda data: pa.CompressedInputStream(pa.BufferReader(data), "zstd")),
 }
 
 

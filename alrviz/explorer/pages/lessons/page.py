@@ -49,13 +49,9 @@ class LessonsPage(Page):
         parts = [safe(lesson.audience)] if lesson.audience else []
         return (
             f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{''.join(f'<span>{one}</span><br>' for one in parts)}"
-            f"<span class='quiet'>{lesson.minutes} minutes, {_asked(lesson)}{_where(at, lesson)}</span></a></li>"
+            f"<span class='quiet'>{lesson.minutes} minutes, {plural(len(lesson.questions), 'question')}"
+            f"{_where(at, lesson)}</span></a></li>"
         )
-
-
-def _asked(lesson: Lesson) -> str:
-    count = len(lesson.questions)
-    return plural(count, "question")
 
 
 def _where(at: int, lesson: Lesson) -> str:
