@@ -1,4 +1,4 @@
-"""`alrviz inspect`: what a file was read as, why, and what is doubtful; or the spec that reads files like it."""
+"""`alrviz inspect`: print how a file is read, why, and what is doubtful; or the spec to read similar files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_to(commands: Commands) -> None:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Print what a file is read as."""
+    """Print how a file is read."""
     from alrviz.data.read import read_table
 
     for file in filter(None, (options.file, options.spec)):

@@ -228,7 +228,7 @@ class SessionTable(param.Parameterized):
         self.read(replace(choices, upload=upload), claim)
 
     def reread(self, options: "ReadOptions", words: str = "the file was read again") -> None:
-        """Read the latest dropped file again with other options, which no link holds; `words` say what changes."""
+        """Read the latest dropped file again with other options, which no link holds; `words` describe the change."""
         upload = self.refused.upload if self.refused is not None else self.source.upload
         if upload is not None:
             # Rows are not kept: positions of levels may be others in another reading.
@@ -342,13 +342,13 @@ class SessionTable(param.Parameterized):
         self._change(replace(self.source, kinds=changed, split=slug), "changing the kinds of columns", words)
 
     def keep_rows(self, filters: Sequence[RowFilter]) -> None:
-        """Keep those rows only that pass these filters too."""
+        """Keep only the rows that pass these filters too."""
         if self.whole is not None:
             words = f"kept rows of {filters_words(self.whole, filters)}"
             self._change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", words)
 
     def _change(self, source: Source, title: str, words: str) -> None:
-        """Make a data set anew of the table at hand."""
+        """Derive a new data set from the table."""
         table, shown, before = self.pending or self.whole, self.dataset, self.source.kinds
         if table is None:
             return
@@ -395,7 +395,7 @@ class SessionTable(param.Parameterized):
             self._show_served(before)
 
     def _history_for(self, source: Source, change: str = "") -> tuple[Change, ...]:
-        """Return the changes that can be undone once a table of this source is shown: none of another table."""
+        """Return the changes that can be undone once a table of this source is shown; () for another table."""
         if change and self.dataset is not None and self.pending is None:
             return (*self.history, Change(change, self.source))
         places = [k for k, one in enumerate(self.history) if one.before == source]

@@ -119,7 +119,7 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
 
 
 def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
-    """Return what was done while reading, as sentences, without those `excluded`, which questions ask about."""
+    """Return the notes of the reading as sentences, without those `excluded`, which questions ask about."""
     notes = [for_page(note) for note in dataset.notes if note not in excluded]
     if not notes:
         return "" if excluded else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"

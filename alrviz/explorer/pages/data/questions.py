@@ -1,8 +1,8 @@
-"""What is doubtful about a table, as questions with their answers: how it was read, what is the class, what leaks.
+"""Questions about what is doubtful in a table: how it was read, which column is the class, which columns leak it.
 
 One question about the reading is asked at a time, as an answer may settle others. It shows both readings side by side;
-the other one is made on a thread, of the whole file where it is small, else of its first lines. Answers are changes of
-the table, which can be undone.
+the other one is made on a thread, of the whole file or, if that is large, of its first lines. Answers are changes of the
+table, which can be undone.
 """
 
 from collections.abc import Callable
@@ -37,11 +37,11 @@ _ASIDE = {**CARD, "padding": "10px 12px"}
 
 
 class Questions:
-    """Asks what is doubtful about the session's table.
+    """Asks the questions about the session's table.
 
     Args:
         tasks: the page's.
-        ask: called with a column's name and the kind it is to have.
+        ask: called with a column's name and the kind that an answer gives it.
     """
 
     def __init__(self, session: Session, tasks: PageTasks, ask: Callable[[str, str], None]):
@@ -61,7 +61,7 @@ class Questions:
         return [doubt for doubt in table.doubts if doubt.question not in source.settled]
 
     def show(self, table: "Table", dataset: "Dataset | None", quartiles_of: str = "") -> None:
-        """Ask about a table, and what was made of it; `quartiles_of` is a number that was asked to be the class."""
+        """Ask about a table and its data set; `quartiles_of` is a numeric column that was chosen as the class."""
         doubts, upload = self.open_doubts(table), self._session.table.source.upload
         doubt = doubts[0] if doubts else None
         if table is not self._table or doubt != self._doubt:
