@@ -127,7 +127,7 @@ class LinkedColumns:
 
 @dataclass(frozen=True, eq=False)
 class LinkedSelection:
-    """The selected rows: counts (bars, C) of columns by position, rows of each class, and the filters that keep them."""
+    """The selected rows: counts (bars, C) of columns by position, rows of each class, and the filters for them."""
 
     counts: dict[int, np.ndarray]
     classes: np.ndarray

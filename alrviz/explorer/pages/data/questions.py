@@ -1,8 +1,8 @@
 """Questions about what is doubtful in a table: how it was read, which column is the class, which columns leak it.
 
 One question about the reading is asked at a time, as an answer may settle others. It shows both readings side by side;
-the other one is made on a thread, of the whole file or, if that is large, of its first lines. Answers are changes of the
-table, which can be undone.
+the other one is made on a thread, of the whole file or, if that is large, of its first lines. Answers are changes of
+the table, which can be undone.
 """
 
 from collections.abc import Callable
