@@ -103,11 +103,8 @@ class LinkedColumns:
 
     def filter_of(self, position: int, bars: Collection[int]) -> RowFilter:
         """Return the filter that keeps the rows of these bars of a column."""
-        series, column, picked = (
-            self.dataset.frame.iloc[:, position],
-            self.column(position),
-            self._picked(position, bars),
-        )
+        series, column = self.dataset.frame.iloc[:, position], self.column(position)
+        picked = self._picked(position, bars)
         missing = bool(picked[-1]) and column.labels[-1] == "missing" and bool(series.isna().any())
         if _is_levels(series):
             codes = np.unique(series.cat.codes.to_numpy()[picked[column.codes]])
