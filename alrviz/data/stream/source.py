@@ -7,13 +7,10 @@ Every pass checks that the files are still those that were opened: size and time
 the order of the files' names, and rows are numbered through all of them.
 """
 
-import bz2
 import glob
-import gzip
-import lzma
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from alrviz.data.compression import DAMAGES
+from alrviz.data.compression import DAMAGES, PACKERS
 from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.interpret import Values
@@ -39,12 +36,6 @@ from alrviz.stop import NEVER, StopToken
 BATCH = 2**17  # rows of a Parquet batch
 BLOCK = 2**23  # bytes of delimited text parsed at a time
 HEAD = 2**20  # bytes from which the layout of delimited text is found
-_PACKED: dict[bytes, Callable[[Path], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(pa.OSFile(os.fspath(path)), "zstd"),
-}
 _BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
 _NAMED = {
     "workbook": "a workbook or a zip archive",
@@ -246,12 +237,13 @@ def _broken(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """The file's bytes as a stream, unpacked."""
+    """Open a file as a stream of its unpacked bytes."""
     with path.open("rb") as file:
         start = file.read(6)
-    opened = next((opener for magic, opener in _PACKED.items() if start.startswith(magic)), None)
-    with opened(path) if opened else path.open("rb") as stream:
-        yield stream
+        file.seek(0)
+        opener = next((opener for magic, (_, opener) in PACKERS.items() if start.startswith(magic)), nullcontext)
+        with opener(file) as stream:
+            yield stream
 
 
 def format_of(path: Path) -> str | None:
