@@ -502,10 +502,9 @@ class ParseSpec:
             features = [column.name for column in columns if column.source == absent[0] and column.part]
             are = "is" if len(features) == 1 else "are"
             made = f", of which {listed(features)} {are} made" if features else ""
-            others = [name for name in names if name not in self.sources]
-            raise TableError(
-                f"no column {absent[0]!r} in the table{made}{nearest(absent[0], others)} ({len(absent)} not found)"
-            )
+            near = nearest(absent[0], [name for name in names if name not in self.sources])
+            columns_text = near or f"; its columns are {listed(list(names))}"
+            raise TableError(f"no column {absent[0]!r} in the table{made}{columns_text} ({len(absent)} not found)")
         return [column.with_options(options.for_column(column.source)) for column in columns]
 
     def to_dict(self) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def test_options_of_one_column_take_precedence_over_a_spec():
     options = ReadOptions(columns={"age": {"missing": ["7"]}, "born": {"dayfirst": True, "pivot": 0}})
     dataset = read_table(io.StringIO(text), spec=spec, options=options)
     assert np.flatnonzero(dataset.frame["age"].isna()).tolist() == [7]
-    assert dataset.frame["born"].iloc[9].isoformat() == "1909-01-03T00:00:00"
+    assert dataset.frame["born"].iloc[9].isoformat() == "1909-03-01T00:00:00"
     assert read_table(io.StringIO(text), spec=spec).frame["born"].iloc[9].isoformat() == "2009-01-03T00:00:00"
 
 
