@@ -274,7 +274,7 @@ class ColumnSpec:
 
         If a given mark of numbers equals the other one of the spec, that one gives way. Spellings stay the spec's.
         """
-        by_type = {
+        by_type: dict[str, dict[str, Any]] = {
             "date": {"day_first": options.dayfirst, "pivot": options.pivot},
             "number": {"decimal": options.decimal, "thousands": options.thousands},
         }
