@@ -17,7 +17,10 @@ ReadRaw = Callable[[ReadOptions, Layout], RawTable]
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 # Words of the notes that are about these rows, not about the layout.
-_ROW_NOTES = ("left out", "not UTF-8", "formula", "never closed", "fewer cells", "empty cells", "more cells")
+_ROW_NOTES = (
+    *("left out", "under one another", "not UTF-8", "formula", "never closed"),
+    *("fewer cells", "empty cells", "more cells"),
+)
 
 
 def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRaw, notes: list[str]) -> RawTable:

@@ -123,11 +123,7 @@ def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: l
 
 
 def apply_features(
-    given: Sequence[Any],
-    spec: ParseSpec,
-    features: Sequence[ColumnSpec],
-    counts: Counts,
-    stop: StopToken = NEVER,
+    given: Sequence[Any], spec: ParseSpec, features: Sequence[ColumnSpec], counts: Counts, stop: StopToken = NEVER
 ) -> NewRows:
     """Return the features of some columns' rows; values that could be read and that could not are added to `counts`."""
     columns = {column.name: column for column in given}

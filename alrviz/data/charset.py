@@ -1,9 +1,10 @@
 """From bytes to UTF-8: the encoding of a text, found by its mark, by trying UTF-8, else by its letters.
 
-UTF-8 is strict enough that text which decodes as it is it. Of the others charset-normalizer tells Cyrillic, Greek and
-the scripts of East Asia by how often their letters occur. It is asked of lines beyond ASCII alone, and among one code
-page for Western letters: left to itself it takes French in cp1252 for cp1250, and a large German table for cp775. What
-it does not know for sure is of Western or Central Europe: cp1252, unless Mac Roman or cp1250 make better words of it
+UTF-8 is strict enough that text which decodes as it is it. So is text of which a few lines do not: their stray bytes
+are read as cp1252. Of the others charset-normalizer tells Cyrillic, Greek and the scripts of East Asia by how often
+their letters occur. It is asked of lines beyond ASCII alone, and among one code page for Western letters: left to
+itself it takes French in cp1252 for cp1250, and a large German table for cp775. What it does not know for sure is of
+Western or Central Europe: cp1252, unless Mac Roman or cp1250 make better words of it
 (no capital or sign within a word), or Latin-1 where a byte is undefined in all of them.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 from unicodedata import name
 
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.options import MIXED
 from alrviz.data.text import Buffer
 from alrviz.errors import Sentence, TableError
 from alrviz.stop import StopToken
@@ -28,7 +30,9 @@ WESTERN = "cp1252"
 EUROPEAN = {WESTERN: "Western European", "mac_roman": "old Macintosh", "cp1250": "Central European"}
 SPACING = set("ºª\u00a0\u00ad\u2018\u2019\u201c\u201d\u2013\u2014\u2026€°£§«»©®™")  # signs that texts do hold
 SURE = 0.1  # of 1: how much letters must be spread as in a language, lest a column of Ä and Ö be Japanese
+GOOD_PER_BAD = 10  # lines beyond ASCII that are UTF-8, for one that is not, until a text is taken for UTF-8
 ASKED_BYTES = 1 << 15  # bytes of lines beyond ASCII that are asked: 1 to 4 ms
+GIVEN_UP = 1000  # lines that are not UTF-8, after which lines are not counted on where too few are
 HEAD = 1 << 18  # bytes asked whether they are text at all
 CONTROLS = bytes(set(range(1, 32)) - {9, 10, 12, 13, 26, 27})  # what text does not hold; NUL bytes are counted apart
 
@@ -50,6 +54,10 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
             other = "mac_roman" if encoding == WESTERN else WESTERN
             words: dict[str, Any] = {"read": f"{encoding} ({script})", "other": f"{other} ({EUROPEAN[other]})"}
             notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.ENCODING, {"encoding": other}, **words)))
+    if encoding == MIXED:
+        _, bad, first = _count_lines(data, stop)
+        are = "line is" if bad == 1 else "lines are"
+        notes += [f"{bad:,} {are} not UTF-8 (first in line {first:,}): stray bytes were read as {WESTERN}"] * (bad > 0)
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = b"".join(text.encode("utf-8", "replace") for text in _decoded(data, encoding, stop))
     else:
@@ -94,12 +102,34 @@ def _detect_encoding(data: Buffer, stop: StopToken) -> str:
             f"this is binary data, not a table ({100 * controls // len(head)} % of its bytes are control characters); "
             "CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected"
         )
-    try:
-        for _ in _decoded(data, "utf-8", stop):
-            pass
+    if _can_decode(data, "utf-8", stop):
         return "utf-8"
-    except TableError:
-        return _by_letters(data, stop)
+    good, bad, _ = _count_lines(data, stop, most=GIVEN_UP)
+    return MIXED if good >= GOOD_PER_BAD * bad else _by_letters(data, stop)
+
+
+def _count_lines(data: Buffer, stop: StopToken, most: float = float("inf")) -> tuple[int, int, int]:
+    """Return how many lines beyond ASCII are UTF-8 and how many not, and the number of the first of these, from 1.
+
+    They are counted no further where `most` are not and too few are.
+    """
+    good = bad = first_bad = n_lines = start = 0
+    while start < len(data) and (bad < most or good >= GOOD_PER_BAD * bad):
+        stop.check()
+        end = data.find(b"\n", start + DECODED_BYTES) + 1 or len(data)
+        lines = bytes(data[start:end]).splitlines()
+        for place, line in enumerate(lines):
+            if line.isascii():
+                continue
+            try:
+                line.decode()
+                good += 1
+            except UnicodeDecodeError:
+                bad += 1
+                first_bad = first_bad or n_lines + place + 1
+        n_lines += len(lines)
+        start = end
+    return good, bad, first_bad
 
 
 def _by_letters(data: Buffer, stop: StopToken) -> str:
@@ -114,13 +144,9 @@ def _by_letters(data: Buffer, stop: StopToken) -> str:
     lines = re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data[first : first + HEAD])
     text = b"\n".join(lines)[:ASKED_BYTES]
     guess = from_bytes and from_bytes(text, cp_isolation=[WESTERN, *SCRIPTS]).best()
-    if guess is not None and guess.encoding in SCRIPTS and guess.coherence >= SURE:
-        try:
-            for _ in _decoded(data, guess.encoding, stop):
-                pass
-            return str(guess.encoding)
-        except TableError:
-            pass
+    known = guess is not None and guess.encoding in SCRIPTS and guess.coherence >= SURE
+    if known and _can_decode(data, guess.encoding, stop):
+        return str(guess.encoding)
     decodable = [encoding for encoding in EUROPEAN if _can_decode(data, encoding, stop)]
     scores = {encoding: _word_score(text.decode(encoding, "replace")) for encoding in decodable}
     best = max(scores, key=scores.__getitem__, default="latin-1")

@@ -33,6 +33,7 @@ from alrviz.data.limits import NO_LIMITS, Limits, check_levels, require_rows
 from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec, Layout, ParseSpec
+from alrviz.data.quantities import counts_column
 from alrviz.data.splitting import (
     AT_RANDOM,
     Splitting,
@@ -114,7 +115,7 @@ class Table:
         values, options = parsed.columns, parsed.options
         if len(values) < 2 - alone:
             raise TableError(
-                f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
+                f"the table has only one column, {short(values[0].name)}; a class and at least one more were expected"
                 + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
                 if values
                 else "the table has no columns; a class and at least one more were expected",
@@ -287,7 +288,8 @@ class Dataset:
     quartiles: bool
     table: Table = field(compare=False)
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
-    leaks: tuple[str, ...] = ()  # used columns that alone almost determine the class
+    # used columns that alone almost determine the class, and the share of the rows whose class each tells
+    leaks: Mapping[str, float] = field(default_factory=dict)
     splitting: Splitting = field(default=AT_RANDOM, compare=False)  # what splits of the rows keep to
     spec: ParseSpec = field(kw_only=True, compare=False)
     weight_unit: float = field(default=1.0, compare=False)  # by what weights are divided
@@ -503,6 +505,7 @@ def _build(
 ) -> Dataset:
     columns, series = [], {}
     specs: list[ColumnSpec] = []
+    counts = counts_column([column.series for column in values if not column.made])
     for column in values:
         stop.check()
         if column.name == target:
@@ -510,6 +513,9 @@ def _build(
             parsed, spec = column.series, column.spec or of_type(column, ("",))
         else:
             shown, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
+            if shown.guessed and column.name == counts:
+                why = "counts of cases? no combination of the other columns is there twice"
+                shown = replace(shown, kind="ignore", why=why, code=KindCode.COUNT)
         specs.append(replace(spec, kind=shown.kind, order=_unnatural_order(parsed, shown.kind)))
         columns.append(shown)
         series[column.name] = parsed
@@ -526,7 +532,7 @@ def _build(
     for shown in columns:
         stop.check()
         digests.append(digest_series(classes if shown.kind == "target" else series[shown.name], stop))
-    suspects = tuple(find_leaks(used, classes, stop))
+    suspects = find_leaks(used, classes, stop)
     notes += filter(None, [leaks_note(suspects)])
     notes += column_notes(columns)
     names = [column.name for column in table.values if not column.made]
@@ -621,6 +627,7 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
             "named like weights of rows and ignored (kind 'weight': rows count by it)",
             _of_code(guessed, KindCode.WEIGHT),
         ),
+        ("of counts of cases and ignored (kind 'weight': each row counts so often)", _of_code(guessed, KindCode.COUNT)),
         (
             "guessed to be ids of several rows each and ignored (kind 'group': such rows stay together in every split)",
             _of_code(guessed, KindCode.GROUP),

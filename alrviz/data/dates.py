@@ -12,6 +12,7 @@ times of day alone (13:45) is one of numbers, hours.
 
 import datetime
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, dates_of, hours_of
 from alrviz.data.text import TextColumn, all_match
 from alrviz.errors import Sentence
+from alrviz.stop import StopToken
 
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 CERTAIN = 5  # different texts of eight digits that are all days make dates of numbers, whatever the column is called
@@ -58,10 +60,31 @@ class Dates:
     pivot: int = PIVOT
 
 
-def parse_dates(column: TextColumn, options: ReadOptions, *, otherwise: bool = False) -> Dates | None:
+def parse_all_dates(
+    columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken, *, otherwise: bool = False
+) -> list[Dates | None]:
+    """Return `parse_dates` of each column; births with two digits of the year are none after all other dates."""
+    result, latest_year = dict[str, Dates | None](), None
+    for column in sorted(columns, key=lambda column: _is_birth(column.name)):  # births last
+        stop.check()
+        dates = parse_dates(column, options, otherwise=otherwise, latest_year=latest_year)
+        if dates is not None and not _is_birth(column.name):
+            latest_year = max(latest_year or 0, dates.series.max().year)
+        result[column.name] = dates
+    return [result[column.name] for column in columns]
+
+
+def _is_birth(name: str) -> bool:
+    return bool(BIRTH_NAME.search(name.lower()))
+
+
+def parse_dates(
+    column: TextColumn, options: ReadOptions, *, otherwise: bool = False, latest_year: int | None = None
+) -> Dates | None:
     """Return the column as datetimes with notes about what can be read both ways, or None where it is not of dates.
 
     Where both orders fit, the day comes first if `options` say so, or where they say nothing if `otherwise`.
+    `latest_year` is that of the table's other dates, which births are not after.
     """
     own = options.for_column(column.name)
     said = own.dayfirst
@@ -84,7 +107,7 @@ def parse_dates(column: TextColumn, options: ReadOptions, *, otherwise: bool = F
     years = years.field("yy" if "<yy>" in DATE_FORMS[form] else "year").drop_null()
     two_digits = years.filter(pc.equal(pc.utf8_length(years), 2))
     short_years = pc.cast(two_digits, pa.int64()).to_numpy()
-    pivot = choose_pivot(column.name, short_years) if own.pivot is None else own.pivot
+    pivot = choose_pivot(column.name, short_years, latest_year) if own.pivot is None else own.pivot
     orders = (wanted, not wanted) if both else (wanted,)
     found = {order: dates_of(levels, form, order, pivot) for order in orders}
     fitting = [order for order, days in found.items() if not np.isnat(days).any()]
@@ -129,14 +152,17 @@ def _years_of(pivot: int) -> str:
     return f"{1900 + pivot} to {1999 + pivot}"
 
 
-def choose_pivot(name: str, years: np.ndarray) -> int:
+def choose_pivot(name: str, years: np.ndarray, latest_year: int | None = None) -> int:
     """Return the two digits below which one of a column's years (L,) is of this century.
 
-    Nobody was born in the future; other dates may lie some years ahead. Where all dates of a column are of this century
-    by the usual pivot, as those of contracts may be, it stays.
+    Nobody was born in the future, nor after `latest_year`, that of the table's other dates; other dates may lie some
+    years ahead. Where all dates of a column are of this century by the usual pivot, as those of contracts may be, it
+    stays.
     """
-    birth = bool(BIRTH_NAME.search(name.lower()))
+    birth = _is_birth(name)
     latest = datetime.date.today().year % 100 + (0 if birth else YEARS_AHEAD)
+    if birth and latest_year is not None:
+        latest = min(latest, max(latest_year - 2000, -1))
     future = (years > latest) & (years < PIVOT)
     return latest + 1 if future.any() and (birth or not future.all()) else PIVOT
 

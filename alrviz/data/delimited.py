@@ -19,6 +19,8 @@ from alrviz.data.charset import to_utf8
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.layout import (
     HEAD_ROWS,
+    NUMBERS_SHARE,
+    QUANTITY,
     common_width,
     count_footer,
     count_titles,
@@ -31,7 +33,7 @@ from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import MOST_TITLES, clean_names
-from alrviz.data.quotes import close_quotes, quotes_note
+from alrviz.data.quotes import TAIL, close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.text import Buffer, RawTable, TextColumn
 from alrviz.errors import EMPTY_TABLE, TableError, plural
@@ -41,8 +43,9 @@ BLOCK = 1 << 21  # bytes parsed between two looks at the stop token: about 15 ms
 DETECTION_BYTES = 1 << 18  # bytes the detection looks at
 LONGEST_HEADER = 1 << 20
 PARSED = 0.5  # of the time that reading takes: measured 0.63 on words, 0.33 on numbers, whose texts are many
-TAIL = 1 << 16  # bytes at the end in which lines behind the table are looked for
+BEHIND = "behind the table"
 DETECTION_LINES = 8  # of the length of the first, at least
+MOST_LEVELS = 4  # of a column of words between single spaces, or a tenth of the lines
 NEARLY_EQUAL = 0.95  # share of the lines that another delimiter cuts evenly, against the best one's
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -112,9 +115,8 @@ def read_delimited(
     table, said = _parse(data, (begin, end), delimiter, len(names), limits, stop)
     notes += said
     columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
-    if head.n_rows:
-        columns, said = join_stacked(columns, title, stop)
-        notes += said
+    columns, stacked = join_stacked(columns, title, stop) if head.n_rows else (columns, [])
+    notes += stacked
     in_force = replace(
         options,
         encoding=encoding,
@@ -124,9 +126,8 @@ def read_delimited(
         skip_footer=footer if options.skip_footer is None else options.skip_footer,
         comment=comment,
     )
-    return RawTable(
-        columns, in_force, notes + renamed, head=head.first, sort="text", kinds=kinds_by_name(names, head.kinds)
-    )
+    kinds = kinds_by_name(names, head.kinds)
+    return RawTable(columns, in_force, notes + renamed, (), head.first, "text", kinds, is_stacked=bool(stacked))
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:
@@ -164,8 +165,8 @@ def _without_mark(names: bytes) -> bytes:
     return names if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare
 
 
-def _rows(sample: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
-    """The sample's rows that hold something, and how many lines come before each."""
+def _rows(sample: str, delimiter: str, most: int = 10 * HEAD_ROWS) -> tuple[list[list[str]], list[int]]:
+    """The sample's rows that hold something, `most` at most, and how many lines come before each."""
     rows, places, before = [], [], 0
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     try:
@@ -174,7 +175,7 @@ def _rows(sample: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
                 rows.append(row)
                 places.append(before)
             before = reader.line_num
-            if len(rows) >= 10 * HEAD_ROWS:
+            if len(rows) >= most:
                 break
     except csv.Error as error:
         if not rows:
@@ -210,15 +211,20 @@ def _before_footer(
         ends = [found.end() for found in LINE_END.finditer(data, begin, end)]
         count = min(options.skip_footer, len(ends))
         return (ends[-count] if count else end), count, []
-    if tail.count('"') % 2:
+    places = footer_places(tail, delimiter, width)
+    if not places:
         return end, 0, []
-    rows, places = _rows(tail, delimiter)
-    count = count_footer(rows[-3 * HEAD_ROWS :], width)
-    if not count:
-        return end, 0, []
-    cut = _line_start(data, begin, places[-count])
-    note = left_out([_line(data, _line_start(data, begin, place)) for place in places[-count:]], "behind the table")
+    cut = _line_start(data, begin, places[0])
+    note = left_out([_line(data, _line_start(data, begin, place)) for place in places], BEHIND)
     return cut, _lines_between(data, cut, end) + 1, [note]
+
+
+def footer_places(tail: str, delimiter: str, width: int) -> list[int]:
+    """Return how many lines of the end of a text come before each of its rows that are behind the table."""
+    if not tail.strip() or tail.count('"') % 2:
+        return []
+    rows, places = _rows(tail, delimiter, len(tail))
+    return places[len(places) - count_footer(rows[-3 * HEAD_ROWS :], width) :]
 
 
 def _edges(data: Buffer) -> tuple[int, int, str | None]:
@@ -254,7 +260,7 @@ def detect_delimiter(sample: str) -> tuple[str, str]:
     another that does nearly as well, "" where none does.
 
     The first line decides what is possible (names rarely hold commas, values of a decimal comma always do); where none
-    of `DELIMITERS` cuts it, single spaces are tried.
+    of `DELIMITERS` cuts it, single spaces are tried; they cut rows of numbers or levels, and no sentences.
     """
     bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
     lines = [line for line in bare.splitlines() if line.strip()][:200]
@@ -276,13 +282,23 @@ def _cut_best(lines: list[str]) -> tuple[str, str, float]:
         counts = Counter(line.count(delimiter) for line in lines)
         fields = lines[0].count(delimiter) + 1
         share = counts[fields - 1] / len(lines)
-        wins = (round(share, 2), fields) > best_score if delimiter != " " else not best and share == 1
+        is_spaced = delimiter == " " and not best and share == 1 and _has_columns([line.split(" ") for line in lines])
+        wins = is_spaced if delimiter == " " else (round(share, 2), fields) > best_score
         if fields > 1 and wins:
             best, best_score = delimiter, (round(share, 2), fields)
         if fields > 1 and delimiter != " ":
             shares[delimiter] = share
     others = [d for d, share in shares.items() if d != best and share >= NEARLY_EQUAL * best_score[0]]
     return best or ",", max(others, key=shares.__getitem__, default=""), best_score[0]
+
+
+def _has_columns(rows: list[list[str]]) -> bool:
+    """Whether a column of some rows of one length is of numbers, or most are of few levels: no sentences are."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if any(sum(map(bool, map(QUANTITY.match, cells[1:]))) > NUMBERS_SHARE * len(cells[1:]) for cells in columns):
+        return True
+    most = min(len(rows) // 2, max(MOST_LEVELS, len(rows) // 10))
+    return 2 * sum(len(set(cells)) <= most for cells in columns) > len(columns)
 
 
 def _parse(

@@ -17,16 +17,8 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from alrviz.data.columns import NESTED, as_float, float_loss
-from alrviz.data.dates import parse_dates
-from alrviz.data.interpret import (
-    Values,
-    among_numbers,
-    of_dates,
-    of_type,
-    with_own_missing,
-    without_missing,
-    words,
-)
+from alrviz.data.dates import parse_all_dates
+from alrviz.data.interpret import Values, among_numbers, of_dates, of_type, with_own_missing, without_missing, words
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows, require_rows
 from alrviz.data.missing import without_numbers
 from alrviz.data.options import CERTAIN, ReadOptions
@@ -87,14 +79,14 @@ def parse_text(raw: RawTable, stop: StopToken) -> RawTable:
     options = raw.options
     texts = [column for column in raw.columns if isinstance(column, TextColumn)]
     mended, tokens, written, gone, doubts = without_missing(texts, options, stop)
-    notes, text_columns = raw.notes + doubts, iter(zip(mended, written, gone, strict=True))
+    all_dates = parse_all_dates(mended, options, stop)
+    notes, text_columns = raw.notes + doubts, iter(zip(mended, written, gone, all_dates, strict=True))
     result, missing_texts = [], []
     for column in raw.columns:
         stop.check()
         column_options = options.for_column(column.name)
         if isinstance(column, TextColumn):
-            column, column_tokens, missing = next(text_columns)
-            dates = parse_dates(column, options)
+            column, column_tokens, missing, dates = next(text_columns)
             if dates is not None:
                 column = of_dates(dates, among_numbers(missing, column_options))
                 notes = [*notes, *dates.notes]

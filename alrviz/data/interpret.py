@@ -14,14 +14,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import TIME_UNITS, Dates, parse_dates, parse_times
+from alrviz.data.dates import TIME_UNITS, Dates, parse_all_dates, parse_times
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.missing import detect_missing, without_numbers
 from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, parse_numbers
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
-from alrviz.data.quantities import counts_note, measured_limits, plain_numbers
+from alrviz.data.quantities import cross_table_note, measured_limits, plain_numbers
 from alrviz.data.text import NUMBERLIKE, RawTable, TextColumn, mend_bands, merge_case, spellings, variants_note
 from alrviz.errors import Sentence, listed, plural, short
 from alrviz.stop import NEVER, StopToken
@@ -67,12 +67,13 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     decimal, thousands = detect_convention(bare, options, stop)
     parsed, apart, units = [], [], dict[str, list[str]]()
     day_first = decimal == "," or options.delimiter == ";"
-    for done, (column, numbers) in enumerate(zip(columns, bare, strict=True)):
+    all_dates = parse_all_dates(columns, options, stop, otherwise=day_first)
+    for done, (column, numbers, dates) in enumerate(zip(columns, bare, all_dates, strict=True)):
         missing, found, own = (*gone[done], *stray[done]), plain[done], options.for_column(column.name)
         unit = None if found is None else found[1]
         stop.check()
         stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(columns))
-        if (dates := parse_dates(column, options, otherwise=day_first)) is not None:
+        if dates is not None:
             values, note = of_dates(dates, among_numbers(missing, own)), ""
             remarks += dates.notes
         elif (series := parse_numbers(numbers, decimal, thousands)) is not None:
@@ -105,7 +106,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             f"numbers in {listed(apart)} have a decimal {_MARKS[_other(decimal)]}, those of other columns a decimal "
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
-    if note := counts_note([values.series for values in parsed]):
+    if note := cross_table_note([values.series for values in parsed]):
         remarks.append(note)
     in_force = replace(options, missing=tokens, decimal=None if apart else decimal, thousands=thousands)
     return replace(raw, columns=parsed, options=with_own_missing(in_force, parsed, written), notes=remarks)
@@ -199,14 +200,16 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
         note = f"{name!r} holds {hint}" if times[1] in TIME_UNITS else ""
         return Values(name, times[0], hint=hint, spec=spec), note
     mended, bands = mend_bands(column)
-    merged, note = merge_case(mended) if options.merge_case is not False else (mended, "")
+    codes = options.merge_case is True
+    merged, note = merge_case(mended, codes=codes) if options.merge_case is not False else (mended, "")
     months = [f"{text} is {band}" for text, band in bands.items()]
     notes = [
+        column.blanks_note,
         note or digits_note(column),
         variants_note(merged),
         f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
     ]
-    texts = spellings(merged) if options.merge_case is not False else {}
+    texts = spellings(merged, codes=codes) if options.merge_case is not False else {}
     texts |= {text.lower(): band for text, band in bands.items()}
     spec = ColumnSpec(name, name, missing=missing, spellings=texts)
     return Values(name, merged.categorical(), spec=spec), "; ".join(filter(None, notes))

@@ -2,6 +2,7 @@
 
     numbers named like a weight of rows (pspwght; wt of fractions near 1)
                                                                         ignore; "weight" is offered
+    counts (n, Freq) beside levels of which no combination repeats      ignore; "weight" is offered
     ids of persons, households ... that repeat                          ignore; "group" is offered
     declared by the source (a dtype, an ARFF type)                      that kind
     no values                                                           ignore
@@ -115,18 +116,8 @@ SCALES = (
     ("cold", "cool", "mild", "warm", "hot"),
     tuple(name.lower() for name in MONTHS),
     (
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
+        *("january", "february", "march", "april", "may", "june"),
+        *("july", "august", "september", "october", "november", "december"),
     ),
     tuple(name.lower() for name in WEEKDAYS),
     ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
@@ -146,11 +137,12 @@ class KindCode(Enum):
     MAYBE_ID = "numbers that may be an id, and are used"
     MANY_LEVELS = "too many levels"
     WEIGHT = "weights of rows"
+    COUNT = "how many cases a row stands for"
     GROUP = "an id of several rows each"
 
 
 # The role that is offered for a column whose guess rests on this.
-OFFERED_ROLES = {KindCode.WEIGHT: "weight", KindCode.GROUP: "group", KindCode.DATES: "time"}
+OFFERED_ROLES = {KindCode.WEIGHT: "weight", KindCode.COUNT: "weight", KindCode.GROUP: "group", KindCode.DATES: "time"}
 
 
 class KindGuess(NamedTuple):

@@ -11,6 +11,7 @@ Total,,1234,                                     footer: a total, a source, a re
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -464,7 +465,7 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         gone[begin:start] = True
         rows = begin + np.flatnonzero(filled[begin:start])
         titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
-    joined = [TextColumn.of(column.name, column.codes[~gone], column.levels) for column in columns]
+    joined = [replace(TextColumn.of(c.name, c.codes[~gone], c.levels), n_trimmed=c.n_trimmed) for c in columns]
     notes = [f"{plural(len(starts), 'row that repeats', 'rows that repeat')} the names left out"]
     if len(set(filter(None, titles))) > 1:
         part = np.searchsorted(starts, np.flatnonzero(~gone))

@@ -7,7 +7,8 @@ was one that finds most rows of the rarer of two classes and hardly any other: a
 Tables of many rows are asked about a sample of them.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -21,25 +22,26 @@ RARE = 0.1  # share of the rows: of a class below it a column that finds this mu
 FOUND, RIGHT, FEWEST = 0.8, 0.95, 30  # of the rare class's rows; of the rows so guessed; rows of the class
 MOST_CELLS = 1_000_000  # asked: a fifth of a second
 FEWEST_ROWS = 2_000
-BEFOREHAND = "is that known beforehand?"  # what is asked of such columns
 
 
-def find_leaks(columns: Mapping[str, pd.Series], labels: pd.Series, stop: StopToken = NEVER) -> list[str]:
-    """Return the columns that each alone determine the class, or a rare one, nearly perfectly, in their order."""
+def find_leaks(columns: Mapping[str, pd.Series], labels: pd.Series, stop: StopToken = NEVER) -> dict[str, float]:
+    """Return the columns that each alone determine the class, or a rare one, nearly perfectly, in their order; of each
+    the share of the rows whose class it tells.
+    """
     y = labels.cat.codes.to_numpy().astype(np.int64)
     most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(columns)))
     rows = np.sort(np.random.default_rng(0).choice(len(y), most, replace=False)) if len(y) > most else slice(None)
     y = y[rows]
     counts = np.bincount(y)
     allowed = LEAK * (len(y) - counts.max())
-    found = []
+    leaks = {}
     for name, series in columns.items():
         stop.check()
         guesses, sure = _guesses(_codes(series.iloc[rows]), y)
         wrong = int((guesses != y).sum())
         if sure and (wrong <= allowed or (len(counts) == 2 and _finds_rare(guesses, y, counts))):
-            found.append(str(name))
-    return found
+            leaks[str(name)] = 1 - wrong / len(y)
+    return leaks
 
 
 def _finds_rare(guesses: np.ndarray, y: np.ndarray, counts: np.ndarray) -> bool:
@@ -80,7 +82,13 @@ def _guesses(codes: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool]:
     return guess[codes], bool((guess < n_classes).any())
 
 
-def leaks_note(names: Sequence[str]) -> str:
-    """Return what is said of such columns; "" where there is none."""
-    tells = "tells" if len(names) == 1 else "tell"
-    return f"{listed(names)} alone almost {tells} the class; {BEFOREHAND}" if names else ""
+def percent_told(share: float) -> str:
+    """Return the share of the rows whose class a column tells, rounded down: 100 % are all of them."""
+    return f"{math.floor(1000 * share) / 10:g} %"
+
+
+def leaks_note(leaks: Mapping[str, float]) -> str:
+    """Return the note on such columns, with the share of the rows whose class each tells; "" where there is none."""
+    tells, shares = "tells" if len(leaks) == 1 else "tell", ", ".join(map(percent_told, [*leaks.values()][:8]))
+    note = f"{listed([*leaks])} alone almost {tells} the class ({shares} of the rows); is that known beforehand?"
+    return note if leaks else ""

@@ -1,5 +1,6 @@
 """How the text of a table is to be read: what the reader detects, shows and lets its user change."""
 
+import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -13,27 +14,14 @@ MOST_NAMES = 3  # rows of names
 OF_COLUMNS = ("missing", "dayfirst", "pivot")  # what may be said of a single column
 ENCODINGS = (
     "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1", "cp1251", "koi8_r", "cp1253", "shift_jis", "euc_jp", "gb18030",
-    "big5", "euc_kr",
+    "big5", "euc_kr", "utf-8-cp1252",
 )  # fmt: skip
+MIXED = "utf-8-cp1252"  # UTF-8 with stray bytes of cp1252, as files that were put together have them
 # Texts that are a missing value wherever they stand: what people, R, pandas, databases and spreadsheets write.
 MISSING = (
     *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "Null", "-"),
-    *(
-        "#N/A",
-        "#NA",
-        "#VALUE!",
-        "#DIV/0!",
-        "#REF!",
-        "#NAME?",
-        "#NUM!",
-        "<NA>",
-        "NaT",
-        "(null)",
-        "\\N",
-        "n.a.",
-        "N.A.",
-        "k.A.",
-    ),
+    *("#N/A", "#NA", "#VALUE!", "#DIV/0!", "#REF!", "#NAME?", "#NUM!", "<NA>", "NaT", "(null)", "\\N", "n.a.", "N.A."),
+    "k.A.",
 )
 # Texts that are one among numbers and dates; among words they may be a level ("none", "mild", "severe").
 DOUBTFUL = (
@@ -53,7 +41,7 @@ class ReadOptions:
 
     Attributes:
         delimiter: one character.
-        encoding: one of Python's names.
+        encoding: one of Python's names; or "utf-8-cp1252", UTF-8 in which bytes that are none are read as cp1252.
         decimal: "." or ","; None in force if columns differ, and each is read with its own.
         thousands: "" (no marks), ",", ".", " " or "'".
         missing: texts that stand for a missing value; an empty cell always does.
@@ -63,7 +51,8 @@ class ReadOptions:
         sheet: the name of a workbook's sheet, or its place from 1 (also as a text, if no sheet is called so); of a zip
             archive of several tables the name of one.
         merge_case: whether spellings that differ only in upper and lower case are one level. Default: yes, except
-            with a capital within a word, as in gOLD, since codes differ so.
+            with a capital within a word, as in gOLD, since codes differ so, and in columns with single letters;
+            True merges these, too.
         dayfirst: the order of dates that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of
             May. Default: as another date of the column shows, else as its decimal mark or delimiter suggests.
         pivot: two-digit years below it are of this century, others of the last (0 to 100).
@@ -160,6 +149,30 @@ class ReadOptions:
 def _among(name: str, value: str | None, choices: tuple[str, ...]) -> None:
     if value is not None and value not in choices:
         raise TableError(f"{name} {value!r} is none of {', '.join(map(repr, choices))}{nearest(value, choices)}")
+
+
+class _MixedDecoder(codecs.BufferedIncrementalDecoder):
+    """Decoder of `MIXED`."""
+
+    def _buffer_decode(self, data: Any, errors: str, final: bool) -> tuple[str, int]:
+        return codecs.utf_8_decode(data, MIXED, final)
+
+
+def _decode_stray_bytes(error: Any) -> tuple[str, int]:
+    """Return the text of bytes that are no UTF-8, and where to go on: a handler of decoding errors."""
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+def _find_codec(name: str) -> codecs.CodecInfo | None:
+    utf8 = codecs.lookup("utf-8")
+    is_mixed = name.replace("_", "-") == MIXED
+    return (
+        codecs.CodecInfo(utf8.encode, utf8.decode, name=MIXED, incrementaldecoder=_MixedDecoder) if is_mixed else None
+    )
+
+
+codecs.register_error(MIXED, _decode_stray_bytes)
+codecs.register(_find_codec)
 
 
 def _check_encoding(encoding: str) -> None:

@@ -52,6 +52,11 @@ NO_SPEC = (  # of a model without one, where it is given a file
 )
 SPEC_FORMAT = 3  # raised when what is in a spec comes to mean something else
 VALUE_TYPES = {"number": "a number", "date": "a date", "time": "a time", "levels": "a number"}  # what a text has to be
+AMOUNT_TYPES = {
+    **dict.fromkeys(("hours and minutes", "years to days"), "a length of time"),
+    "feet and inches": "a height",
+    **dict.fromkeys(("first of two", "second of two"), "two numbers such as 120/80"),
+}
 FEATURE_KINDS = ("categorical", "numeric", "ordinal")
 
 ParsedValues = tuple["np.ndarray", "np.ndarray"]  # the values of rows (N,), and which cannot be read
@@ -98,7 +103,7 @@ class ColumnSpec:
     def expected(self) -> str:
         """What a text has to be, such as "a date, day first"."""
         order = "" if self.day_first is None else f", {'day' if self.day_first else 'month'} first"
-        return VALUE_TYPES[self.type] + order + (f" in {self.unit!r}" if self.unit else "")
+        return AMOUNT_TYPES.get(self.form, VALUE_TYPES[self.type]) + order + (f" in {self.unit!r}" if self.unit else "")
 
     @property
     def hint(self) -> str:

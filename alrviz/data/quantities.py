@@ -23,21 +23,21 @@ MIN_COUNTS, MAX_COUNTS, MAX_COUNT_COLUMNS = 2, 10_000, 12  # rows and columns of
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 
 
-def counts_note(columns: Sequence[pd.Series]) -> str:
-    """Return a note on a table of counts, "" for any other: rows or cells that say how many cases there are."""
-    if not 3 <= len(columns) <= MAX_COUNT_COLUMNS or not MIN_COUNTS <= len(columns[0]) <= MAX_COUNTS:
-        return ""
-    whole = [column for column in columns if column.dtype.kind == "i" and column.min() >= 0]
-    others = [column for column in columns if column.dtype.kind not in "if"]
+def counts_column(columns: Sequence[pd.Series]) -> str | None:
+    """Return the column that says how many cases a row stands for, None where there is none: it is named so, and no
+    combination of the others, all of them levels, is there twice.
+    """
+    whole, others = _tell_counts(columns)
     named = [column for column in whole if COUNT_NAME.search(str(column.name).lower())]
-    if len(named) == 1 and len(others) == len(columns) - 1 > 1:
-        cells = np.prod([column.nunique() for column in others])
-        if pd.concat(others, axis=1).duplicated().any() or 2 * len(columns[0]) < cells:
-            return ""
-        return (
-            f"each row looks like a cell of a table of counts, {str(named[0].name)!r} being how many cases it stands "
-            "for: use it as a weight, or repeat the rows (frame.loc[frame.index.repeat(count)])"
-        )
+    if len(named) != 1 or len(others) != len(columns) - 1 or pd.concat(others, axis=1).duplicated().any():
+        return None
+    n_cells = np.prod([column.nunique() for column in others], dtype=float)
+    return str(named[0].name) if 2 * len(columns[0]) >= n_cells else None
+
+
+def cross_table_note(columns: Sequence[pd.Series]) -> str:
+    """Return a note on a table of counts, of two columns of levels crossed, with totals at its edge; "" for others."""
+    whole, others = _tell_counts(columns)
     totals = [column for column in whole if TOTAL_NAME.match(str(column.name))]
     if len(others) != 1 or len(totals) != 1 or len(whole) != len(columns) - 1 or not others[0].is_unique:
         return ""
@@ -47,6 +47,14 @@ def counts_note(columns: Sequence[pd.Series]) -> str:
         "this looks like a cross table of counts, with totals at its edge, not like rows of cases: without its totals "
         f'frame.melt({str(others[0].name)!r}, value_name="count") has a row for each cell, and the count as a weight'
     )
+
+
+def _tell_counts(columns: Sequence[pd.Series]) -> tuple[list[pd.Series], list[pd.Series]]:
+    """Return the columns of whole numbers, none below 0, and those of no numbers; none where there can be no counts."""
+    if not 3 <= len(columns) <= MAX_COUNT_COLUMNS or not MIN_COUNTS <= len(columns[0]) <= MAX_COUNTS:
+        return [], []
+    whole = [column for column in columns if column.dtype.kind == "i" and column.min() >= 0]
+    return whole, [column for column in columns if column.dtype.kind not in "if"]
 
 
 def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:

@@ -24,6 +24,7 @@ from alrviz.data.text import Buffer
 from alrviz.errors import plural
 from alrviz.stop import StopToken
 
+TAIL = 1 << 16  # bytes at the end in which lines behind the table are looked for
 STREAM_PIECE = 1 << 21  # bytes of a stream repaired at a time
 PIECE = 1 << 24  # bytes searched between two looks at the stop token
 WIDTH_LINES = 200  # lines that say how many fields a row has
@@ -70,10 +71,11 @@ class RepairedStream(io.RawIOBase):
 
     Attributes:
         n_repaired: lines that were rewritten so far.
+        tail: the last bytes so far, `TAIL` at most.
     """
 
     def __init__(self, stream: IO[bytes], delimiter: str, encoding: str, stop: StopToken):
-        self.n_repaired = 0
+        self.n_repaired, self.tail = 0, b""
         self._stream, self._delimiter, self._stop = stream, delimiter, stop
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._held = self._ready = b""
@@ -101,6 +103,7 @@ class RepairedStream(io.RawIOBase):
         repaired = close_quotes(data[:end], self._delimiter, self._stop, more=not self._over)
         self.n_repaired += len(repaired.lines)
         self._ready = bytes(repaired.data[: repaired.held_from])
+        self.tail = (self.tail + self._ready)[-TAIL:]
         self._held = bytes(repaired.data[repaired.held_from :]) + data[end:]
 
 

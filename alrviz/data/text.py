@@ -7,7 +7,7 @@ column of three levels cost three answers.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -43,24 +43,28 @@ class TextColumn:
 
     `typed` (N,) bool tells the rows that were numbers in the source, as cells of workbooks may be; None for no row.
     Their texts are as Python writes numbers, whatever the marks of numbers that the source has as text.
+    `n_trimmed` counts the rows whose text is that of others but for blanks at its ends.
     """
 
     name: str
     codes: np.ndarray
     levels: pa.Array
     typed: np.ndarray | None = None
+    n_trimmed: int = 0
 
     @classmethod
     def of(cls, name: str, codes: np.ndarray, levels: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
         """Make a column of raw codes and levels: trims spaces, joins levels, drops what never occurs."""
         trimmed = pc.utf8_trim_whitespace(levels)
-        seen = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
+        seen = (rows := np.bincount(codes[codes >= 0], minlength=len(levels))) > 0
         if seen.all() and trimmed.equals(levels) and pc.count_distinct(levels).as_py() == len(levels):
             return cls(name, codes, levels, typed)
         joined = trimmed.filter(pa.array(seen)).dictionary_encode()
         lookup = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry answers code -1
-        lookup[:-1][seen] = joined.indices.to_numpy()
-        return cls(name, lookup[codes], joined.dictionary, typed)
+        lookup[:-1][seen] = places = joined.indices.to_numpy()
+        blank = pc.and_(pc.not_equal(levels, trimmed), pc.not_equal(trimmed, "")).to_numpy(zero_copy_only=False)[seen]
+        merged = blank & (np.bincount(places, minlength=1)[places] > 1)
+        return cls(name, lookup[codes], joined.dictionary, typed, int(rows[seen][merged].sum()))
 
     @classmethod
     def from_values(cls, name: str, values: Sequence[str | None], typed: np.ndarray | None = None) -> "TextColumn":
@@ -91,6 +95,12 @@ class TextColumn:
         return self if self.typed is None else self.within(~self.typed)
 
     @property
+    def blanks_note(self) -> str:
+        """A note on cells that have the level of others because blanks at the ends do not count; "" without any."""
+        cells = "1 cell has" if self.n_trimmed == 1 else f"{self.n_trimmed:,} cells have"
+        return f"{cells} blanks at the ends in {self.name!r}, and the level of others without" if self.n_trimmed else ""
+
+    @property
     def is_empty(self) -> np.ndarray:
         """Whether each row (N,) has no text."""
         place = pc.index(self.levels, "").as_py()
@@ -107,7 +117,7 @@ class TextColumn:
         if not gone.any():
             return self
         lookup = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)
-        return TextColumn(self.name, lookup[self.codes], self.levels.filter(pa.array(~gone)), self.typed)
+        return replace(self, codes=lookup[self.codes], levels=self.levels.filter(pa.array(~gone)))
 
     def count(self, texts: Sequence[str]) -> int:
         """Return how many rows hold one of these levels."""
@@ -141,6 +151,7 @@ class RawTable:
         head: the cells of the first row of names as they stand, if there is one.
         sort: "text" for files without types, "typed" if only gaps and dates are detected, "decided" if nothing is.
         kinds: kinds that the file states beside its names, "target" among them.
+        is_stacked: whether it was joined of tables under one another.
     """
 
     columns: Sequence[Any]
@@ -150,6 +161,7 @@ class RawTable:
     head: tuple[str, ...] = ()
     sort: str = "typed"
     kinds: Mapping[str, str] = field(default_factory=dict)
+    is_stacked: bool = False
 
 
 def all_match(levels: pa.Array, pattern: str) -> bool:
@@ -176,18 +188,19 @@ def text_index(levels: Sequence[str]) -> "pd.Index":
     return pd.Index(levels) if len(levels) else pd.Index([], dtype=object)
 
 
-def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
+def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, str]:
     """Return the column with spellings that differ in upper and lower case or in spaces made one, and a note.
 
-    The commonest spelling stays. Ids stay as they are, and so do codes, which may well tell "a" from "A": single
-    letters that are not the answers Y, N, T, F, M, W and J, and all where capitals are within a word ("hId").
+    The commonest spelling stays. Ids stay as they are, and so do levels with capitals within a word ("hId"); unless
+    `codes` are merged, also all of a column with single letters other than the answers Y, N, T, F, M, W and J: codes
+    may well tell "a" from "A".
     """
     levels = column.levels
     found = folded(levels).dictionary_encode()
     n_kept = len(found.dictionary)
     if n_kept == len(levels) or len(levels) > MOST_SPELLINGS:
         return column, ""
-    if not _may_merge(found.dictionary):
+    if not codes and not _may_merge(found.dictionary):
         return column, ""
     place = found.indices.to_numpy()
     several = [k for k in range(n_kept) if (place == k).sum() > 1]
@@ -196,7 +209,7 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
         return column, ""
     keys = found.dictionary.to_pylist()
     short_keys = [keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2]
-    if set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
+    if not codes and set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
         return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))
@@ -260,11 +273,16 @@ def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
     return shorter >= 5 and longer - shorter < 2 and SequenceMatcher(None, letters, others).ratio() >= SAME_LETTERS
 
 
-def spellings(column: TextColumn) -> dict[str, str]:
-    """Return the level that stands for each folded text; empty where spellings of the column's levels may differ."""
+def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
+    """Return the level that stands for each folded text; empty where spellings of the column's levels may differ.
+
+    `codes` as in `merge_case`.
+    """
     levels = column.levels
     keys = folded(levels)
-    if len(levels) > MOST_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels) or not _may_merge(keys):
+    if len(levels) > MOST_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels):
+        return {}
+    if not codes and not _may_merge(keys):
         return {}
     pairs = zip(keys.to_pylist(), levels.to_pylist(), strict=True)
     return {key: level for key, level in pairs if is_plain(level)}

@@ -115,7 +115,7 @@ def read_workbook(
     return RawTable(
         columns,
         in_force,
-        [*notes, *_remarks(n_uncached, sheet.n_merged), *renamed],
+        [*notes, *_remarks(n_uncached, sum(row >= table_rows.start for row in sheet.merged_rows)), *renamed],
         tuple(titles_of_sheets),
         named.first,
         "text",
@@ -371,7 +371,7 @@ def _wanted_title(wanted: str | int, titles: Sequence[str]) -> str:
 
 
 def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
-    """Return notes on cells whose content is not, or not everywhere, in the table."""
+    """Return notes on cells of the rows whose content is not, or not everywhere, in the table."""
     notes = []
     if n_uncached:
         cells = plural(n_uncached, "formula is", "formulas are")
@@ -404,7 +404,7 @@ class _Column:
     def of(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
         texts = [_text(value) for value in values]
         typed = [isinstance(value, int | float) and math.isfinite(value) for value in values]
-        lookup = np.array([k if text else -1 for k, text in enumerate(texts)], dtype=np.int32)
+        lookup = np.array([k if text.strip() else -1 for k, text in enumerate(texts)], dtype=np.int32)
         return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*typed, False], dtype=bool))
 
     def text(self, name: str, rows: slice) -> TextColumn:
@@ -419,7 +419,7 @@ class _Sheet:
     title: str
     columns: list[_Column]
     n_rows: int
-    n_merged: int
+    merged_rows: list[int]  # the last row of each area of merged cells
     start: tuple[int, int]  # row and column of the first cells, from 0
 
     @classmethod
@@ -443,7 +443,8 @@ class _Sheet:
         check_rows(n_rows - 1, limits)
         for column in columns:
             column.codes = column.codes[filled]
-        return cls(sheet.name, columns, n_rows, len(sheet.merged_cell_ranges or ()), sheet.start or (0, 0))
+        ends = [end for _, (end, _) in sheet.merged_cell_ranges or () if end < len(filled)]
+        return cls(sheet.name, columns, n_rows, (np.cumsum(filled)[ends] - 1).tolist(), sheet.start or (0, 0))
 
     def looks_like_a_table(self) -> bool:
         """Whether it has several columns and rows, and in one of them numbers, or texts that repeat: no remarks."""
@@ -464,7 +465,7 @@ class _Sheet:
     def cells(self, begin: int, end: int) -> list[list[str]]:
         """Return the texts of some rows, empty where there is none."""
         columns = [
-            ["" if code < 0 else column.texts[code] for code in column.codes[begin:end].tolist()]
+            ["" if code < 0 else column.texts[code].strip() for code in column.codes[begin:end].tolist()]
             for column in self.columns
         ]
         return [list(row) for row in zip(*columns, strict=True)]
@@ -473,7 +474,7 @@ class _Sheet:
 def _text(value: Any) -> str:
     """Return a cell's value as text: numbers as people write them, days in the order of ISO, lengths as hours."""
     if isinstance(value, str):
-        return value.strip()
+        return value
     if isinstance(value, int | float):
         return number_text(value) if math.isfinite(value) else str(value)
     if isinstance(value, datetime.timedelta):

@@ -24,7 +24,8 @@ def test_the_document_holds_one_page_and_it_comes_back_as_it_was_left(explorer: 
         explorer.wait(lambda: not explorer.js("explorerPage.says('^Opening ')"), f"{page} to open")
 
     visit("Data")
-    explorer.js(f"{SCROLLER}.scrollTop = {SCROLLED_PX}")
+    scrolled = f"(({SCROLLER}.scrollTop = {SCROLLED_PX}), {SCROLLER}.scrollTop)"
+    explorer.wait(lambda: abs(explorer.js(scrolled) - SCROLLED_PX) < 2, "a page that is long enough")
     visit("Lessons")
     visit("Data")
     explorer.wait(lambda: abs(explorer.js(f"{SCROLLER}.scrollTop") - SCROLLED_PX) < 2, "the place scrolled to")

@@ -10,6 +10,7 @@ import pytest
 from alrviz.data import quotes
 from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
+from alrviz.data.delimited import DETECTION_BYTES
 from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
 from alrviz.data.options import ReadOptions
@@ -583,7 +584,11 @@ def test_a_code_book_below_a_table_is_left_out(book: str):
 def test_tables_of_counts_are_pointed_out():
     cells = [(c, s, v) for c in ("1st", "2nd", "crew") for s in ("male", "female") for v in ("no", "yes")]
     counts = "class,sex,survived,freq\n" + "".join(f"{','.join(cell)},{7 * n}\n" for n, cell in enumerate(cells))
-    assert noted(read(counts, "survived"), "a cell of a table of counts", "'freq'")
+    dataset = read(counts, "survived")
+    assert [column.name for column in dataset.columns if column.offered_role == "weight"] == ["freq"]
+    assert noted(dataset, "counts", "'freq'", "'weight'")
+    assert dataset.kinds["freq"] == "ignore"
+    assert read(counts, "survived", freq="numeric").kinds["freq"] == "numeric"
     assert not noted(read(counts.replace("freq", "fare"), "survived"), "counts")
     cross = "vote,men,women,total\nfor,30,20,50\nagainst,10,40,50\nnone,5,6,11\n"
     assert noted(read(cross, "vote"), "cross table", "melt('vote'")
@@ -591,7 +596,8 @@ def test_tables_of_counts_are_pointed_out():
 
 
 def test_names_that_fill_the_sample_alone_have_rows_below():
-    names = [f"a rather long name of column {k}" for k in range(9_000)]
-    lines = [",".join(names), *[",".join(str((i + k) % 3) for k in range(9_000)) for i in range(12)]]
+    names = [f"a rather long {'very ' * 30}name of column {k}" for k in range(1_500)]
+    lines = [",".join(names), *[",".join(str((i + k) % 3) for k in range(1_500)) for i in range(12)]]
+    assert len(lines[0]) > DETECTION_BYTES
     table = read_columns("\n".join(lines).encode())
     assert (table.n_rows, table.names[-1]) == (12, names[-1])

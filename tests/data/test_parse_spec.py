@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.read import read_table
@@ -49,6 +50,36 @@ def test_a_hostile_table_read_by_its_own_spec_is_the_same(table, tmp_path):
         return
     again = read_table(table.make(tmp_path / "again"), spec=dataset.spec, limits=LIMITS, max_memory=MEMORY)
     assert same(again, dataset)
+
+
+def test_stray_bytes_are_read_by_a_spec_as_before():
+    towns = ["Zürich", "Genève", "Köln", "Århus"]
+    lines = ["ort,wert,class", *(f"{towns[i % 4]},{i},{'pq'[i % 2]}" for i in range(40))]
+    data = "\n".join(lines).encode().replace("Genève".encode(), "Genève".encode("cp1252"), 2)
+    dataset = read_table(data, "class")
+    assert any("2 lines are not UTF-8 (first in line 3)" in note for note in dataset.notes)
+    assert same(read_table(data, spec=dataset.spec), dataset)
+    for encoding in ("utf-8", "cp1252"):
+        rows = read_new_rows("ort,wert\nGenève,3\n".encode(encoding), dataset.spec)
+        assert rows.X["ort"].tolist() == ["Genève"]
+    with pytest.raises(TableError, match=r"no encoding .*utf-8-cp1252"):
+        ReadOptions(encoding="utf-8-cp1251")
+
+
+def test_a_bad_text_of_a_height_or_a_blood_pressure_is_named_by_what_was_expected():
+    frame = pd.DataFrame(
+        {
+            "height": [f"{4 + i % 3}'{i % 12}\"" for i in range(40)],
+            "pressure": [f"{110 + i}/{60 + i % 20}" for i in range(40)],
+            "sleep": [f"{5 + i % 4}h {i}min" for i in range(40)],
+            "start": [f"{7 + i % 9}:{10 + i}" for i in range(40)],
+            "class": ["p", "q"] * 20,
+        }
+    )
+    spec = read_table(frame.to_csv(index=False).encode(), "class").spec
+    new = read_new_rows([dict.fromkeys(frame, "tall"), *frame.to_dict("records")], spec)
+    words = " ".join(new.unread[0])
+    assert all(part in words for part in ("height=tall (not a height", "120/80", "not a length of time", "not a time"))
 
 
 CELLS = pd.DataFrame(

@@ -302,6 +302,11 @@ def test_merged_cells_are_told():
         lambda xml: xml.replace("</sheetData>", '</sheetData><mergeCells><mergeCell ref="A2:A3"/></mergeCells>'),
     )
     assert any(note.startswith("1 area of merged cells") for note in read_table(data).notes)
+    names = edited(
+        sixty_rows(),
+        lambda xml: xml.replace("</sheetData>", '</sheetData><mergeCells><mergeCell ref="A1:B1"/></mergeCells>'),
+    )
+    assert not any("merged cells" in note for note in read_table(names).notes)
 
 
 def test_a_hidden_sheet_is_read_last():

@@ -5,13 +5,14 @@ import base64
 import gzip
 import json
 import re
+from contextlib import suppress
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 from bokeh.util.token import generate_jwt_token, get_token_payload
 from tornado.httpclient import HTTPRequest
-from tornado.websocket import websocket_connect
+from tornado.websocket import WebSocketClosedError, websocket_connect
 
 from alrviz.explorer.server import page_queue
 from alrviz.explorer.server.page_queue import PageQueue
@@ -181,8 +182,9 @@ async def close_code_of(url, token, *parts, wait=True):
     socket = await connect(url, token)
     for _ in range(3 * wait):
         assert await asyncio.wait_for(socket.read_message(), PATIENCE) is not None
-    for part in parts:
-        await socket.write_message(part, binary=isinstance(part, bytes))
+    with suppress(WebSocketClosedError):  # closed before all of a part was sent
+        for part in parts:
+            await socket.write_message(part, binary=isinstance(part, bytes))
     while await asyncio.wait_for(socket.read_message(), PATIENCE) is not None:
         pass
     socket.close()

@@ -65,7 +65,7 @@ def descended(streamed, passes: int) -> tuple[np.ndarray, list[float]]:
     for _ in range(passes):
         found = streamed.passes.loss_and_gradient(table, bias)
         table -= 1e-4 * found.gradient
-        bias -= 1e-4 * found.map_reduce
+        bias -= 1e-4 * found.total_residual
         losses.append(found.sums.nll)
     return table, losses
 

@@ -416,7 +416,7 @@ def test_no_cover_is_planned_of_tuples_that_are_never_looked_at(monkeypatch):
 def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small():
     def bytes_of(rows: int, n_jobs: int, solver: str = "adagrad") -> int:
         cells = SimpleNamespace(n_rows=rows)
-        passes = SimpleNamespace(cells=cells, padded=16, n_jobs=n_jobs, n_chunks=37)
+        passes = SimpleNamespace(cells=cells, padded_width=16, n_jobs=n_jobs, n_chunks=37)
         tables = SimpleNamespace(seen=range(rows), n_classes=10, space=SimpleNamespace(n_tuples=1, order=5))
         return estimate_stream(SimpleNamespace(tables=tables, passes=passes), 2**40, solver, 0).cost.bytes
 

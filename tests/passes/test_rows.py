@@ -134,9 +134,9 @@ def test_parts_contain_each_joint_value_and_tuple_once(part, monkeypatch):
     monkeypatch.setattr(block_passes, "_LINKS_PER_PART", part)
     monkeypatch.setattr(block_passes, "_MIN_SHARED_LINKS", 0)
     blocks = some_blocks(np.random.default_rng(0))
-    values = np.concatenate([np.arange(begin, end) for _, begin, end in blocks._rows])
+    values = np.concatenate([np.arange(begin, end) for _, begin, end in blocks._row_ranges])
     assert values.tolist() == list(range(blocks.n_joint))
-    for block, begin, _ in blocks._rows:
+    for block, begin, _ in blocks._row_ranges:
         assert blocks.first[block] <= begin < blocks.first[block + 1]
     spans, edges = blocks._spans
     assert edges[0] == 0
@@ -145,9 +145,9 @@ def test_parts_contain_each_joint_value_and_tuple_once(part, monkeypatch):
     given = [(b, t) for b, begin, end in spans.tolist() for t in range(begin, end)]
     assert given == [(b, t) for b, number in enumerate(TUPLES.tolist()) for t in range(number)]
     if part == 10**9:
-        assert len(blocks._rows) == len(edges) - 1 == 1
+        assert len(blocks._row_ranges) == len(edges) - 1 == 1
     elif part == 50:
-        assert min(len(blocks._rows), len(edges) - 1) >= 10
+        assert min(len(blocks._row_ranges), len(edges) - 1) >= 10
 
 
 def test_every_pass_asks_the_stop_token():

@@ -262,6 +262,6 @@ def test_a_column_that_gives_the_class_away_is_named_by_the_verdict():
     y = rng.integers(0, 2, 200)
     table = pd.DataFrame({"a": rng.integers(0, 3, 200).astype(str), "told": np.array(["no", "yes"])[y], "class": y})
     study = alrviz.choose_order(alrviz.read_table(table), orders=(0, 1), folds=2, repeats=1, n_jobs=1).run()
-    assert study.verdict().notes[0] == "'told' alone almost tells the class; is that known beforehand?"
+    assert study.verdict().notes[0] == study.dataset.leaks_note
     against = alrviz.compare([study.dataset], [alrviz.Recipe("anje", order=1)], folds=2, repeats=1, n_jobs=1).run()
     assert "alone almost tells the class" in sentence_html(against, against.summary(), "log_loss")

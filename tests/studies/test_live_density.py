@@ -74,7 +74,7 @@ def test_a_dragged_bandwidth_takes_one_thread_and_leaves_the_runs_its_own(gaussi
     used = set()
     for module in (density_models, density_passes, row_passes):
         monkeypatch.setattr(
-            module, "share", lambda work, n, jobs, _own=module.share: used.add(jobs) or _own(work, n, jobs)
+            module, "run_parts", lambda work, n, jobs, _own=module.run_parts: used.add(jobs) or _own(work, n, jobs)
         )
     at_bandwidths(run, run.model.log_h + 0.3, run.model.w)
     assert used == {1}

@@ -550,7 +550,7 @@ def test_a_column_that_tells_the_class_is_told_first():
     data = alrviz.read_table(frame.assign(told=frame["class"]), target="class")
     page = report_html(report_facts(data, alrviz.LRClassifier(order=1)))
     short = re.search("<section id='summary'>(.*?)</section>", page)[1]
-    assert "<b>Beware</b>: &#x27;told&#x27; alone almost tells the class; is that known beforehand?</li>" in short
+    assert "<b>Beware</b>: &#x27;told&#x27; alone almost tells the class (100 % of the rows)" in short
 
 
 def test_later_rows_may_have_a_class_of_their_own_and_a_hostile_column_to_be_split_by():

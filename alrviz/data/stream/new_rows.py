@@ -6,7 +6,7 @@ from pathlib import Path
 
 from alrviz.data.apply_spec import NewRows, apply_features, match_columns, read_as_before
 from alrviz.data.limits import NO_LIMITS
-from alrviz.data.options import ReadOptions
+from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_spec import Counts, ParseSpec, check_counts
 from alrviz.data.parse_values import clean_names
 from alrviz.data.stream.source import Source, format_of, head_of, open_source
@@ -18,15 +18,21 @@ LARGE = 2**21  # bytes of a file from which on it is read in batches
 
 def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> Source | None:
     """Return a file that is large, laid out as the table was, or else as it is detected to be, which is added to
-    `notes`; None where it is small, or has to be read whole: a workbook, JSON, lines of comments or behind the table.
+    `notes`; None where it is small, or has to be read whole: a workbook, JSON, lines of comments or behind the table,
+    stray bytes, tables under one another.
     """
     if path.stat().st_size < LARGE or (kind := format_of(path)) is None:
         return None
     if kind != "delimited":
         return open_source(path, options)
-    in_force = read_as_before(head_of(path), spec, options, NO_LIMITS, NEVER, notes).options
-    footer = in_force.skip_footer or spec.layout.skip_footer
-    return None if in_force.comment or footer else open_source(path, in_force)
+    remarks = list[str]()
+    raw = read_as_before(head_of(path), spec, replace(options, skip_footer=0), NO_LIMITS, NEVER, remarks)
+    footer = spec.layout.skip_footer if options.skip_footer is None else options.skip_footer
+    is_mixed = raw.options.encoding == MIXED and options.encoding is None
+    if raw.options.comment or footer or is_mixed or raw.is_stacked:
+        return None
+    notes += remarks
+    return open_source(path, replace(raw.options, skip_footer=footer))
 
 
 def read_batches_again(

@@ -17,16 +17,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from alrviz.data.compression import DAMAGES, PACKERS
-from alrviz.data.delimited import read_delimited
+from alrviz.data.delimited import BEHIND, footer_places, read_delimited
 from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.interpret import Values
+from alrviz.data.layout import left_out
 from alrviz.data.limits import NO_LIMITS
-from alrviz.data.options import ReadOptions
-from alrviz.data.quotes import RepairedStream, quotes_note
+from alrviz.data.options import MIXED, ReadOptions
+from alrviz.data.parse_values import MOST_TITLES
+from alrviz.data.quotes import TAIL, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
 from alrviz.data.source import default_name, first_lines, sniff_format
 from alrviz.data.text import TextColumn
@@ -36,6 +39,7 @@ from alrviz.stop import NEVER, StopToken
 BATCH = 2**17  # rows of a Parquet batch
 BLOCK = 2**23  # bytes of delimited text parsed at a time
 HEAD = 2**20  # bytes from which the layout of delimited text is found
+STACKED = "repeats the names: tables under one another are not joined in batches; read_table, which reads whole, does"
 _BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
 _NAMED = {
     "workbook": "a workbook or a zip archive",
@@ -227,7 +231,7 @@ def _broken(path: Path) -> Iterator[None]:
         if "UTF8" in str(error) or isinstance(error, UnicodeError):
             raise TableError(
                 f"{path.name!r} is not UTF-8 throughout ({error}); say its encoding, such as "
-                "ReadOptions(encoding='cp1252'), or --encoding cp1252"
+                f"ReadOptions(encoding='cp1252'), or --encoding cp1252 ({MIXED} where a few lines alone are not)"
             ) from error
         raise TableError(f"{path.name!r} is damaged or cut short: {error}; fetch it again") from error
 
@@ -288,12 +292,18 @@ class _Layout:
 
 def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
     raw = read_delimited(head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected=expected)
+    if raw.options.encoding == MIXED and options.encoding is None:
+        how = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
+        raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {how}")
+    if raw.is_stacked:
+        raise TableError(f"{path.name!r} {STACKED}")
     if raw.options.comment:
         raise TableError(
             f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "
             "take them out, or read the table whole with read_table"
         )
-    return _Layout([(column.name, pa.string()) for column in raw.columns], raw.options, raw.head, raw.kinds)
+    in_force = replace(raw.options, skip_footer=options.skip_footer)
+    return _Layout([(column.name, pa.string()) for column in raw.columns], in_force, raw.head, raw.kinds)
 
 
 def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:
@@ -301,21 +311,48 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
     delimiter = options.delimiter or ","
     n_skipped = int(options.skip_rows or 0) + int(options.header if options.header is not None else 1)
     uneven = UnevenRows(len(source.names), delimiter, n_skipped)
-    n_rows = 0
+    n_rows, waiting = 0, list[pa.RecordBatch]()  # as many rows wait as may be no rows of the table
     with _opened(path) as stream:
         text = RepairedStream(stream, delimiter, options.encoding or "utf-8", stop)
         try:
             for batch in record_batches(text, uneven, BLOCK):
+                _require_no_names(batch, source, n_rows)
                 n_rows += batch.num_rows
-                yield batch
+                waiting.append(batch)
+                while sum(other.num_rows for other in waiting[1:]) >= MOST_TITLES:
+                    yield waiting.pop(0)
         except pa.ArrowInvalid as error:
             if not any(words in str(error) for words in ("Empty CSV", "Could not skip initial")):
                 raise
             return  # names, and no rows behind them
+    tail = (text.tail if len(text.tail) < TAIL else text.tail.partition(b"\n")[2]).decode("utf-8", "replace")
+    places = [] if options.skip_footer is not None else footer_places(tail, delimiter, len(source.names))
+    left = sum(batch.num_rows for batch in waiting) - len(places)
+    for batch in waiting:
+        if left > 0:
+            yield batch.slice(0, left)
+        left -= batch.num_rows
+    n_rows -= len(places)
+    uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
+    if places:
+        remarks.append(left_out([tail.split("\n")[place].strip(" ,;\t|\r") for place in places], BEHIND))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
     notes += [f"{path.name!r}: {remark}" for remark in remarks]
+
+
+def _require_no_names(batch: pa.RecordBatch, source: Source, n_before: int) -> None:
+    """Raise `TableError` where a row repeats the names, as in tables under one another."""
+    if not source.options.header or len(source.names) < 2:
+        return
+    repeats = np.ones(batch.num_rows, dtype=bool)
+    for name, column in zip(source.names, batch.columns, strict=True):
+        place = pc.index(column.dictionary, name).as_py()
+        repeats &= column.indices.to_numpy(zero_copy_only=False) == place
+        if place < 0 or not repeats.any():
+            return
+    raise TableError(f"row {n_before + int(repeats.argmax()) + 1:,} {STACKED}")
 
 
 def _parquet_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ import alrviz
 from alrviz.data import splits
 from alrviz.data.encode import Encoder
 from alrviz.data.options import ReadOptions
+from alrviz.data.read import read_table
 from alrviz.data.splits import SHUFFLE_SEED, row_hash
 from alrviz.data.stream import table as table_module
 from alrviz.data.stream.cache import CacheWriter, keep_quota, open_cache
@@ -407,6 +408,46 @@ def test_what_coded_cannot_take_is_said(tmp_path, given):
     stream = open_table(written(tmp_path, messy(200), "csv"), "class", cache=tmp_path / "codes")
     with pytest.raises(RecipeError, match="is out of range; expected"):
         stream.coded(**given)
+
+
+@pytest.mark.parametrize("rows", [30, 3_000, 400_000])
+def test_lines_behind_the_table_are_left_out_as_in_reading_it_whole(tmp_path, rows):
+    lines = [
+        "a,b,class",
+        *(f"{i * 7 % 13},{'xyz'[i % 3]},{'pq'[i % 2]}" for i in range(rows)),
+        "Total,,",
+        "",
+        "Source: us",
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    stream, whole = open_table(tmp_path / "t.csv", "class", cache=tmp_path), read_table(tmp_path / "t.csv", "class")
+    assert stream.n_rows == whole.n_rows == rows
+    assert stream.kinds == whole.kinds == {"a": "numeric", "b": "categorical"}
+    assert all(any("2 lines behind the table" in note for note in table.notes) for table in (stream, whole))
+    assert not any("cells" in note for note in stream.notes)
+    said = open_table(tmp_path / "t.csv", "class", options=ReadOptions(skip_footer=0), cache=tmp_path)
+    assert said.n_rows == rows + 2
+
+
+@pytest.mark.parametrize("rows", [40, 300_000])
+def test_tables_under_one_another_are_refused(tmp_path, rows):
+    part = "a,b,class\n" + "1,x,p\n2,y,q\n" * (rows // 2)
+    (tmp_path / "t.csv").write_text(f"{part}\n{part}")
+    with pytest.raises(TableError, match=r"t\.csv.*repeats the names"):
+        open_table(tmp_path / "t.csv", "class", cache=tmp_path)
+    assert read_table(tmp_path / "t.csv", "class").n_rows == 2 * rows
+
+
+def test_stray_bytes_are_read_where_that_is_said(tmp_path):
+    lines = ["ort,class", *(f"{('Köln', 'Zürich')[i % 2]},{'pq'[i % 2]}" for i in range(400))]
+    data = "\n".join(lines).encode().replace("Köln".encode(), "Köln".encode("cp1252"), 2)
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(TableError, match=r"not UTF-8.*utf-8-cp1252"):
+        open_table(tmp_path / "t.csv", "class", cache=tmp_path)
+    stream = open_table(tmp_path / "t.csv", "class", options=ReadOptions(encoding="utf-8-cp1252"), cache=tmp_path)
+    whole = read_table(tmp_path / "t.csv", "class")
+    assert set(stream.sample.X["ort"]) == set(whole.X["ort"]) == {"Köln", "Zürich"}
+    assert sum("2 lines are not UTF-8 (first in line 2)" in note for note in whole.notes) == 1
 
 
 def test_text_that_is_said_or_cut_otherwise(tmp_path):

@@ -13,6 +13,7 @@ import panel as pn
 from panel.viewable import Viewable
 
 from alrviz.data.compression import is_packed
+from alrviz.data.leaks import percent_told
 from alrviz.data.source import first_lines
 from alrviz.data.target import TargetReason
 from alrviz.errors import AlrvizError, for_page
@@ -140,8 +141,9 @@ class Questions:
             choices = [choice.name for choice in dataset.table.target_choices if choice.name != dataset.target]
             text = f"<b>{safe(dataset.target, 60)}</b> was taken as the class, {_why(dataset)}. Is it another column?"
             rows.append(self._row(text, {name: (name, "target") for name in choices[:MAX_TARGETS]}))
-        for name in dataset.leaks[:MAX_LEAKS]:
-            text = f"<b>{safe(name, 60)}</b> alone tells the class almost without error. Is it known beforehand?"
+        for name, share in [*dataset.leaks.items()][:MAX_LEAKS]:
+            told = f"the class of {percent_told(share)} of the rows"
+            text = f"<b>{safe(name, 60)}</b> alone tells {told}. Is it known beforehand?"
             rows.append(self._row(text, {"No, ignore it": (name, "ignore")}))
         return rows
 
