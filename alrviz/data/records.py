@@ -70,8 +70,8 @@ class UnevenRows:
         if len(unfit) > max(1, MAX_UNFIT_SHARE * n_rows):
             lines = [f"{place_of(row.record)}: {short(row.text)}" for row in unfit[:NAMED_LINES]]
             raise TableError(
-                f"{len(unfit):,} of {n_rows:,} lines have more than {self.width} cells at the delimiter "
-                f"{self.delimiter!r}, which as many were expected; the first are {'; '.join(lines)}"
+                f"{len(unfit):,} of {n_rows:,} lines have more than the table's {self.width} cells at the delimiter "
+                f"{self.delimiter!r}: is it in a text without quotation marks? The first are {'; '.join(lines)}"
             )
         what = {
             "padded": "fewer cells than there are columns: the missing ones were read as empty",
