@@ -4,10 +4,11 @@ A module here for each command; it imports what the command needs when that is c
 answers at once.
 
 Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use); 130 Ctrl-C
-ended a command other than explore before it was done.
+ended a command other than explore before it was done; 141 what reads the output was closed.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,16 +18,22 @@ from alrviz.cli.options import Refused, with_options
 from alrviz.errors import AlrvizError
 
 INTERRUPTED = 130  # exit code, as a shell's of a program that SIGINT ended
+CLOSED_PIPE = 141  # of one that SIGPIPE ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = parser().parse_args(arguments)
     try:
-        return options.command(options)
+        code: int = options.command(options)
+        sys.stdout.flush()
+        return code
     except (Refused, AlrvizError) as error:
         print(f"alrviz: {with_options(str(error))}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # as `| head` leaves it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python's last flush fails too
+        return CLOSED_PIPE
     except KeyboardInterrupt:
         print()
         return 0 if options.called == "explore" else INTERRUPTED  # Ctrl-C is how the server is stopped

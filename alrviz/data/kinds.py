@@ -74,7 +74,9 @@ WEIGHT_NAME = re.compile(
     r"^(psp|[pdfs](?=w(eigh|g))|an|per|hh|samp(le|ling)?|survey|case|row|instance|person|household|pop(ulation)?|(post)?strat|design|"
     r"expansion|fnl|asec|rak(ed|ing)|replicate)_*(weights?|wgts?|wghts?|wts?)$|^wtfinl$"
 )
-MAYBE_WEIGHT_NAME = re.compile(r"^(w|wt|wgt|weights?|final_*(weight|wt))$")
+MAYBE_WEIGHT_NAME = re.compile(
+    r"^(w|wt|wgt|weights?|final_*(weight|wt)|(weight|wt|wgt)_*final|gewichte?|gewichtung|poids|pesos?)$"
+)
 UNIT_NAME = re.compile(
     r"^(person|patient|subject|household|customer|client|user|student|pupil|participant|respondent|animal)s?"
     r"[\W_]*(id|no|nr|num|number|code)?$"

@@ -215,12 +215,13 @@ def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series]
         where = ", ".join(f"{name!r} ({count:,} cells)" for name, count in [*cells.items()][:MAX_NAMED])
         where += f" and {len(names) - MAX_NAMED:,} more columns" if len(names) > MAX_NAMED else ""
         said = f"{token} in {where} may stand for a missing value; it was read as a number "
-        missing = (*filter(None, options.missing or ()), token)
-        note = Sentence(
-            f"{said}(options=ReadOptions(missing={missing!r}) reads it as missing)",
-            f'{said}(to read it as missing, add it in "How it was read" to "Missing values are written")',
-        )
         own = {name: [*(options.for_column(name).missing or ("",)), token] for name in names}
         change = {"columns": {name: {"missing": texts} for name, texts in own.items()}}
+        # Of these columns alone: in others the same number may be a value.
+        option = f"ReadOptions(columns={change['columns']!r})" if len(names) <= MAX_NAMED else "its doubt's change"
+        note = Sentence(
+            f"{said}(options={option} reads it as missing)",
+            f'{said}(to read it as missing, add it in "How it was read" to "Missing values are written")',
+        )
         notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, names, sum(cells.values()), such=token)))
     return notes

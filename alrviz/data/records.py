@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from alrviz.data.quotes import split_record
-from alrviz.errors import UNEVEN_LINES, TableError, short
+from alrviz.errors import UNEVEN_LINES, TableError, plural, short
 
 MAX_UNFIT_SHARE = 0.01
 MAX_UNEVEN_SHARE = 0.5  # of the rows; with more of them the layout was taken for another
@@ -70,8 +70,8 @@ class UnevenRows:
         if len(unfit) > max(1, MAX_UNFIT_SHARE * n_rows):
             lines = [f"{place_of(row.record)}: {short(row.text)}" for row in unfit[:NAMED_LINES]]
             raise TableError(
-                f"{len(unfit):,} of {n_rows:,} lines have more than {self.width} cells at the delimiter "
-                f"{self.delimiter!r}, which as many were expected; the first are {'; '.join(lines)}"
+                f"{len(unfit):,} of {n_rows:,} lines have more than the table's {self.width} cells at the delimiter "
+                f"{self.delimiter!r}: is it in a text without quotation marks? The first are {'; '.join(lines)}"
             )
         what = {
             "padded": "fewer cells than there are columns: the missing ones were read as empty",
@@ -79,8 +79,7 @@ class UnevenRows:
             "cut": "more cells than there are columns: the surplus was dropped",
         }
         return [
-            f"{len(rows):,} {'line has' if len(rows) == 1 else 'lines have'} {words} (first in "
-            f"{place_of(rows[0].record)})"
+            f"{plural(len(rows), 'line has', 'lines have')} {words} (first in {place_of(rows[0].record)})"
             for change, words in what.items()
             if (rows := changes[change])
         ]

@@ -36,6 +36,7 @@ FOREIGN = {
     b"\x80\x04\x95": "a Python pickle, which is never opened",
     b"\x80\x05\x95": "a Python pickle, which is never opened",
 }
+MARKUP_START = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body|table|\?xml)\b", re.IGNORECASE)
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods; .xls, and .xlsx with a password
 # By how a file begins: what it is, and the function of pyreadstat that reads it.
 STAT_STARTS = {
@@ -180,6 +181,15 @@ def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -
         data += piece
 
 
+def first_lines(data: bytes, n_bytes: int) -> bytes:
+    """Return the whole lines within the first bytes of a text; all of it if it is shorter, or one line."""
+    if len(data) <= n_bytes:
+        return data
+    line_end = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(data[:2], b"\n")  # UTF-16 has two bytes a character
+    place = data.rfind(line_end, 0, n_bytes)
+    return data if place < 0 else data[: place + len(line_end)]
+
+
 def sniff_format(data: Buffer) -> str:
     """Return "parquet", "arrow", "workbook", "stat", "arff", "json" or "delimited".
 
@@ -194,12 +204,14 @@ def sniff_format(data: Buffer) -> str:
         return "arrow"
     if any(start.match(data) for start in STAT_STARTS):
         return "stat"
-    for start, what in FOREIGN.items():
-        if data.startswith(start):
-            raise TableError(
-                f"this is {what}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
-                code=FOREIGN_FORMAT,
-            )
+    what = next((what for start, what in FOREIGN.items() if data.startswith(start)), "")
+    if MARKUP_START.match(data[:PIECE]):
+        what = "an HTML page or XML"
+    if what:
+        raise TableError(
+            f"this is {what}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
+            code=FOREIGN_FORMAT,
+        )
     if ARFF_START.match(data[:PIECE]):
         return "arff"
     if JSON_START.match(data[:PIECE]):

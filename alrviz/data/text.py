@@ -41,9 +41,9 @@ NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 class TextColumn:
     """One column of text: `codes` (N,) int32 into `levels`, -1 for missing; every level occurs, none twice.
 
-    `typed` (N,) bool says which rows were numbers in the source, as a workbook's cells may be, None where none was:
-    their texts are Python's, whatever marks the numbers that were written as text have. `n_trimmed` counts the rows
-    whose text is that of others but for blanks at its ends.
+    `typed` (N,) bool tells the rows that were numbers in the source, as cells of workbooks may be; None for no row.
+    Their texts are as Python writes numbers, whatever the marks of numbers that the source has as text.
+    `n_trimmed` counts the rows whose text is that of others but for blanks at its ends.
     """
 
     name: str
@@ -91,7 +91,7 @@ class TextColumn:
 
     @property
     def written(self) -> "TextColumn":
-        """The column without the rows that were numbers in the source: its texts alone have marks to find out."""
+        """The column without the rows that were numbers in the source: only texts show the marks of numbers."""
         return self if self.typed is None else self.within(~self.typed)
 
     @property
@@ -141,16 +141,16 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class RawTable:
-    """What a format's reader returns, before it is decided what texts are.
+    """The result of a format's reader: columns whose texts are not yet interpreted.
 
     Attributes:
-        columns: in order; `TextColumn` as it stands, or `Values` that came with a type.
-        options: those in force, as far as they are about the layout.
-        notes: sentences for a reader.
+        columns: in order; `TextColumn`s, or `Values` if the source has types.
+        options: the layout that was given or detected.
+        notes: sentences for the user.
         sheets: of a workbook.
-        head: the cells of the first row of names as they stand, where there is one.
-        sort: "text" of files without types, "typed" where only gaps and dates are looked for, "decided" where nothing.
-        kinds: those that the file states beside its names, "target" among them.
+        head: the cells of the first row of names as they stand, if there is one.
+        sort: "text" for files without types, "typed" if only gaps and dates are detected, "decided" if nothing is.
+        kinds: kinds that the file states beside its names, "target" among them.
         is_stacked: whether it was joined of tables under one another.
     """
 
@@ -167,8 +167,8 @@ class RawTable:
 def all_match(levels: pa.Array, pattern: str) -> bool:
     """Return whether a regular expression finds something in every level.
 
-    Arrow compiles it anew at every call, up to a millisecond for a form of dates, and a column is asked about twenty of
-    them. So the first level is asked first, by an expression that Python keeps; it may say no for all.
+    Arrow compiles the expression at every call, up to a millisecond for a form of dates, and a column is matched with
+    twenty. So the first level is matched first, by an expression that Python caches; mostly it does not match.
     """
     if len(levels) and (first := levels[0].as_py()) is not None and not _kept_regex(pattern).search(first):
         return False
@@ -177,7 +177,7 @@ def all_match(levels: pa.Array, pattern: str) -> bool:
 
 @cache
 def _kept_regex(pattern: str) -> re.Pattern[str]:
-    """Return an expression of Arrow's for Python, which writes characters by their code in another way."""
+    """Return Arrow's expression compiled for Python, which escapes character codes in another way."""
     return re.compile(re.sub(r"\\x\{([0-9a-fA-F]{4})\}", r"\\u\1", pattern))
 
 
@@ -188,18 +188,19 @@ def text_index(levels: Sequence[str]) -> "pd.Index":
     return pd.Index(levels) if len(levels) else pd.Index([], dtype=object)
 
 
-def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
+def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, str]:
     """Return the column with spellings that differ in upper and lower case or in spaces made one, and a note.
 
-    The commonest spelling stays. Ids stay as they are, and so do codes, which may well tell "a" from "A": single
-    letters that are not the answers Y, N, T, F, M, W and J, and all where capitals are within a word ("hId").
+    The commonest spelling stays. Ids stay as they are, and so do levels with capitals within a word ("hId"); unless
+    `codes` are merged, also all of a column with single letters other than the answers Y, N, T, F, M, W and J: codes
+    may well tell "a" from "A".
     """
     levels = column.levels
     found = folded(levels).dictionary_encode()
     n_kept = len(found.dictionary)
     if n_kept == len(levels) or len(levels) > MOST_SPELLINGS:
         return column, ""
-    if not _may_merge(found.dictionary):
+    if not codes and not _may_merge(found.dictionary):
         return column, ""
     place = found.indices.to_numpy()
     several = [k for k in range(n_kept) if (place == k).sum() > 1]
@@ -208,7 +209,7 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
         return column, ""
     keys = found.dictionary.to_pylist()
     short_keys = [keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2]
-    if set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
+    if not codes and set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
         return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))
@@ -272,11 +273,16 @@ def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
     return shorter >= 5 and longer - shorter < 2 and SequenceMatcher(None, letters, others).ratio() >= SAME_LETTERS
 
 
-def spellings(column: TextColumn) -> dict[str, str]:
-    """Return the level that stands for each folded text; empty where spellings of the column's levels may differ."""
+def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
+    """Return the level that stands for each folded text; empty where spellings of the column's levels may differ.
+
+    `codes` as in `merge_case`.
+    """
     levels = column.levels
     keys = folded(levels)
-    if len(levels) > MOST_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels) or not _may_merge(keys):
+    if len(levels) > MOST_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels):
+        return {}
+    if not codes and not _may_merge(keys):
         return {}
     pairs = zip(keys.to_pylist(), levels.to_pylist(), strict=True)
     return {key: level for key, level in pairs if is_plain(level)}

@@ -18,7 +18,7 @@ from alrviz.data.quotes import RepairedStream, close_quotes
 from alrviz.data.read import read_columns, read_table
 from alrviz.data.stream import source
 from alrviz.data.stream.table import open_table
-from alrviz.errors import TableError
+from alrviz.errors import FOREIGN_FORMAT, TableError
 from alrviz.stop import NEVER
 from tests.data.workbooks import workbook_of_rows
 
@@ -601,3 +601,12 @@ def test_names_that_fill_the_sample_alone_have_rows_below():
     assert len(lines[0]) > DETECTION_BYTES
     table = read_columns("\n".join(lines).encode())
     assert (table.n_rows, table.names[-1]) == (12, names[-1])
+
+
+@pytest.mark.parametrize("start", [b"<html><body><table>", b"\xef\xbb\xbf\n<!DOCTYPE html>", b"<?xml version='1.0'?>"])
+def test_a_page_of_the_web_is_no_table(start):
+    with pytest.raises(TableError, match="HTML") as refusal:
+        read_table(start + b"\n<tr><td>a</td><td>b</td></tr>")
+    assert refusal.value.code == FOREIGN_FORMAT
+    text = "<5,size,class\n" + "".join(f"{k % 3},{k % 7},{'xy'[k % 2]}\n" for k in range(40))
+    assert read_table(text.encode(), "class").n_rows == 40

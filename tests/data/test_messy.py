@@ -175,6 +175,15 @@ def test_spellings_are_one_level_and_the_notes_say_so():
         assert len(table_of(codes).X["a"].cat.categories) == 3
 
 
+def test_single_letters_are_merged_where_that_is_asked_for():
+    levels = ["Yes", "yes", "b", "B"]
+    assert table_of(levels).frame["a"].nunique() == 4
+    options = ReadOptions(merge_case=True)
+    table = table_of(levels, options=options)
+    assert table.frame["a"].nunique() == 2
+    assert table_of(levels, spec=table.spec).hash == table.hash
+
+
 def test_the_class_is_merged_as_well():
     text = "size,class\n" + "".join(f"{i},{('Yes', 'yes', 'no', 'NO')[i % 4]}\n" for i in range(40))
     assert read_table(text.encode()).n_classes == 2
@@ -208,7 +217,7 @@ def test_the_advice_on_a_number_that_may_be_missing_keeps_what_is_missing_alread
     lines = [f"{-999 if k % 9 == 0 else 20 + k % 50},{'n/a' if k % 7 == 0 else k / 7}" for k in range(300)]
     text = "age,rate,class\n" + "".join(f"{line},{'no' if k % 3 else 'yes'}\n" for k, line in enumerate(lines))
     note = next(note for note in read_table(io.StringIO(text), "class").notes if "may stand for" in note)
-    assert "missing=('n/a', '-999')" in note
+    assert "'n/a', '-999'" in note
     followed = read_table(io.StringIO(text), "class", options=ReadOptions(missing=("n/a", "-999")))
     assert followed.kinds == {"age": "numeric", "rate": "numeric"}
     assert followed.frame["age"].isna().sum() == 34

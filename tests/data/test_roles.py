@@ -30,6 +30,8 @@ def frame(**columns):
         ("instance_weight", FRACTIONS, KindCode.WEIGHT),
         ("weight", FRACTIONS, KindCode.WEIGHT),
         ("WT", FRACTIONS / 1.6, KindCode.WEIGHT),
+        ("wt_final", FRACTIONS, KindCode.WEIGHT),
+        ("Gewicht", FRACTIONS, KindCode.WEIGHT),
         ("person", [f"p{k % 40}" for k in range(ROWS)], KindCode.GROUP),
         ("patient no", [f"{k % 60}" for k in range(ROWS)], KindCode.GROUP),
         ("household_id", [k % 70 for k in range(ROWS)], KindCode.GROUP),
