@@ -9,22 +9,21 @@ from difflib import get_close_matches
 
 
 class Sentence(str):
-    """A sentence for who calls Python; `page` says the same to who has the page's controls instead."""
+    """A sentence for callers in Python; `page` is its variant for the explorer, which names controls, not arguments."""
 
     page: str
 
     def __new__(cls, text: str, page: str = "") -> "Sentence":
-        """Make it; without `page` (as pickle does, which sets it afterwards) both are the same."""
+        """Without `page` both are the same; pickle sets it afterwards."""
         self = super().__new__(cls, text)
         self.page = page or text
         return self
 
 
-def for_page(told: object) -> str:
+def for_page(message: object) -> str:
     """Return the text of a sentence, or of an error, as a page shows it."""
-    if isinstance(told, BaseException):
-        return told.args[0].page if told.args and isinstance(told.args[0], Sentence) else str(told)
-    return told.page if isinstance(told, Sentence) else str(told)
+    text = message.args[0] if isinstance(message, BaseException) and message.args else message
+    return text.page if isinstance(text, Sentence) else str(message)
 
 
 class AlrvizError(Exception):
@@ -125,6 +124,12 @@ def short(text: object, width: int = 60) -> str:
     return quoted if len(quoted) <= width else quoted[: width - 1] + "…"
 
 
-def listed(names: Sequence[object]) -> str:
-    """Return names as they appear in messages: the first eight, and how many more there are."""
-    return ", ".join(short(name) for name in names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
+def listed(names: Sequence[object], most: int = 8) -> str:
+    """Return names as they appear in messages: at most so many, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(short(name) for name in names[:most]) + more
+
+
+def plural(count: int, one: str, several: str = "") -> str:
+    """Return a count with its noun: "1 row", "1,200 rows"; `several` is the noun's plural (default: with an s)."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -57,8 +57,9 @@ def give_back() -> None:
 
 
 def whole_arrays() -> None:
-    """Have arrays of a few MiB and more allocated each by itself, so that what is freed is free: glibc else raises the
-    size from which they are with those that were freed, up to 32 MiB, and keeps theirs between what is still held.
+    """Fix glibc's mmap threshold at 4 MiB, so that freed arrays return to the operating system.
+
+    glibc else raises it, up to 32 MiB, when larger arrays are freed, and keeps freed arrays below it on its heap.
     """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # another C library

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.families.build_fit import Fit, assemble
-from alrviz.fitting.prepare import CoveredRows, Prepared
+from alrviz.fitting.prepare import CoveredRows, TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.plan import Plan
 
@@ -26,7 +26,7 @@ class Ready:
 def ready(encoded: Encoded, recipe: Recipe, n_jobs: int | None = None, merge: bool = True) -> Ready:
     """Prepare a fit; `merge` says whether rows that repeat are merged where more than a fifth do."""
     order = recipe.params["order"]
-    prepared = Prepared(encoded, None, n_jobs=n_jobs, merge=merge)
+    prepared = TrainingData(encoded, None, n_jobs=n_jobs, merge=merge)
     times = [time.perf_counter()]
     plan = prepared.plan(order)
     times.append(time.perf_counter())

@@ -225,7 +225,7 @@ class _Desk:
         from alrviz.explorer.server.run_registry import process_registry
         from alrviz.studies.race.race import race
 
-        Entry.told_to = property(lambda entry: None)  # type: ignore[assignment, method-assign]  # no browser says more
+        Entry.visible_until = property(lambda entry: None)  # type: ignore[assignment, method-assign]  # no browser says more
         plain = Recipe("lr", order=2, alpha=0, tol=0.0, max_iter=100_000)
         self._pace = pace / 2
         registry = process_registry()

@@ -21,7 +21,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.fitting.cost.cost import Cost, calibrate
 from alrviz.fitting.cost.estimate import estimate
 from alrviz.fitting.cost.table_shape import TableShape
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
@@ -70,7 +70,7 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Mea
     """Estimate one fit, run it, and time its passes."""
     warm(wide=False)
     train, held = rows_of(folder, name)
-    known = estimate(recipe, TableShape.of(Prepared(train, held)))
+    known = estimate(recipe, TableShape.of(TrainingData(train, held)))
     if known.refused:
         return Measured(known.refused, known.cells_seen, known.cost.bytes, 0, 0)
     seconds = pass_seconds(train, recipe, repeats, None, time.perf_counter)

@@ -15,7 +15,7 @@ from statistics import median
 
 import numpy as np
 
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from benchmarks._child import Peak, in_child
@@ -65,7 +65,7 @@ def measure(options: argparse.Namespace, rows: int) -> Measured:
     steps = list(run.trace.since(0))
     vector = 8 * (len(run.tables.seen) + 1) * encoded.n_classes
     codes = encoded.codes.nbytes + encoded.y.nbytes + encoded.weights.nbytes
-    blocks = len(Prepared(encoded, None).plan(options.order).blocks)
+    blocks = len(TrainingData(encoded, None).plan(options.order).blocks)
     keys = blocks * rows * 2
     memory = min(int(recipe.params["memory"]), options.iterations)
     formula = codes + keys + 3 * 8 * rows * encoded.n_classes + (2 * memory + 8) * vector

@@ -281,6 +281,8 @@ def test_inspect_shows_what_is_doubtful_and_prints_a_spec_that_reads_alike(tmp_p
     assert "92 rows" in shown
     assert re.search(r"(?m)^  colour +ordinal +levels, 2 different", shown)
     assert "{'age': {'missing': ['', '-99']}}" in shown
+    assert cli.main(["inspect", str(tmp_path / "t.csv")]) == 0
+    assert "the target is 'class'" in capsys.readouterr().out
     assert cli.main(["inspect", str(tmp_path / "t.csv"), "--json", "--missing", "-99"]) == 0
     (tmp_path / "spec.json").write_text(capsys.readouterr().out)
     dataset = alrviz.read_table(tmp_path / "t.csv", spec=tmp_path / "spec.json")

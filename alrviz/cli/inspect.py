@@ -1,4 +1,4 @@
-"""`alrviz inspect`: what a file was read as, why, and what is doubtful; or the spec that reads files like it."""
+"""`alrviz inspect`: print how a file is read, why, and what is doubtful; or the spec to read similar files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_to(commands: Commands) -> None:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Print what a file is read as."""
+    """Print how a file is read."""
     from alrviz.data.read import read_table
 
     for file in filter(None, (options.file, options.spec)):
@@ -45,7 +45,9 @@ def inspect(options: argparse.Namespace) -> int:
     dataset = read_table(
         options.file, options.target, spec=options.spec, options=read_options(options),
         quartiles=options.quartiles or None,
-    ).with_kinds(**dict(map(kind_of, options.kind)))  # fmt: skip
+    )  # fmt: skip
+    if options.kind:  # else the target stays a guess, which a note gives the reason for
+        dataset = dataset.with_kinds(**dict(map(kind_of, options.kind)))
     print(dataset.spec.to_json() if options.json else _summary(dataset), end="" if options.json else "\n")
     return 0
 
@@ -54,8 +56,9 @@ def _summary(dataset: Dataset) -> str:
     """Return rows and columns, the layout, a line for each column, notes, doubts."""
     layout, types = dataset.spec.layout, {column.name: column.type for column in dataset.spec.columns}
     lines = [f"{dataset.name}: {dataset.table.n_rows:,} rows, {len(layout.names):,} columns", "", "layout"]
-    found = {words: getattr(layout, name) for name, words in _LAYOUT.items()}
-    lines += [f"  {words}: {value!r}" for words, value in found.items() if value not in (None, 0, "")]
+    for option, label in _LAYOUT.items():
+        if (value := getattr(layout, option)) not in (None, 0, ""):
+            lines.append(f"  {label}: {value!r}")
     widths = [max(len(getattr(column, name)) for column in dataset.columns) for name in ("name", "kind")]
     lines += ["", "columns"]
     for column in dataset.columns:

@@ -1,7 +1,7 @@
-"""Where the table is in a file like one that was read before.
+"""Find the table in a file like one that was read before.
 
-Its layout is tried as it was; names say whether it fits. Where it does not (no title lines this time, commas instead of
-semicolons), it is detected as for any file, and a note says so. Part of score.py in every model file.
+The layout of that one's spec is tried first; it fits if the columns' names are found. Else (no title lines this time,
+commas instead of semicolons) the layout is detected, and a note reports it. Part of score.py in every model file.
 """
 
 import codecs
@@ -16,24 +16,24 @@ from alrviz.errors import AlrvizError, TableError
 ReadRaw = Callable[[ReadOptions, Layout], RawTable]
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
-# In notes that are about these rows.
-_KEPT_NOTES = (
+# Words of the notes that are about these rows, not about the layout.
+_ROW_NOTES = (
     *("left out", "under one another", "not UTF-8", "formula", "never closed"),
     *("fewer cells", "empty cells", "more cells"),
 )
 
 
 def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRaw, notes: list[str]) -> RawTable:
-    """Return the columns of a file's bytes, laid out as the table of `spec` was, or else as it is detected to be.
+    """Return the columns of a file in the spec's layout; if that does not fit, in the layout that is detected.
 
     Args:
         data: the file's bytes, unpacked.
-        given: what is said of this file alone.
-        read: reads the columns by options, given a layout whose names are known.
-        notes: gets sentences about the file.
+        given: options for this file alone.
+        read: reads the columns by options and a layout whose names are known.
+        notes: sentences about the file are added.
 
     Raises:
-        TableError: no layout of these gives a table.
+        TableError: the file is no table in any of these layouts.
     """
     layout, sources = spec.layout, set(spec.sources)
     problem: TableError | None = None
@@ -49,7 +49,7 @@ def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRa
         if sources <= names and (not by_place or len(names) == len(layout.names)):
             if not as_before and layout.is_text:
                 notes.append(_changes_note(layout, raw.options))
-            notes += [note for note in raw.notes if any(word in note for word in _KEPT_NOTES)]
+            notes += [note for note in raw.notes if any(word in note for word in _ROW_NOTES)]
             return raw
         best = best or raw
     if best is None:
@@ -63,7 +63,7 @@ def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRa
 
 
 def _encoding(data: Buffer, layout: Layout) -> str | None:
-    """The table's encoding, None where it is to be detected: UTF-8 is strict enough to be known by itself."""
+    """Return the spec's encoding; None where it is detected, as UTF-8 reliably is."""
     if "encoding" in layout.fixed or layout.encoding in (None, *_UTF8):
         return layout.encoding if "encoding" in layout.fixed else None
     try:
@@ -74,7 +74,7 @@ def _encoding(data: Buffer, layout: Layout) -> str | None:
 
 
 def _candidates(layout: Layout, given: ReadOptions, encoding: str | None) -> dict[ReadOptions, bool]:
-    """Return what is tried, one after the other, and whether it is as the table was."""
+    """Return the options to try, in order, each with whether it is the spec's layout."""
     options = ReadOptions(
         delimiter=layout.delimiter,
         encoding=encoding,
@@ -85,20 +85,20 @@ def _candidates(layout: Layout, given: ReadOptions, encoding: str | None) -> dic
         # lines behind the table are looked for where there were some: a file of one row may have none
         skip_footer=layout.skip_footer if "skip_footer" in layout.fixed or not layout.skip_footer else None,
     )
-    tried = [(True, options), (True, replace(options, skip_rows=0)), (True, replace(options, skip_rows=None))]
-    tried += [(False, replace(options, sheet=None)), (False, ReadOptions(header=True))]
+    attempts = [(True, options), (True, replace(options, skip_rows=0)), (True, replace(options, skip_rows=None))]
+    attempts += [(False, replace(options, sheet=None)), (False, ReadOptions(header=True))]
     if layout.is_unnamed:  # names that are numbers are in no file: lines before the rows are looked for again
         named = ReadOptions(delimiter=options.delimiter, header=True, sheet=options.sheet)
         skip = layout.skip_rows if "skip_rows" in layout.fixed else None if layout.skip_rows else 0
-        tried = [(True, named), (True, replace(options, skip_rows=skip)), (False, ReadOptions(header=False))]
+        attempts = [(True, named), (True, replace(options, skip_rows=skip)), (False, ReadOptions(header=False))]
     candidates: dict[ReadOptions, bool] = {}
-    for as_before, options in tried:
+    for as_before, options in attempts:
         candidates.setdefault(options.with_change(given.given), as_before)
     return candidates
 
 
 def _changes_note(layout: Layout, options: ReadOptions) -> str:
-    """Return a note on what is laid out in another way than before."""
+    """Return the note that the layout differs from the spec's, with the options that differ."""
     changes = [
         f"{name.replace('_', ' ')} {now!r}, not {before!r}"
         for name in LAYOUT_OPTIONS

@@ -1,7 +1,7 @@
-"""Rows read as a table was read before: what was decided then (`Dataset.spec`) is applied, nothing is guessed.
+"""Read rows by the spec of a table that was read before (`Dataset.spec`): nothing is guessed.
 
-What a spec cannot take, a date in another order, a unit never seen, a word among numbers, is missing, and counted by
-column.
+A value that does not fit its column's spec (a date in another order, an unknown unit, a word among numbers) is missing,
+and counted by column.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,19 +31,19 @@ from alrviz.data.parse_values import DATE_PARTS, number_text
 from alrviz.data.raw import LAID_OUT, raw_of_bytes, read_raw
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import RawTable, TextColumn
-from alrviz.errors import TableError, listed, nearest, short
+from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """Rows that were read.
+    """Rows read by a spec.
 
     Attributes:
         X: the features, as `Dataset.X` has them.
         given: all columns as the source has them.
-        unread: by row, what could not be read and is missing: "age=abc (not a number)".
-        notes: sentences: what was not as in the table before, what could not be read, by column.
+        unread: by row, the values that could not be read and are missing: "age=abc (not a number)".
+        notes: sentences: differences from the table of the spec, values that could not be read by column.
     """
 
     X: pd.DataFrame
@@ -60,33 +60,34 @@ def read_new_rows(
     limits: Limits = NO_LIMITS,
     stop: StopToken = NEVER,
 ) -> NewRows:
-    """Return new rows of whatever `read_table` takes, or of one row as a dict, read as `spec` says.
+    """Read the features of new rows by a spec.
 
-    `options` are said of this source alone, in place of what `spec` says. Features alone are asked for.
+    Args:
+        source: a table as `read_table` takes it, or one row as a dict.
+        options: for this source alone, in place of those of `spec`.
 
     Raises:
         TableError: a column that is not there, by its name in the source; one of which no value can be read; no rows.
     """
     options, spec = options or ReadOptions(), replace(spec, columns=spec.features)
     source = named_rows(source, spec.sources)
-    sources = source if are_files(source) else [source]
     counts: Counts = {}
     parts = []
-    for part in sources:
+    for part in source if are_files(source) else [source]:
         notes: list[str] = []
         raw = read_as_before(part, spec, options, limits, stop, notes)
         columns = match_columns(raw, spec, options, notes)
-        own: Counts = {}
-        read = apply_features(raw.columns, spec, columns, own, stop)
-        notes += [count.note(name) for name, count in own.items() if count.bad]
-        add_counts(counts, own)
-        parts.append(replace(read, notes=tuple(notes)))
+        part_counts: Counts = {}
+        rows = apply_features(raw.columns, spec, columns, part_counts, stop)
+        notes += [count.note(name) for name, count in part_counts.items() if count.bad]
+        add_counts(counts, part_counts)
+        parts.append(replace(rows, notes=tuple(notes)))
     check_counts(counts)
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
 def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return all columns that `spec` names as `Values`, as it says.
+    """Return all columns of `spec` as `Values`; other columns of the source are left out, with a note.
 
     Raises:
         TableError: a column that is not there, or of which no value can be read.
@@ -101,49 +102,42 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
         series, bad = series_of(columns[column.source], column)
         values.append(Values(column.name, series, made=bool(column.part), spec=column))
         if not column.part:
-            example = _tell(columns[column.source], column, bad, {}) if bad.any() else ""
+            example = _record_unread(columns[column.source], column, bad, {}) if bad.any() else ""
             counts[column.source] = ParseErrorCounts.of(column, example, (series.to_numpy(), bad))
     check_counts(counts)
     notes += [count.note(name) for name, count in counts.items() if count.bad]
     if others := [name for name in columns if name not in spec.sources]:
-        are = "column is" if len(others) == 1 else "columns are"
-        notes.append(f"{len(others):,} {are} not in the spec and left out: {listed(others)}")
+        columns_text = plural(len(others), "column is", "columns are")
+        notes.append(f"{columns_text} not in the spec and left out: {listed(others)}")
     return replace(raw, columns=values, notes=notes, kinds={})
 
 
 def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> list[ColumnSpec]:
-    """Return how the columns of rows like those before are read; what differs is added to `notes`.
+    """Return the specs for these columns, with marks of numbers where `spec` has none; `notes` get those detected.
 
     Raises:
         TableError: a column that is not there.
     """
     columns = {column.name: column for column in raw.columns}
-    specs = spec.for_columns(columns, options.dayfirst)
-    lost = list(dict.fromkeys(each.source for each in specs if each.source not in columns))
-    if lost:
-        made = [each.name for each in specs if each.source == lost[0] and each.part]
-        of = f", of which {listed(made)} {'is' if len(made) == 1 else 'are'} made" if made else ""
-        others = [name for name in columns if name not in spec.sources]
-        raise TableError(f"no column {lost[0]!r} in the table{of}{nearest(lost[0], others)} ({len(lost)} not found)")
-    return _with_marks(specs, columns, raw.options, options, notes)
+    return _with_marks(spec.for_columns(columns, options), columns, raw.options, options, notes)
 
 
 def apply_features(
     given: Sequence[Any], spec: ParseSpec, features: Sequence[ColumnSpec], counts: Counts, stop: StopToken = NEVER
 ) -> NewRows:
-    """Return the rows of some columns; what of these can be read and what cannot is added to `counts`."""
+    """Return the features of some columns' rows; values that could be read and that could not are added to `counts`."""
     columns = {column.name: column for column in given}
     values_by_name: dict[str, pd.Series] = {}
     unread: dict[int, list[str]] = {}
-    own: Counts = {}
+    part_counts: Counts = {}
     for name, feature in zip((each.name for each in spec.columns), features, strict=True):
         stop.check()
         values, bad = parsed = values_of(columns[feature.source], feature)
         values_by_name[name] = pd.Series(values, dtype=np.float64 if feature.kind == "numeric" else object)
-        if feature.source not in own:  # a date is made into several features
-            example = _tell(columns[feature.source], feature, bad, unread) if bad.any() else ""
-            own[feature.source] = ParseErrorCounts.of(feature, example, parsed)
-    add_counts(counts, own)
+        if feature.source not in part_counts:  # a date is made into several features
+            example = _record_unread(columns[feature.source], feature, bad, unread) if bad.any() else ""
+            part_counts[feature.source] = ParseErrorCounts.of(feature, example, parsed)
+    add_counts(counts, part_counts)
     rows = pd.DataFrame({name: _as_given(column) for name, column in columns.items()})
     return NewRows(pd.DataFrame(values_by_name, index=rows.index), rows, unread)
 
@@ -151,7 +145,7 @@ def apply_features(
 def _joined(parts: Sequence[NewRows]) -> NewRows:
     unread, rows = dict[int, list[str]](), 0
     for part in parts:
-        unread |= {row + rows: words for row, words in part.unread.items()}
+        unread |= {row + rows: values for row, values in part.unread.items()}
         rows += len(part.X)
     X, given = (pd.concat(frames, ignore_index=True) for frames in zip(*((p.X, p.given) for p in parts), strict=True))
     return NewRows(X, given, unread, tuple(note for part in parts for note in part.notes))
@@ -160,7 +154,7 @@ def _joined(parts: Sequence[NewRows]) -> NewRows:
 def read_as_before(
     source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]
 ) -> RawTable:
-    """Return the columns of a source, laid out as the table was, or else as it is detected to be."""
+    """Return the columns of a source in the spec's layout; if that does not fit, in the layout that is detected."""
     given = ReadOptions(**spec.layout.given).with_change(options.given)
     if is_taken(source):
         return read_raw(source, given, limits, stop, notes)
@@ -177,37 +171,23 @@ def _with_marks(
     options: ReadOptions,
     notes: list[str],
 ) -> list[ColumnSpec]:
-    """The specs, with marks of numbers where the table had none, as its numbers were no text, or they are said."""
-    marks = {name: value for name in ("decimal", "thousands") if (value := getattr(options, name)) is not None}
-    missing = {} if options.missing is None else {"missing": ("", *options.missing)}
-    result = [_with_said_marks(each, missing | (marks if each.type == "number" else {}), options) for each in specs]
-    bare = [each for each in result if each.type == "number" and not each.decimal
+    """Return specs with detected marks of numbers where the table's own numbers were no text."""
+    bare = [each for each in specs if each.type == "number" and not each.decimal
             and isinstance(columns[each.source], TextColumn)]  # fmt: skip
     if not bare:
-        return result
+        return list(specs)
     texts = [columns[each.source].without(each.missing) for each in bare]
     decimal, thousands = detect_convention(
         texts, replace(in_force, decimal=options.decimal, thousands=options.thousands)
     )
     if (decimal, thousands) != (".", ""):
-        what = f"a decimal {decimal!r}" + (f" and {thousands!r} between thousands" if thousands else "")
-        notes.append(f"numbers in {listed([each.name for each in bare])} were read with {what}")
-    return [replace(each, decimal=decimal, thousands=thousands) if each in bare else each for each in result]
-
-
-def _with_said_marks(spec: ColumnSpec, said: dict[str, Any], options: ReadOptions) -> ColumnSpec:
-    """A spec with what is said of these rows; where one of two marks is said, an equal other is not left in force."""
-    decimal, thousands = said.get("decimal", spec.decimal), said.get("thousands", spec.thousands)
-    if thousands and thousands == decimal:
-        if options.thousands is None:
-            said = {**said, "thousands": ""}
-        else:
-            said = {**said, "decimal": "." if thousands == "," else ","}
-    return replace(spec, **said)
+        convention = f"a decimal {decimal!r}" + (f" and {thousands!r} between thousands" if thousands else "")
+        notes.append(f"numbers in {listed([each.name for each in bare])} were read with {convention}")
+    return [replace(each, decimal=decimal, thousands=thousands) if each in bare else each for each in specs]
 
 
 def values_of(column: TextColumn | Values, spec: ColumnSpec) -> ParsedValues:
-    """Return the value of each row (N,), and which rows hold something that cannot be read."""
+    """Return the value of each row (N,), and which rows cannot be read."""
     if isinstance(column, Values):
         kind = column.series.dtype.kind if isinstance(column.series.dtype, np.dtype) else "O"
         if kind in "if":
@@ -220,7 +200,7 @@ def values_of(column: TextColumn | Values, spec: ColumnSpec) -> ParsedValues:
 
 
 def series_of(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
-    """Return a column as `Dataset.frame` has it, whatever it is used as, and which rows (N,) cannot be read."""
+    """Return a column as `Dataset.frame` has it, whatever its kind, and which rows (N,) cannot be read."""
     labels = DATE_PARTS.get(spec.part, ())
     numeric = spec.type in ("number", "time") or (spec.type == "date" and bool(spec.part) and not labels)
     spec = replace(spec, kind="numeric" if numeric else "categorical")
@@ -240,7 +220,7 @@ def series_of(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series,
 
 
 def _in_order(series: pd.Series, order: Sequence[str]) -> pd.Series:
-    """A categorical with those of its levels that are in `order` in that order, others behind them."""
+    """Return a categorical with its levels in this order, further levels behind them."""
     if not order:
         return series
     levels = set(series.cat.categories)
@@ -249,7 +229,7 @@ def _in_order(series: pd.Series, order: Sequence[str]) -> pd.Series:
 
 
 def as_text(column: TextColumn | Values) -> TextColumn:
-    """Return a column as text, whatever its source says it is."""
+    """Return a column as text, whatever its type in the source."""
     if isinstance(column, TextColumn):
         return column
     if isinstance(column.series.dtype, np.dtype) and column.series.dtype.kind in "if":
@@ -265,14 +245,14 @@ def as_text(column: TextColumn | Values) -> TextColumn:
 
 
 def _as_given(column: TextColumn | Values) -> pd.Series:
-    """A column as its source has it."""
+    """Return a column as its source has it."""
     if isinstance(column, Values):
         return column.series
     return pd.Series(np.array([*column.levels.to_pylist(), None], dtype=object)[column.codes], dtype=object)
 
 
-def _tell(column: TextColumn | Values, spec: ColumnSpec, bad: np.ndarray, unread: dict[int, list[str]]) -> str:
-    """Put what cannot be read to its rows; return some of it."""
+def _record_unread(column: TextColumn | Values, spec: ColumnSpec, bad: np.ndarray, unread: dict[int, list[str]]) -> str:
+    """Add the values of rows that cannot be read to `unread`; return up to three of them for a sentence."""
     text = as_text(column)
     rows, levels = np.flatnonzero(bad), text.levels.to_pylist()
     for row in rows.tolist():

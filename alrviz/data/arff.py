@@ -22,15 +22,15 @@ import pandas as pd
 import pyarrow as pa
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.column_names import clean_names
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
 from alrviz.data.interpret import Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
 from alrviz.data.numbers import digits_note, force_numbers, merges
 from alrviz.data.options import ReadOptions
+from alrviz.data.parse_values import clean_names
 from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
-from alrviz.errors import TableError, listed, nearest, short
+from alrviz.errors import TableError, listed, nearest, plural, short
 from alrviz.stop import StopToken
 
 TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -190,7 +190,7 @@ def _nominal(attribute: Attribute, column: TextColumn) -> tuple[Values, list[str
     if undeclared:
         rows = int(np.isin(column.codes, [levels.index(level) for level in undeclared]).sum())
         notes.append(
-            f"{rows:,} {'row holds' if rows == 1 else 'rows hold'} levels of {attribute.name!r} that are not declared: "
+            f"{plural(rows, 'row holds', 'rows hold')} levels of {attribute.name!r} that are not declared: "
             f"{listed(undeclared)}{nearest(undeclared[0], list(position)[:1000])}"
         )
     return Values(column.name, pd.Series(values, name=column.name), "categorical"), notes

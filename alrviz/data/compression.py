@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -26,16 +26,18 @@ BESIDE_TABLES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png"
 DAMAGES = (EOFError, OSError, ValueError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
 
 
-def _zstandard(data: Buffer) -> Any:
-    return pa.CompressedInputStream(pa.BufferReader(data), "zstd")
-
-
-PACKERS: dict[bytes, tuple[str, Callable[[Buffer], Any]]] = {
-    b"\x1f\x8b": ("gzip", lambda data: gzip.GzipFile(fileobj=io.BytesIO(data))),
-    b"BZh": ("bzip2", lambda data: bz2.BZ2File(io.BytesIO(data))),
-    b"\xfd7zXZ": ("xz", lambda data: lzma.LZMAFile(io.BytesIO(data))),  # noqa: SIM115 (`unpack` closes it)
-    b"\x28\xb5\x2f\xfd": ("Zstandard", _zstandard),
+# By how a file begins: its compression, and the function that opens a file so compressed for reading.
+PACKERS: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    b"BZh": ("bzip2", bz2.BZ2File),
+    b"\xfd7zXZ": ("xz", lzma.LZMAFile),
+    b"\x28\xb5\x2f\xfd": ("Zstandard", lambda file: pa.CompressedInputStream(file, "zstd")),
 }
+
+
+def is_packed(data: Buffer) -> bool:
+    """Whether a file is compressed, or a zip archive (workbooks are)."""
+    return data.startswith((*PACKERS, *ZIPS))
 
 
 def unpack(
@@ -48,10 +50,10 @@ def unpack(
     Raises:
         TableError: damaged, too large, or a zip archive of no table, or of several none of which is the `member`.
     """
-    for start, (name, opened) in PACKERS.items():
+    for start, (name, opener) in PACKERS.items():
         if data.startswith(start):
             try:
-                with opened(data) as file:
+                with opener(io.BytesIO(data)) as file:
                     return drain(file, limits, stop)
             except TableError:
                 raise

@@ -2,7 +2,7 @@
 
 `Table` is what was read, before any meaning: all rows, parsed columns, notes. `Dataset` is a table for one target:
 rows without a class are gone, kinds are guessed or given, `X` carries the kinds as dtypes and `y` the classes as text.
-Both are never changed; `with_target` and `with_kinds` return new ones, and what was said about kinds is kept.
+Both are immutable; `with_target` and `with_kinds` return new ones, which keep the kinds that were given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from alrviz.data.kinds import (
     sort_levels,
 )
 from alrviz.data.leaks import find_leaks, leaks_note
-from alrviz.data.limits import NO_LIMITS, Limits, check_levels
+from alrviz.data.limits import NO_LIMITS, Limits, check_levels, require_rows
 from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec, Layout, ParseSpec
@@ -45,10 +45,10 @@ from alrviz.data.splitting import (
 )
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
 from alrviz.data.text import RawTable
-from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, short
+from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, plural, short
 from alrviz.stop import NEVER, StopToken
 
-_SPOKEN = 0.01  # share of the rows from which repeats are spoken of
+_NOTED_REPEATS = 0.01  # share of the rows from which repeats are noted
 MOST_DROPPED = 0.5  # of the rows: a guessed class that more rows lack is asked for
 MOST_OFFERED = 3  # other columns named beside a guess
 
@@ -78,8 +78,11 @@ class Column:
 class Table:
     """A table as read: parsed columns of all rows; no target and no kinds yet.
 
-    `sheets` are those of its workbook, `asked` the options that somebody said, `head` the cells of its first row of
-    names as they stand, `stated_kinds` the kinds that its file states beside the names.
+    Attributes:
+        options: those in force, detected ones included; `asked`: those that the user gave.
+        sheets: of its workbook.
+        head: the cells of its first row of names as they stand.
+        stated_kinds: the kinds that its file states beside the names.
     """
 
     name: str
@@ -102,9 +105,9 @@ class Table:
         notes: Sequence[str] = (),
         alone: bool = False,
     ) -> "Table":
-        """Make a table of columns of `Values`: dates get the columns that stand for them, right behind them.
+        """Make a table of columns of `Values`; the parts of a date (year, month ...) follow it as columns.
 
-        `notes` come before its own. `alone`: one column is enough.
+        `notes` come before the table's own. `alone`: one column is enough.
 
         Raises:
             TableError: fewer columns than a class and one to tell it by, or no rows.
@@ -118,10 +121,7 @@ class Table:
                 else "the table has no columns; a class and at least one more were expected",
                 code=ONE_COLUMN if values else EMPTY_TABLE,
             )
-        if len(values[0].series) == 0:
-            raise TableError(
-                "the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE
-            )
+        require_rows(len(values[0].series))
         table = cls(
             name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
         )
@@ -145,7 +145,7 @@ class Table:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Decisions of the reading that may be meant otherwise, each with what to pass instead."""
+        """Doubtful decisions of the reading, each with the options for the other reading."""
         return doubts_among(self.notes)
 
     @cached_property
@@ -160,12 +160,12 @@ class Table:
         return self.target_choices[0] if stated is None else TargetChoice(stated, TargetReason.STATED)
 
     def other_targets(self, name: str) -> str:
-        """Return what else may be the class, for a sentence; empty where there is nothing."""
+        """Return other columns that may be the class, for a sentence; "" for none."""
         others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
         return " or ".join(map(short, others))
 
     def where(self, keep: np.ndarray) -> "Table":
-        """Return the rows of a mask (N,) alone; levels that none of them has are gone."""
+        """Return the rows of a mask (N,), without the levels that none of them has."""
         return replace(self, values=tuple(_rows(column, keep) for column in self.values))
 
     def dataset(
@@ -187,7 +187,7 @@ class Table:
             target, why = choice.name, choice.why
             others = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else self.other_targets(target)
             notes.append(f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else ""))
-        position = self._position(target)
+        position = self.position(target)
         try:
             classes, remarks = class_labels(self.values[position], quartiles)
         except TableError as error:
@@ -212,9 +212,9 @@ class Table:
                 )
             )
         if dropped:
-            rows = "row without a class was" if dropped == 1 else "rows without a class were"
             left = f", {len(keep) - dropped:,} are left" if dropped > MOST_DROPPED * len(keep) else ""
-            notes.append(f"{dropped:,} {rows} dropped{left}")
+            rows = plural(dropped, "row without a class was", "rows without a class were")
+            notes.append(f"{rows} dropped{left}")
         notes += remarks
         keep = keep & weighed
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
@@ -229,7 +229,7 @@ class Table:
         name = next((name for name, kind in kinds.items() if kind == "weight"), None)
         if name is None:
             return np.ones_like(has_class), 1.0
-        series = _column_of_kind(self.values[self._position(name)], "weight", "", self)[1]
+        series = _column_of_kind(self.values[self.position(name)], "weight", "", self)[1]
         weights = series.to_numpy(np.float64, na_value=np.nan)
         if (weights < 0).any():
             row = int((weights < 0).argmax())
@@ -241,7 +241,7 @@ class Table:
         if not len(used):
             raise TableError(f"column {name!r} has no weight above 0 in a row with a class; one at least was expected")
         if lost := int(has_class.sum()) - len(used):
-            notes.append(f"{lost:,} {'row' if lost == 1 else 'rows'} of weight 0, or without a weight, dropped")
+            notes.append(f"{plural(lost, 'row')} of weight 0, or without a weight, dropped")
         if (used == np.floor(used)).all():
             notes.append(f"rows count as often as {name!r} says: {used.sum():,.0f} in all, of {len(used):,} rows")
             return weights > 0, 1.0
@@ -251,7 +251,8 @@ class Table:
         )
         return weights > 0, mean
 
-    def _position(self, name: str) -> int:
+    def position(self, name: str) -> int:
+        """Return the position of a column, from 0; `TableError` for a name that no column has."""
         if name not in self.names:
             raise TableError(
                 f"no column is called {name!r}{nearest(name, self.names)}; the columns are {listed(self.names)}"
@@ -267,9 +268,9 @@ class Dataset:
         frame: all columns as parsed (numbers as int64 or float64, text as categories, dates), without the rows that
             have no class.
         columns: what each column is used as, and why.
-        notes: what was done while reading, as sentences.
-        hash: SHA-256 of content, target and kinds; the same whatever format the table came in.
-        spec: how the table was read; `predict_table` reads new rows so, `read_table(spec=...)` tables like it.
+        notes: decisions and changes made while reading, as sentences.
+        hash: SHA-256 of content, target and kinds; the same for every format of the file.
+        spec: how the table was read; `predict_table` reads new rows by it, `read_table(spec=...)` similar tables.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor", 400)
@@ -321,13 +322,18 @@ class Dataset:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Decisions of the reading that may be meant otherwise, each with what to pass instead."""
+        """Doubtful decisions of the reading, each with the options for the other reading."""
         return self.table.doubts
 
     @property
     def kinds(self) -> dict[str, str]:
         """The kind of every column but the target."""
         return {column.name: column.kind for column in self.columns if column.kind != "target"}
+
+    @property
+    def given_kinds(self) -> dict[str, str]:
+        """The kinds that were not guessed: the user, the file or the maker of a demo set gave them."""
+        return {column.name: column.kind for column in self.columns if not column.guessed and column.kind != "target"}
 
     @property
     def n_rows(self) -> int:
@@ -382,9 +388,10 @@ class Dataset:
     def with_target(self, name: str, /, *, quartiles: bool | None = None) -> "Dataset":
         """Return the same table with another target; `quartiles=True` cuts a numeric one into four classes.
 
-        What `split_by` said holds on.
+        The rules of `split_by` are kept.
         """
-        return split_again(self.table.dataset(name, kinds=self._said(name), quartiles=quartiles), self.splitting)
+        kinds = {column: kind for column, kind in self.given_kinds.items() if column != name}
+        return split_again(self.table.dataset(name, kinds=kinds, quartiles=quartiles), self.splitting)
 
     def with_kinds(self, /, **kinds: str) -> "Dataset":
         """Return the same table with these columns' kinds changed; the others stay as they are, and so do splits.
@@ -396,9 +403,11 @@ class Dataset:
         if len(targets) > 1:
             raise TableError(f"{listed(targets)} cannot all be the target; one column is")
         target = targets[0] if targets else self.target
-        said = self._said(target) | {name: kind for name, kind in kinds.items() if name not in targets}
+        kinds = self.given_kinds | {name: kind for name, kind in kinds.items() if name not in targets}
+        if targets:
+            kinds.pop(target, None)
         quartiles = None if targets else self.quartiles or None
-        return split_again(self.table.dataset(target, kinds=said, quartiles=quartiles), self.splitting)
+        return split_again(self.table.dataset(target, kinds=kinds, quartiles=quartiles), self.splitting)
 
     @cached_property
     def repeated(self) -> np.ndarray:
@@ -412,12 +421,12 @@ class Dataset:
 
     @cached_property
     def repeats_note(self) -> str:
-        """A sentence on rows that repeat and may be on both sides of a split; "" where there are none to speak of.
+        """A sentence on duplicate rows, which a split may have on both sides; "" if there are few.
 
-        Columns of few values repeat by nature; of those nothing is said.
+        Also "" if the columns have so few values that rows must repeat.
         """
         again = int(self.repeated.sum())
-        if self.splitting.words or again < _SPOKEN * self.n_rows or repeat_by_nature(self.X):
+        if self.splitting.words or again < _NOTED_REPEATS * self.n_rows or repeat_by_nature(self.X):
             return ""
         return (
             f"{again:,} of {self.n_rows:,} rows are duplicates of earlier ones and may be both in training and "
@@ -447,9 +456,6 @@ class Dataset:
         'duplicate rows are kept together'
         """
         return split_by(self, repeats, groups, time)
-
-    def _said(self, target: str) -> dict[str, str]:
-        return {c.name: c.kind for c in self.columns if not c.guessed and c.kind != "target" and c.name != target}
 
     def __repr__(self) -> str:
         used, ignored = len(self.X.columns), list(self.kinds.values()).count("ignore")
@@ -596,10 +602,7 @@ def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[
 
 def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
     for name, kind in kinds.items():
-        if name not in table.names:
-            raise TableError(
-                f"no column is called {name!r}{nearest(name, table.names)}; the columns are {listed(table.names)}"
-            )
+        table.position(name)
         if kind not in KINDS:
             raise TableError(f"kind {kind!r} of column {name!r} is none of {', '.join(KINDS)}{nearest(kind, KINDS)}")
         if (kind == "target") != (name == target):
@@ -615,7 +618,7 @@ def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
 
 
 def column_notes(columns: Sequence[Column]) -> list[str]:
-    """Return what was guessed or left out, a sentence a group of columns."""
+    """Return a sentence for each group of columns that were guessed to be something, or left out."""
     guessed = [column for column in columns if column.guessed]
     names, dated = {column.name for column in columns}, _of_code(guessed, KindCode.DATES)
     groups = (
@@ -644,9 +647,9 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         ("with one value only", [c.name for c in columns if _is_constant(c)]),
     )
     return [
-        f"{len(found)} {'column is' if len(found) == 1 else 'columns are'} {what}: {listed(found)}"
-        for what, found in groups
-        if found
+        f"{plural(len(names), 'column is', 'columns are')} {description}: {listed(names)}"
+        for description, names in groups
+        if names
     ]
 
 

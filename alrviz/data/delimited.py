@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.column_names import clean_names
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.layout import (
     HEAD_ROWS,
@@ -33,11 +32,11 @@ from alrviz.data.layout import (
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import MOST_TITLES
+from alrviz.data.parse_values import MOST_TITLES, clean_names
 from alrviz.data.quotes import TAIL, close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.text import Buffer, RawTable, TextColumn
-from alrviz.errors import EMPTY_TABLE, TableError
+from alrviz.errors import EMPTY_TABLE, TableError, plural
 from alrviz.stop import StopToken
 
 BLOCK = 1 << 21  # bytes parsed between two looks at the stop token: about 15 ms
@@ -122,7 +121,7 @@ def read_delimited(
         options,
         encoding=encoding,
         delimiter=delimiter,
-        header=bool(head.n_rows) if head.n_rows < 2 else head.n_rows,
+        header=head.header,
         skip_rows=_lines_between(data, 0, _line_start(data, start, places[0])),
         skip_footer=footer if options.skip_footer is None else options.skip_footer,
         comment=comment,
@@ -156,8 +155,8 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
         place = start + len(re.sub(rb"[^\r\n]", b"", head[0].rstrip(b"\r\n")))
         result = result[:place] + _without_mark(named) + result[place:]
         found -= 1
-    what = "line that starts" if found == 1 else "lines that start"
-    return result, comment or "#", [f"{found:,} {what} with {comment or '#'!r} left out"] if found else []
+    lines_text = plural(found, "line that starts", "lines that start")
+    return result, comment or "#", [f"{lines_text} with {comment or '#'!r} left out"] if found else []
 
 
 def _without_mark(names: bytes) -> bytes:

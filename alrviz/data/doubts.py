@@ -1,4 +1,4 @@
-r"""What was decided while reading a table and may be meant otherwise: a question, and what to pass to read it that way.
+r"""Doubtful decisions of reading a table: each is a question, with the options for the other reading.
 
 >>> import alrviz, io
 >>> text = "age,class\n" + "".join(f"{20 + k % 50},{'ab'[k % 2]}\n" for k in range(200)) + "-99,a\n-99,b\n"
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from alrviz.errors import Sentence, for_page, listed
+from alrviz.errors import Sentence, for_page, listed, plural
 
 
 class DoubtCode(Enum):
@@ -49,14 +49,14 @@ _QUESTIONS = {
 
 @dataclass(frozen=True)
 class Doubt:
-    """A decision that may be meant otherwise.
+    """A doubtful decision.
 
     Attributes:
         code: which decision.
-        columns: those it is about; () for the whole table.
-        n_cells: how many cells it is about; 0 where it is about all.
+        columns: the columns concerned; () for the whole table.
+        n_cells: the number of cells concerned; 0 for all.
         question: a sentence; yes means the other reading.
-        change: the fields of `ReadOptions` that give the other reading, as `ReadOptions.with_change` takes them.
+        change: the fields of `ReadOptions` for the other reading, as `ReadOptions.with_change` takes them.
     """
 
     code: DoubtCode
@@ -70,8 +70,7 @@ class Doubt:
         cls, code: DoubtCode, change: Mapping[str, Any], columns: Sequence[str] = (), n_cells: int = 0, **words: Any
     ) -> "Doubt":
         """Make a doubt and its question; `words` are the other parts of the sentence, see `_QUESTIONS`."""
-        cells = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
-        question = _QUESTIONS[code].format(columns=listed(columns), cells=cells, **words)
+        question = _QUESTIONS[code].format(columns=listed(columns), cells=plural(n_cells, "cell"), **words)
         return cls(code, tuple(columns), n_cells, question, change)
 
 

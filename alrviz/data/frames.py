@@ -1,7 +1,7 @@
-"""Tables that carry their own types: pandas DataFrames, and Parquet files.
+"""Tables with types of their own: pandas DataFrames, Parquet and Arrow files.
 
-A type is a statement: text stays text (also where it looks like numbers), a category keeps its levels and their order,
-a boolean has two levels, a number is a number. Only gaps and dates are still looked for in text.
+A type is a statement: text stays text (even if it looks like numbers), a category keeps its levels and their order, a
+boolean has two levels, a number is a number. Only gaps and dates are detected in text.
 """
 
 import math
@@ -16,17 +16,16 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from alrviz.data.column_names import clean_names
 from alrviz.data.columns import NESTED, as_float, float_loss
 from alrviz.data.dates import parse_all_dates
 from alrviz.data.interpret import Values, among_numbers, of_dates, of_type, with_own_missing, without_missing, words
-from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
+from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows, require_rows
 from alrviz.data.missing import without_numbers
 from alrviz.data.options import CERTAIN, ReadOptions
 from alrviz.data.parse_spec import in_usual_order
-from alrviz.data.parse_values import number_text
+from alrviz.data.parse_values import clean_names, number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
-from alrviz.errors import AlrvizError, TableError, short
+from alrviz.errors import AlrvizError, TableError, plural, short
 from alrviz.stop import StopToken
 
 WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # with gaps they would be floats
@@ -52,9 +51,10 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
         except AlrvizError:
             raise
         except Exception as error:  # objects have code of their own: a __str__ or __eq__ may raise whatever it likes
+            cause = f"{type(error).__name__}: {short(error_text(error))}"
             raise TableError(
-                f"column {name!r} holds values that cannot be read ({type(error).__name__}: {short(said_by(error))}); "
-                "numbers, text, dates or categories were expected"
+                f"column {name!r} holds values that cannot be read ({cause}); numbers, text, dates or categories were "
+                "expected"
             ) from error
     return RawTable(columns, options, notes)
 
@@ -63,11 +63,11 @@ def _name(label: object) -> str:
     try:
         return " ".join(map(_text, label)) if isinstance(label, tuple) else _text(label)
     except Exception as error:
-        raise TableError(f"a column's name has no text ({type(error).__name__}: {said_by(error)})") from error
+        raise TableError(f"a column's name has no text ({type(error).__name__}: {error_text(error)})") from error
 
 
-def said_by(error: Exception) -> str:
-    """Return an error's text, empty where it has none."""
+def error_text(error: Exception) -> str:
+    """Return an error's text; "" if it has none."""
     try:
         return str(error)
     except Exception:  # an error of a stranger's class
@@ -80,34 +80,34 @@ def parse_text(raw: RawTable, stop: StopToken) -> RawTable:
     texts = [column for column in raw.columns if isinstance(column, TextColumn)]
     mended, tokens, written, gone, doubts = without_missing(texts, options, stop)
     all_dates = parse_all_dates(mended, options, stop)
-    notes, waiting = raw.notes + doubts, iter(zip(mended, written, gone, all_dates, strict=True))
-    result, occurring = [], []
+    notes, text_columns = raw.notes + doubts, iter(zip(mended, written, gone, all_dates, strict=True))
+    result, missing_texts = [], []
     for column in raw.columns:
         stop.check()
-        options_here = options.for_column(column.name)
+        column_options = options.for_column(column.name)
         if isinstance(column, TextColumn):
-            column, own, missing, dates = next(waiting)
+            column, column_tokens, missing, dates = next(text_columns)
             if dates is not None:
-                column, more = of_dates(dates, among_numbers(missing, options_here)), dates.notes
+                column = of_dates(dates, among_numbers(missing, column_options))
+                notes = [*notes, *dates.notes]
             else:
-                column, note = words(column, options_here, missing)
-                more = (note,) if note else ()
-            notes = [*notes, *more]
+                column, note = words(column, column_options, missing)
+                notes = [*notes, note] if note else notes
         else:
-            said = options_here.missing
-            own = tokens if said is None else tuple(dict.fromkeys(("", *said)))
-            always = own if said is not None else in_usual_order((*own, *CERTAIN))
-            always = among_numbers(always, options_here) if column.series.dtype.kind in "ifM" else always
-            spec = of_type(column, always, options_here.dayfirst)
-            column = replace(column, series=without_numbers(column.series, own), spec=spec)
+            given = column_options.missing
+            column_tokens = tokens if given is None else tuple(dict.fromkeys(("", *given)))
+            missing = column_tokens if given is not None else in_usual_order((*column_tokens, *CERTAIN))
+            missing = among_numbers(missing, column_options) if column.series.dtype.kind in "ifM" else missing
+            spec = of_type(column, missing, column_options.dayfirst)
+            column = replace(column, series=without_numbers(column.series, column_tokens), spec=spec)
         result.append(column)
-        occurring.append(own)
+        missing_texts.append(column_tokens)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
-    return replace(raw, columns=result, options=with_own_missing(filled, result, occurring), notes=notes)
+    return replace(raw, columns=result, options=with_own_missing(filled, result, missing_texts), notes=notes)
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
-    """Return one column by its dtype; what of it is not as it was is added to `notes`.
+    """Return one column by its dtype; changes of its values are added to `notes`.
 
     Raises:
         TableError: a column of values that are neither numbers, text, levels nor dates.
@@ -125,22 +125,22 @@ def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | Text
     if pd.api.types.is_numeric_dtype(dtype):
         return _from_numbers(name, series)
     if pd.api.types.is_datetime64_any_dtype(dtype):
-        return Values(name, _naive(series, notes))
+        return Values(name, _naive_dates(series, notes))
     if pd.api.types.is_timedelta64_dtype(dtype):
         return Values(name, _numbers(name, series.dt.total_seconds()), hint="a length of time, in seconds")
     return _from_objects(name, series, notes)
 
 
-def _naive(series: pd.Series, notes: list[str]) -> pd.Series:
+def _naive_dates(series: pd.Series, notes: list[str]) -> pd.Series:
     dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None).astype("datetime64[us]")
     lost = int((dates.isna() & series.notna()).sum())
     if lost:
-        notes.append(f"{lost:,} {'date' if lost == 1 else 'dates'} in {series.name!r} no calendar has: made missing")
+        notes.append(f"{plural(lost, 'date')} in {series.name!r} no calendar has: made missing")
     return dates
 
 
 def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:
-    """Numbers as numbers; where floats would make one of different ones, as the texts that they are."""
+    """Return numbers as numbers; as texts if different ones would be one float."""
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu" and series.dtype.itemsize < 8:
         return Values(name, series.astype(np.int64))  # the same number whichever way, and no gaps
     if not float_loss(series):
@@ -163,7 +163,7 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
             return _from_numbers(name, series)
         return Values(name, _numbers(name, series.map(as_float, na_action="ignore").astype(float)))
     if kind in ("date", "datetime", "datetime64"):
-        return Values(name, _naive(series, notes))
+        return Values(name, _naive_dates(series, notes))
     if kind == "boolean":
         return from_series(name, series.astype("boolean"), notes)
     if kind == "string":
@@ -178,7 +178,7 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
     nested = sum(isinstance(value, NESTED) for value in values)
     if nested:
         notes.append(f"{nested:,} cells of {name!r} hold several values, such as a list: the text of all is the level")
-    _tell_merged(name, [value for value, gap in zip(values, gaps, strict=True) if not gap], texts, notes)
+    _note_merged(name, [value for value, gap in zip(values, gaps, strict=True) if not gap], texts, notes)
     return TextColumn.from_values(name, texts, np.array(list(map(_is_number, values)), dtype=bool) & ~gaps)
 
 
@@ -192,8 +192,8 @@ def _is_number(value: object) -> bool:
         return False
 
 
-def _tell_merged(name: str, values: Sequence[object], texts: Sequence[str | None], notes: list[str]) -> None:
-    """Note what becomes one level only because levels are text, and what no text can hold."""
+def _note_merged(name: str, values: Sequence[object], texts: Sequence[str | None], notes: list[str]) -> None:
+    """Note values that become one level because levels are text, and characters that no text can hold."""
     try:
         lost = len(set(values)) - len({text for text in texts if text is not None})
     except TypeError:  # lists and the like have no hash; their texts tell them apart
@@ -202,8 +202,8 @@ def _tell_merged(name: str, values: Sequence[object], texts: Sequence[str | None
         notes.append(f"values in {name!r} that differ in type alone, such as 1 and '1', are one level ({lost:,} times)")
     halves = sum(isinstance(value, str) and not _is_utf8(value) for value in values)
     if halves:
-        rows = "value" if halves == 1 else "values"
-        notes.append(f"{halves:,} {rows} in {name!r} held half a character (a lone surrogate), shown by its number")
+        values_text = plural(halves, "value")
+        notes.append(f"{values_text} in {name!r} held half a character (a lone surrogate), shown by its number")
 
 
 def _is_utf8(text: str) -> bool:
@@ -241,7 +241,7 @@ def _from_categorical(name: str, series: pd.Series, notes: list[str]) -> Values:
     numeric = pd.api.types.is_numeric_dtype(categories.dtype) and not pd.api.types.is_bool_dtype(categories.dtype)
     labels = [number_text(value) if numeric else _text(value) for value in categories]
     kind = "ordinal" if series.cat.ordered else "categorical"
-    _tell_merged(name, list(categories), labels, notes)
+    _note_merged(name, list(categories), labels, notes)
     return Values(name, _categorical(name, series, labels, series.cat.codes), kind, numbered=numeric)
 
 
@@ -307,8 +307,7 @@ def read_batches(
         check_rows(rows, limits)
         check_cells(rows, len(schema), limits)
         taken.append(batch)
-    if not rows:
-        raise TableError("the table has names but no rows; at least one row of values was expected")
+    require_rows(rows)
     table = pa.Table.from_batches(taken).unify_dictionaries()
     columns = []
     for place, name in enumerate(names):
@@ -325,7 +324,7 @@ def is_text(kind: pa.DataType) -> bool:
 def column_of_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, notes: list[str]) -> Values | TextColumn:
     """Return a column of Arrow's as a reader of tables has it; `declared` is its type in the file.
 
-    What was changed is added to `notes`.
+    Changes of its values are added to `notes`.
     """
     if pa.types.is_decimal(declared):
         numbers = column.cast(pa.float64())

@@ -23,7 +23,7 @@ from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
 from alrviz.data.quantities import cross_table_note, measured_limits, plain_numbers
 from alrviz.data.text import NUMBERLIKE, RawTable, TextColumn, mend_bands, merge_case, spellings, variants_note
-from alrviz.errors import Sentence, listed, short
+from alrviz.errors import Sentence, listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
 NUMBERS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
@@ -180,9 +180,9 @@ def limits_note(column: TextColumn, such: str) -> str:
     """Return a note about numbers that are limits, such as one is, and are read as the number."""
     signed = np.append(pc.match_substring_regex(column.levels, LIMIT).to_numpy(zero_copy_only=False), False)
     rows = int(signed[column.codes].sum())
-    values = f"{rows:,} {'value' if rows == 1 else 'values'}"
+    values = f"{plural(rows, 'value')} of {column.name!r}"
     return (
-        f"{values} of {column.name!r} {'is a limit or a guess' if rows == 1 else 'are limits or guesses'}, "
+        f"{values} {'is a limit or a guess' if rows == 1 else 'are limits or guesses'}, "
         f"such as {short(such)}: read as the number, {re.sub(LIMIT, '', such)}"
     )
 
@@ -275,11 +275,11 @@ def stray_texts(column: TextColumn) -> tuple[str, ...]:
 def _stray_note(column: TextColumn, texts: tuple[str, ...], missing: tuple[str, ...]) -> DoubtNote:
     """Return the note on texts among numbers; `missing` are the others that are missing in the column."""
     rows = column.count(texts)
-    are = "value is" if rows == 1 else "values are"
-    said = f"{rows:,} {are} no number in {column.name!r}, such as {short(texts[0])}: read as missing"
+    values = plural(rows, "value is", "values are")
+    decision = f"{values} no number in {column.name!r}, such as {short(texts[0])}: read as missing"
     note = Sentence(
-        f"{said} (options=ReadOptions(missing=()) reads the column as text)",
-        f'{said} (to read the column as text, say in "How it was read" which missing values are written)',
+        f"{decision} (options=ReadOptions(missing=()) reads the column as text)",
+        f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
     )
     change = {"columns": {column.name: {"missing": list(missing)}}}
     return DoubtNote.of(note, Doubt.of(DoubtCode.STRAY_TEXT, change, [column.name], rows, such=short(texts[0])))

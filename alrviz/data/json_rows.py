@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.column_names import clean_names
 from alrviz.data.frames import from_series
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import ReadOptions
+from alrviz.data.parse_values import clean_names
 from alrviz.data.text import Buffer, RawTable
-from alrviz.errors import TableError, short
+from alrviz.errors import TableError, plural, short
 from alrviz.stop import StopToken
 
 DEEPEST = 50  # objects in an object: each makes the names of columns longer
@@ -42,8 +42,8 @@ def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -
     rows = _objects(bytes(raw).decode("utf-8"), limits, stop, twice)
     if twice:
         notes.append(
-            f"{len(twice):,} {'object has' if len(twice) == 1 else 'objects have'} a name twice, such as "
-            f"{short(twice[0])}: the last value was taken"
+            f"{plural(len(twice), 'object has', 'objects have')} a name twice, such as {short(twice[0])}: "
+            "the last value was taken"
         )
     columns: dict[tuple[str, ...], list[Any]] = {}  # by the names of the objects that it is in, and its own
     for count, row in enumerate(rows):

@@ -24,7 +24,7 @@ from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import FOOTER, MOST_TITLES
 from alrviz.data.text import TextColumn
-from alrviz.errors import short
+from alrviz.errors import listed, plural, short
 from alrviz.stop import StopToken
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
@@ -181,6 +181,11 @@ class NameRows(NamedTuple):
     names: list[str]
     kinds: Mapping[int, str] = MappingProxyType({})
     notes: Sequence[str] = ()
+
+    @property
+    def header(self) -> bool | int:
+        """The option `header` that reads these rows as names."""
+        return bool(self.n_rows) if self.n_rows < 2 else self.n_rows
 
 
 def read_names(
@@ -427,10 +432,7 @@ def _filled(row: Sequence[str]) -> int:
 
 def left_out(lines: Sequence[str], where: str) -> str:
     """Return a note about lines before or behind the table."""
-    what = "line" if len(lines) == 1 else "lines"
-    return f"{len(lines)} {what} {where} left out: {', '.join(short(line) for line in lines[:3])}" + (
-        " ..." if len(lines) > 3 else ""
-    )
+    return f"{plural(len(lines), 'line')} {where} left out: {listed(lines, 3)}"
 
 
 # ---- tables under one another ----------------------------------------------------------------------------------------
@@ -464,7 +466,7 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         rows = begin + np.flatnonzero(filled[begin:start])
         titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
     joined = [replace(TextColumn.of(c.name, c.codes[~gone], c.levels), n_trimmed=c.n_trimmed) for c in columns]
-    notes = [f"{len(starts):,} {'row that repeats' if len(starts) == 1 else 'rows that repeat'} the names left out"]
+    notes = [f"{plural(len(starts), 'row that repeats', 'rows that repeat')} the names left out"]
     if len(set(filter(None, titles))) > 1:
         part = np.searchsorted(starts, np.flatnonzero(~gone))
         name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]

@@ -7,7 +7,7 @@ a small file that unpacks to 300 GB is refused at the first byte too many.
 
 from dataclasses import dataclass, replace
 
-from alrviz.errors import MemoryLimitError, Sentence, TableError
+from alrviz.errors import EMPTY_TABLE, MemoryLimitError, Sentence, TableError
 
 # What reading takes at least, measured on numbers, words and ids: per byte of content, per cell, per column.
 OF_A_BYTE, OF_A_CELL, OF_A_COLUMN = 3, 16, 16_000
@@ -78,6 +78,12 @@ def check_rows(rows: int, limits: Limits) -> None:
     """Raise `TableError` if the table has too many rows; `rows` may be what was read so far."""
     if limits.rows is not None and rows > limits.rows:
         raise TableError(f"the table has more than the {limits.rows:,} rows allowed here; take a sample of its rows")
+
+
+def require_rows(rows: int) -> None:
+    """Raise `TableError` if the table has names alone."""
+    if not rows:
+        raise TableError("the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE)
 
 
 def check_columns(columns: int, limits: Limits) -> None:

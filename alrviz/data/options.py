@@ -34,29 +34,30 @@ CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
 
 @dataclass(frozen=True)
 class ReadOptions:
-    r"""How text becomes a table; None means: detect it. `Dataset.options` holds what was in force, all filled in.
+    r"""How text is read as a table; None means: detect it. `Dataset.options` holds the options in force, detected ones
+    included.
 
-    Formats that carry their own types use `missing`, `merge_case` and, for texts, `dayfirst` alone.
+    Formats with types of their own use only `missing`, `merge_case` and, for texts, `dayfirst`.
 
     Attributes:
         delimiter: one character.
         encoding: one of Python's names; or "utf-8-cp1252", UTF-8 in which bytes that are none are read as cp1252.
-        decimal: "." or ","; None in force where columns differ, and each is read with its own.
+        decimal: "." or ","; None in force if columns differ, and each is read with its own.
         thousands: "" (no marks), ",", ".", " " or "'".
         missing: texts that stand for a missing value; an empty cell always does.
         header: whether the first row holds the names, or how many rows do (0 to 3).
-        skip_rows, skip_footer: lines before the names and behind the table that are no part of it.
-        comment: what such lines begin with; "" for none.
+        skip_rows, skip_footer: how many lines before the names and behind the table are no part of it.
+        comment: the begin of lines that are comments; "" for none.
         sheet: the name of a workbook's sheet, or its place from 1 (also as a text, if no sheet is called so); of a zip
             archive of several tables the name of one.
         merge_case: whether spellings that differ only in upper and lower case are one level. Default: yes, except
-            where a capital is within a word, as in gOLD, since codes differ so, and in columns with single letters;
+            with a capital within a word, as in gOLD, since codes differ so, and in columns with single letters;
             True merges these, too.
-        dayfirst: how a date is read that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of
+        dayfirst: the order of dates that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of
             May. Default: as another date of the column shows, else as its decimal mark or delimiter suggests.
-        pivot: years of two digits below it are of this century, others of the last (0 to 100).
-        columns: options of single columns, which replace those of the table: {"born": {"pivot": 0}}. They may have
-            `missing`, `dayfirst` and `pivot`.
+        pivot: two-digit years below it are of this century, others of the last (0 to 100).
+        columns: options of single columns, in place of the table's: `missing`, `dayfirst` and `pivot`, as in
+            {"born": {"pivot": 0}}.
 
     >>> import alrviz, io
     >>> file = io.StringIO("size;class\n1,5;no\n2,5;yes\n3,5;no")
@@ -81,22 +82,22 @@ class ReadOptions:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What is said, by name, as JSON holds it."""
+        """The options that are not None, by name, as JSON holds them."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         values["missing"] = None if self.missing is None else list(self.missing)
         values["columns"] = {name: own.given for name, own in self.columns} or None
         return {name: value for name, value in values.items() if value is not None}
 
     def for_column(self, name: str) -> "ReadOptions":
-        """Return the options that hold for one column."""
-        own = dict(self.columns).get(name)
-        return self if own is None else replace(self, **{key: getattr(own, key) for key in own.given})
+        """Return the options of one column: its own in place of the table's."""
+        options = dict(self.columns).get(name)
+        return self if options is None else replace(self, **{key: getattr(options, key) for key in options.given})
 
     def with_change(self, change: Mapping[str, Any]) -> "ReadOptions":
         """Return these options with the fields of a `Doubt.change` in place of their own, column by column."""
-        own = self.given.get("columns", {})
-        more = {name: {**own.get(name, {}), **said} for name, said in change.get("columns", {}).items()}
-        return ReadOptions(**{**self.given, **change, "columns": {**own, **more}})
+        columns = self.given.get("columns", {})
+        changed = {name: columns.get(name, {}) | fields for name, fields in change.get("columns", {}).items()}
+        return ReadOptions(**{**self.given, **change, "columns": columns | changed})
 
     def __post_init__(self) -> None:
         self._check_columns()

@@ -1,7 +1,7 @@
 """Tables that are no file: frames of other libraries, arrays, dicts, lists of rows; several files that are one table.
 
-A frame of another library (polars, pyarrow, DuckDB, cuDF ...) is taken by the protocols that they share: the Arrow
-PyCapsule interface, or the older interchange of data frames. None of them has to be installed.
+A frame of another library (polars, pyarrow, DuckDB, cuDF ...) is read by a common protocol, the Arrow PyCapsule
+interface or the older interchange of data frames. None of these libraries has to be installed.
 """
 
 import os
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from alrviz.data.delimited import read_delimited
-from alrviz.data.frames import read_batches, read_frame, said_by
+from alrviz.data.frames import error_text, read_batches, read_frame
 from alrviz.data.interpret import Values, of_type
 from alrviz.data.limits import Limits
 from alrviz.data.options import ReadOptions
@@ -26,7 +26,7 @@ from alrviz.errors import AlrvizError, TableError, listed, short
 from alrviz.stop import StopToken
 
 PARQUET = (".parquet", ".pq")
-MOST_TOLD = 5  # files of which a note says how each was read
+MAX_NAMED_FILES = 5  # files of which a note says how each was read
 
 
 def is_taken(source: Any) -> bool:
@@ -41,9 +41,8 @@ def is_taken(source: Any) -> bool:
 
 
 def named_rows(source: Any, names: Sequence[str]) -> Any:
-    """Return a dict of one row as one of columns, and rows without names, where there are as many columns, with names.
-
-    Whatever else is returned as it is.
+    """Return a dict of one row as a dict of columns, rows without names as a frame with these names if their number
+    agrees, anything else unchanged.
     """
     if isinstance(source, Mapping):
         one = source and not any(
@@ -59,7 +58,7 @@ def named_rows(source: Any, names: Sequence[str]) -> Any:
 
 
 def frame_of(source: Any) -> pd.DataFrame | None:
-    """Return a table of values as a DataFrame, its values as they are; None of a file, its bytes, or several files.
+    """Return a table in memory as a DataFrame, its values unchanged; None for a file, its bytes, or several files.
 
     Raises:
         TableError: an array that is not of rows and columns, columns of unequal length.
@@ -68,7 +67,7 @@ def frame_of(source: Any) -> pd.DataFrame | None:
         return source
     if not is_taken(source) or isinstance(source, str | os.PathLike) or are_files(source):
         return None
-    with _failure_told(source):
+    with _failure_reported(source):
         return pa.table(source).to_pandas() if hasattr(source, "__arrow_c_stream__") else _frame(source)
 
 
@@ -85,10 +84,10 @@ def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToke
     if are_files(source):
         return _files(source, options, limits, stop, read_values)
     if hasattr(source, "__arrow_c_stream__"):
-        with _failure_told(source):
+        with _failure_reported(source):
             reader = pa.RecordBatchReader.from_stream(source)
             return read_batches(reader.schema, reader, options, limits, stop)
-    with _failure_told(source):
+    with _failure_reported(source):
         frame = _frame(source)
     return read_frame(frame, options, limits, stop)
 
@@ -99,15 +98,15 @@ def are_files(source: Any) -> bool:
 
 
 @contextmanager
-def _failure_told(source: Any) -> Iterator[None]:
-    """Say of whatever a stranger's object raises that no table can be made of it."""
+def _failure_reported(source: Any) -> Iterator[None]:
+    """Raise `TableError` in place of any error of a foreign object."""
     try:
         yield
     except (AlrvizError, MemoryError):
         raise
     except Exception as error:
         raise TableError(
-            f"no table can be made of this {type(source).__name__}: {said_by(error) or type(error).__name__}"
+            f"no table can be made of this {type(source).__name__}: {error_text(error) or type(error).__name__}"
         ) from error
 
 
@@ -143,7 +142,7 @@ def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) 
 
 
 def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> RawTable:
-    """Files with the same columns as one table: those of text are understood together, others put together."""
+    """Return files with the same columns as one table: texts are interpreted together, typed columns concatenated."""
     texts: list[list[TextColumn]] = []
     head: tuple[str, ...] = ()
     kinds: Mapping[str, str] = {}
@@ -156,46 +155,47 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         if sniff_format(data) == "delimited":
             raw = read_delimited(data, options, limits, stop)
             texts.append([column for column in raw.columns if isinstance(column, TextColumn)])
-            own, said, head, kinds = raw.options, raw.notes, head or raw.head, kinds or raw.kinds
+            head, kinds = head or raw.head, kinds or raw.kinds
         else:
-            parts.append(read_values(data, options, limits, stop))
-            own, said = parts[-1].options, parts[-1].notes
-        in_force.append(own)
-        said = [*packed, *said]
-        notes += [f"{os.path.basename(os.fspath(path))}: {note}" for note in said if len(paths) > 1] or said
+            raw = read_values(data, options, limits, stop)
+            parts.append(raw)
+        in_force.append(raw.options)
+        file_notes = [*packed, *raw.notes]
+        notes += [f"{os.path.basename(os.fspath(path))}: {note}" for note in file_notes if len(paths) > 1] or file_notes
     if texts and parts:
         raise TableError("some of the files are text and some are not; files of one sort were expected")
     if texts:
         names = [column.name for column in texts[0]]
-        held = [{column.name: column for column in columns} for columns in texts]
-        _check_names(paths, [list(columns) for columns in held])
-        joined = [TextColumn.joined([columns[name] for columns in held]) for name in names]
+        by_name = [{column.name: column for column in columns} for columns in texts]
+        _check_names(paths, [list(columns) for columns in by_name])
+        joined = [TextColumn.joined([columns[name] for columns in by_name]) for name in names]
         return RawTable(joined, _shared(paths, in_force, options, notes), notes, head=head, sort="text", kinds=kinds)
-    named = [{values.name: values for values in part.columns} for part in parts]
-    _check_names(paths, [list(values) for values in named])
+    parts_by_name = [{values.name: values for values in part.columns} for part in parts]
+    _check_names(paths, [list(values) for values in parts_by_name])
     shared = _shared(paths, in_force, options, notes)
-    joined_values = [_joined([held[name] for held in named]) for name in named[0]]
+    joined_values = [_joined([values[name] for values in parts_by_name]) for name in parts_by_name[0]]
     return RawTable(joined_values, shared, notes, head=parts[0].head, sort="decided", kinds=parts[0].kinds)
 
 
 def _shared(paths: Sequence[Any], in_force: Sequence[ReadOptions], asked: ReadOptions, notes: list[str]) -> ReadOptions:
-    """Return the options that were in force for all files, as `asked` where they differ; `notes` say of each how."""
-    apart = [field.name for field in fields(ReadOptions) if len({getattr(own, field.name) for own in in_force}) > 1]
-    if apart:
-        ways = [
+    """Return the options in force for all files, and those `asked` where files differ, which a note tells."""
+    names = [field.name for field in fields(ReadOptions) if len({getattr(each, field.name) for each in in_force}) > 1]
+    if names:
+        options_of_files = [
             f"{os.path.basename(os.fspath(path))} with "
-            + " and ".join(f"{name.replace('_', ' ')} {getattr(own, name)!r}" for name in apart)
-            for path, own in zip(paths, in_force, strict=True)
+            + " and ".join(f"{name.replace('_', ' ')} {getattr(options, name)!r}" for name in names)
+            for path, options in zip(paths, in_force, strict=True)
         ]
-        more = f" and {len(ways) - MOST_TOLD:,} more" if len(ways) > MOST_TOLD else ""
-        notes.append(f"the files differ, and each was read with its own: {', '.join(ways[:MOST_TOLD])}{more}")
-    return replace(in_force[0], **{name: getattr(asked, name) for name in apart})
+        more = f" and {len(paths) - MAX_NAMED_FILES:,} more" if len(paths) > MAX_NAMED_FILES else ""
+        shown = ", ".join(options_of_files[:MAX_NAMED_FILES])
+        notes.append(f"the files differ, and each was read with its own: {shown}{more}")
+    return replace(in_force[0], **{name: getattr(asked, name) for name in names})
 
 
 def _check_names(paths: Sequence[Any], names: Sequence[Sequence[str]]) -> None:
-    for path, own in zip(paths, names, strict=True):
-        if set(own) != set(names[0]):
-            odd = [name for name in (*own, *names[0]) if (name in own) != (name in names[0])]
+    for path, columns in zip(paths, names, strict=True):
+        if set(columns) != set(names[0]):
+            odd = [name for name in (*columns, *names[0]) if (name in columns) != (name in names[0])]
             raise TableError(
                 f"{os.fspath(path)!r} has other columns than {os.fspath(paths[0])!r}: {listed(odd)} is not in both"
             )

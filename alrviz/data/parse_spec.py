@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS
+from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_values import (
     DATE_FORMS,
     DATE_PARTS,
@@ -44,7 +44,7 @@ from alrviz.data.parse_values import (
     numbers_among,
     without_limits,
 )
-from alrviz.errors import TableError, nearest
+from alrviz.errors import TableError, listed, nearest, plural
 
 NO_SPEC = (  # of a model without one, where it is given a file
     "the model does not say how its table was read, so texts are levels as they stand; "
@@ -59,7 +59,7 @@ AMOUNT_TYPES = {
 }
 FEATURE_KINDS = ("categorical", "numeric", "ordinal")
 
-ParsedValues = tuple["np.ndarray", "np.ndarray"]  # the values of rows (N,), and which hold something unreadable
+ParsedValues = tuple["np.ndarray", "np.ndarray"]  # the values of rows (N,), and which cannot be read
 
 
 @dataclass(frozen=True)
@@ -100,19 +100,14 @@ class ColumnSpec:
     order: tuple[str, ...] = ()
 
     @property
-    def needs_order(self) -> bool:
-        """Whether the table's own dates leave it open which of day and month comes first."""
-        return self.type == "date" and "first" in DATE_FORMS.get(self.form, "")
-
-    @property
     def expected(self) -> str:
-        """What a text has to be, in words."""
+        """What a text has to be, such as "a date, day first"."""
         order = "" if self.day_first is None else f", {'day' if self.day_first else 'month'} first"
         return AMOUNT_TYPES.get(self.form, VALUE_TYPES[self.type]) + order + (f" in {self.unit!r}" if self.unit else "")
 
     @property
     def hint(self) -> str:
-        """What may be said, where a text is not that."""
+        """Advice for texts that are not `expected`, as the end of a sentence; "" for none."""
         if self.type != "date" or self.day_first is not None:
             return ""
         return (
@@ -120,7 +115,7 @@ class ColumnSpec:
         )
 
     def parse_texts(self, texts: "pa.Array") -> ParsedValues:
-        """Return the values (N,) of distinct texts, and which of these are there and cannot be read: they are missing.
+        """Return the values (N,) of distinct texts, and which texts cannot be read (N,): their values are missing.
 
         Values are float64 of numbers, NaN where missing; datetime64 of a column of dates; else texts, None where
         missing.
@@ -128,20 +123,24 @@ class ColumnSpec:
         if not len(texts):
             return self._gap[:0], np.zeros(0, dtype=bool)
         texts = pc.utf8_trim_whitespace(texts)
-        gone = pc.is_in(texts, value_set=pa.array(self.missing, type=pa.string())).to_numpy(zero_copy_only=False)
+        is_gap = pc.is_in(texts, value_set=pa.array(self.missing, type=pa.string())).to_numpy(zero_copy_only=False)
         if self.type == "levels" and self.kind != "numeric":
             levels = self._levels(texts)
-            levels[gone] = None
+            levels[is_gap] = None
             return levels, np.zeros(len(texts), dtype=bool)
-        values = self._dates(texts) if self.type == "date" else self._numbers(texts)
-        absent = np.isnat(values) if self.type == "date" else np.isnan(values)
-        made = self.take_dates(values) if self.type == "date" else self._as_kind(self._without_tokens(values))
-        return np.where(gone, self._gap, made), absent & ~gone
+        if self.type == "date":
+            dates = self._dates(texts)
+            is_unread, values = np.isnat(dates), self.take_dates(dates)
+        else:
+            numbers = self._numbers(texts)
+            is_unread, values = np.isnan(numbers), self._as_kind(self._without_tokens(numbers))
+        return np.where(is_gap, self._gap, values), is_unread & ~is_gap
 
     def parse_cells(self, texts: "pa.Array", codes: "np.ndarray", typed: "np.ndarray | None" = None) -> ParsedValues:
-        """Return the values of rows and which cannot be read: `codes` (N,) into distinct texts, -1 where missing.
+        """Return the values of rows (N,) and which cannot be read: `codes` (N,) into distinct texts, -1 where missing.
 
-        Rows of `typed` (N,) bool were numbers in the source, and their texts Python's: marks are none of theirs.
+        Rows of `typed` (N,) bool were numbers in the source: their texts are as Python writes numbers, whatever the
+        marks of the column.
         """
         distinct, wrong = self.parse_texts(texts)
         values, bad = np.concatenate([distinct, self._gap])[codes], np.append(wrong, False)[codes]
@@ -152,7 +151,7 @@ class ColumnSpec:
         return values, bad
 
     def take_numbers(self, numbers: "np.ndarray") -> ParsedValues:
-        """Return the same of numbers (N,), NaN where missing."""
+        """Return the values of cells that are numbers (N,), NaN where missing, and which cannot be read."""
         if self.type in ("number", "time") or (self.type == "levels" and self.kind == "numeric"):
             return self._as_kind(self._without_tokens(numbers)), np.zeros(len(numbers), dtype=bool)
         distinct, inverse = np.unique(numbers, return_inverse=True)
@@ -161,7 +160,7 @@ class ColumnSpec:
         return values[inverse], (bad & ~np.isnan(distinct))[inverse]
 
     def take_dates(self, dates: "np.ndarray") -> "np.ndarray":
-        """Return the part that the feature is of dates (N,), NaT where missing; the dates if it is none."""
+        """Return the feature's part of dates (N,), NaT where missing; for the column of dates itself the dates."""
         if not self.part:
             return dates
         numbers = date_part(dates, self.part)
@@ -207,14 +206,14 @@ class ColumnSpec:
 
     def _dates(self, texts: "pa.Array") -> "np.ndarray":
         """Texts as dates, NaT where they are none: in the table's form, else in any whose order is known."""
-        found = np.full(len(texts), NO_DATE)
-        known = [form for form, text in WHOLE.items() if self.day_first is not None or "first" not in text]
-        for form in dict.fromkeys((self.form or ISO, ISO, *known)):
-            left = np.isnat(found)
-            if not left.any():
+        dates = np.full(len(texts), NO_DATE)
+        clear = [form for form, text in WHOLE.items() if self.day_first is not None or "first" not in text]
+        for form in dict.fromkeys((self.form or ISO, ISO, *clear)):
+            is_unread = np.isnat(dates)
+            if not is_unread.any():
                 break
-            found[left] = dates_of(texts.filter(pa.array(left)), form, bool(self.day_first), self.pivot)
-        return found
+            dates[is_unread] = dates_of(texts.filter(pa.array(is_unread)), form, bool(self.day_first), self.pivot)
+        return dates
 
     def _levels(self, texts: "pa.Array") -> "np.ndarray":
         levels: list[Any] = texts.to_pylist()
@@ -228,7 +227,7 @@ class ColumnSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: the attributes that are not their defaults, nor the usual missing texts."""
-        state = _changed(self)
+        state = _non_defaults(self)
         if self.missing == usual_missing(self.type):
             del state["missing"]
         elif self.missing == ("",):
@@ -237,17 +236,14 @@ class ColumnSpec:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "ColumnSpec":
-        """Rebuild what `to_dict` gave."""
+        """Rebuild the specification from `to_dict`'s state."""
         _check_keys(state, cls, f"column {state.get('name')!r}")
-        lists: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in state.items()
-        }
-        result = cls(**{"missing": usual_missing(state.get("type", "levels")), **lists})
+        result = cls(**{"missing": usual_missing(state.get("type", "levels")), **_with_tuples(state)})
         result._check()
         return result
 
     def _check(self) -> None:
-        """Raise `TableError` for a value that no column has."""
+        """Raise `TableError` for a value that an attribute cannot have."""
         forms = {"date": DATE_FORMS, "time": TIME_FORMS}.get(self.type, {})
         texts = [self.name, self.source, self.kind, *self.missing, *self.order]
         texts += [*self.spellings, *self.spellings.values()]
@@ -269,7 +265,7 @@ class ColumnSpec:
                 raise TableError(f"column {self.name!r}: {name} cannot be {value!r}{expected}{nearest(value, choices)}")
 
     def for_columns(self, names: Collection[str]) -> "ColumnSpec":
-        """Return how the feature is made of a table of these columns, which may have it itself instead of its date."""
+        """Return the spec for a table of these columns, which may hold a feature itself instead of its date."""
         if self.part and self.name in names:
             type_ = "number" if self.kind == "numeric" else "levels"
             return replace(self, source=self.name, part="", type=type_, form="")
@@ -277,6 +273,24 @@ class ColumnSpec:
         if not self.part and self.source not in names and source in names and part in DATE_PARTS:
             return replace(self, source=source, type="date", part=part, form="")
         return self
+
+    def with_options(self, options: ReadOptions) -> "ColumnSpec":
+        """Return the spec with the missing texts, marks and order of dates given for these rows in place of its own.
+
+        If a given mark of numbers equals the other one of the spec, that one gives way. Spellings stay the spec's.
+        """
+        by_type: dict[str, dict[str, Any]] = {
+            "date": {"day_first": options.dayfirst, "pivot": options.pivot},
+            "number": {"decimal": options.decimal, "thousands": options.thousands},
+        }
+        changes: dict[str, Any] = {}
+        if options.missing is not None:
+            changes["missing"] = tuple(dict.fromkeys(("", *options.missing)))
+        changes |= {name: value for name, value in by_type.get(self.type, {}).items() if value is not None}
+        decimal, thousands = changes.get("decimal", self.decimal), changes.get("thousands", self.thousands)
+        if thousands and thousands == decimal:
+            changes |= {"thousands": ""} if options.thousands is None else {"decimal": "." if thousands == "," else ","}
+        return replace(self, **changes)
 
 
 def usual_missing(type_: str) -> tuple[str, ...]:
@@ -286,28 +300,30 @@ def usual_missing(type_: str) -> tuple[str, ...]:
 
 @cache
 def in_usual_order(missing: tuple[str, ...]) -> tuple[str, ...]:
-    """Return texts that are missing, each once, so that two specs with the same ones are equal."""
+    """Return distinct missing texts in one order, so that specs with the same texts are equal."""
     places = {text: place for place, text in enumerate(usual_missing("number"))}
     return tuple(sorted(set(missing), key=lambda text: (places.get(text, len(places)), text)))
 
 
-def _changed(value: Any) -> dict[str, Any]:
+def _non_defaults(spec: Any) -> dict[str, Any]:
     """Return a dataclass's fields that are not their defaults, as JSON holds them."""
     state = {}
-    for each in fields(value):
-        own = getattr(value, each.name)
-        default = each.default if each.default_factory is NO_DEFAULT else each.default_factory()
-        if own != default:
-            state[each.name] = list(own) if isinstance(own, tuple) else dict(own) if isinstance(own, Mapping) else own
+    for attribute in fields(spec):
+        value = getattr(spec, attribute.name)
+        factory = attribute.default_factory
+        if value != (attribute.default if factory is NO_DEFAULT else factory()):
+            value = list(value) if isinstance(value, tuple) else value
+            state[attribute.name] = dict(value) if isinstance(value, Mapping) else value
     return state
 
 
 def _with_tuples(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a state with its lists, as JSON has them, as tuples."""
     return {key: tuple(value) if isinstance(value, list) else value for key, value in state.items()}
 
 
 def _check_keys(state: Any, cls: type, what: str) -> None:
-    """Raise `TableError` where a state is no mapping, lacks a field or has one that the class has not."""
+    """Raise `TableError` for a state that is no mapping, lacks a field or has an unknown one."""
     if not isinstance(state, Mapping):
         raise TableError(f"{what} of a spec is {state!r}; a mapping was expected")
     names = [each.name for each in fields(cls)]
@@ -315,39 +331,39 @@ def _check_keys(state: Any, cls: type, what: str) -> None:
     for key in state:
         if key not in names:
             raise TableError(f"{what} of a spec has no {key!r}{nearest(key, names)}; it may have {', '.join(names)}")
-    if lost := [name for name in needed if name not in state]:
-        raise TableError(f"{what} of a spec lacks {lost[0]!r}")
+    if absent := next((name for name in needed if name not in state), None):
+        raise TableError(f"{what} of a spec lacks {absent!r}")
 
 
 @dataclass
 class ParseErrorCounts:
-    """Of a column of which something cannot be read, over all rows: how much that is, and how much could be read."""
+    """How many values of a column could not be read, and how many could, over all rows."""
 
     expected: str  # what a text has to be
-    example: str  # of those that are not
-    hint: str  # of what may be said
+    example: str  # texts that are not
+    hint: str  # advice, see `ColumnSpec.hint`
     bad: int = 0
     read: int = 0
 
     @classmethod
     def of(cls, column: ColumnSpec, example: str, parsed: ParsedValues) -> "ParseErrorCounts":
-        """Count a column's values of rows."""
+        """Count the values of some rows of a column."""
         values, bad = parsed
         present = values == values if values.dtype != object else values != None  # noqa: E711 (of each value)
         return cls(column.expected, example, column.hint, int(bad.sum()), int(present.sum()))
 
     def plus(self, other: "ParseErrorCounts") -> "ParseErrorCounts":
-        """Return the count of both's rows."""
+        """Return the counts over the rows of both."""
         first = self if self.bad else other
         return replace(first, bad=self.bad + other.bad, read=self.read + other.read)
 
     def note(self, name: str) -> str:
-        """Return a sentence on what of the column called `name` cannot be read."""
-        values = "1 value" if self.bad == 1 else f"{self.bad:,} values"
+        """Return a sentence on the values of the column called `name` that cannot be read."""
+        values = plural(self.bad, "value")
         return f"{values} of {name!r} cannot be read as {self.expected}, such as {self.example}: missing"
 
     def refusal(self, name: str) -> str:
-        """Return why the column called `name` cannot be read, empty where some of it can, or one value is to blame."""
+        """Return why the column called `name` cannot be read; "" if a value of it can, or a single value cannot."""
         if self.bad < 2 or self.read:
             return ""
         advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
@@ -360,17 +376,17 @@ class ParseErrorCounts:
 Counts = dict[str, ParseErrorCounts]  # by column of the source
 
 
-def add_counts(to: Counts, more: Mapping[str, ParseErrorCounts]) -> None:
-    """Add what was counted of further rows."""
-    for name, count in more.items():
-        to[name] = to[name].plus(count) if name in to else count
+def add_counts(total: Counts, counts: Mapping[str, ParseErrorCounts]) -> None:
+    """Add the counts of further rows to `total`."""
+    for name, count in counts.items():
+        total[name] = total[name].plus(count) if name in total else count
 
 
 def check_counts(counts: Mapping[str, ParseErrorCounts]) -> None:
-    """Raise `TableError` for a column of which nothing can be read."""
-    refusals = (count.refusal(name) for name, count in counts.items())
-    if refusal := next(filter(None, refusals), ""):
-        raise TableError(refusal)
+    """Raise `TableError` for a column of which no value can be read."""
+    for name, count in counts.items():
+        if refusal := count.refusal(name):
+            raise TableError(refusal)
 
 
 @dataclass(frozen=True)
@@ -381,7 +397,7 @@ class Layout:
         names: of the source's columns, in order.
         head: the cells of its first row of names as they stand, () without one.
         delimiter, encoding, header, skip_rows, skip_footer, comment, sheet: as `ReadOptions` has them.
-        fixed: which of them somebody said: others are looked for again in a file that is laid out in another way.
+        fixed: the options that the user set: all others are detected again in a file of another layout.
     """
 
     names: tuple[str, ...]
@@ -409,7 +425,7 @@ class Layout:
 
     @property
     def is_unnamed(self) -> bool:
-        """Whether the table had no names, and its columns were numbered: rows are then told by their places."""
+        """Whether the table had no names and its columns were numbered: a column is then found by its position."""
         return not self.head and self.names == tuple(f"column {k + 1}" for k in range(len(self.names)))
 
     @property
@@ -419,7 +435,7 @@ class Layout:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What somebody said, by name."""
+        """The options that the user set, by name."""
         return {name: getattr(self, name) for name in self.fixed}
 
 
@@ -442,7 +458,7 @@ class ParseSpec:
 
     @classmethod
     def of_model(cls, columns: Sequence[Mapping[str, Any]], signs: Sequence[str]) -> "ParseSpec":
-        """Return how rows are read for a model that was fitted to a table in memory: as that table's values were taken.
+        """Return the spec of a model that was fitted to a table in memory.
 
         Texts are levels as they stand, numbers are numbers; names are expected in the first line of a file.
 
@@ -469,7 +485,7 @@ class ParseSpec:
 
     @property
     def target(self) -> str | None:
-        """The column that is the class; None where none is."""
+        """The column that is the class, or None."""
         return next((column.name for column in self.columns if column.kind == "target"), None)
 
     @property
@@ -477,20 +493,28 @@ class ParseSpec:
         """The columns that rows need, each once."""
         return list(dict.fromkeys(column.source for column in self.columns))
 
-    def for_columns(self, names: Collection[str], day_first: bool | None = None) -> list[ColumnSpec]:
-        """Return how columns are made of a table of these: what is made of a date may itself be there, and where a
-        feature such as "born year" is not, a date "born" is what `read_table` would make it of.
+    def for_columns(self, names: Collection[str], options: ReadOptions) -> list[ColumnSpec]:
+        """Return the specs for a table of these columns: "born year" is taken from a column of that name, or else from
+        the date "born".
 
-        `day_first`: whether the day comes before the month in dates, where that is said of this table.
+        `options`: those given for this table, see `ColumnSpec.with_options`.
+
+        Raises:
+            TableError: a column that is not there, with the nearest that is.
         """
-        columns = [each.for_columns(names) for each in self.columns]
-        if day_first is None:
-            return columns
-        return [replace(each, day_first=day_first) if each.type == "date" else each for each in columns]
+        columns = [column.for_columns(names) for column in self.columns]
+        if absent := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
+            features = [column.name for column in columns if column.source == absent[0] and column.part]
+            are = "is" if len(features) == 1 else "are"
+            made = f", of which {listed(features)} {are} made" if features else ""
+            near = nearest(absent[0], [name for name in names if name not in self.sources])
+            columns_text = near or f"; its columns are {listed(list(names))}"
+            raise TableError(f"no column {absent[0]!r} in the table{made}{columns_text} ({len(absent)} not found)")
+        return [column.with_options(options.for_column(column.source)) for column in columns]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        state: dict[str, Any] = {"format": SPEC_FORMAT, "layout": _changed(self.layout)}
+        state: dict[str, Any] = {"format": SPEC_FORMAT, "layout": _non_defaults(self.layout)}
         if self.quartiles:
             state["quartiles"] = True
         return {**state, "columns": [column.to_dict() for column in self.columns]}
@@ -504,23 +528,22 @@ class ParseSpec:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "ParseSpec":
-        """Rebuild what `to_dict` gave.
+        """Rebuild the spec from `to_dict`'s state.
 
-        Raises `TableError` for another format, and for what no spec has.
+        Raises:
+            TableError: another format, an unknown field, a value that a field cannot have.
         """
         if not isinstance(state, Mapping) or state.get("format") != SPEC_FORMAT:
-            found = state.get("format") if isinstance(state, Mapping) else state
+            number = state.get("format") if isinstance(state, Mapping) else state
             raise TableError(
-                f"the spec has format {found!r}, and this version reads format {SPEC_FORMAT}; read the table and save "
+                f"the spec has format {number!r}, and this version reads format {SPEC_FORMAT}; read the table and save "
                 "the model anew"
             )
         _check_keys({key: value for key, value in state.items() if key != "format"}, cls, "the whole")
         layout, columns = state["layout"], state["columns"]
         _check_keys(layout, Layout, "the layout")
-        lists: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in layout.items()
-        }
-        result = cls(Layout(**lists), tuple(map(ColumnSpec.from_dict, columns)), bool(state.get("quartiles", False)))
+        specs = tuple(map(ColumnSpec.from_dict, columns))
+        result = cls(Layout(**_with_tuples(layout)), specs, bool(state.get("quartiles", False)))
         if not all(isinstance(text, str) for text in (*result.layout.names, *result.layout.head)):
             raise TableError("the names in the layout of a spec are no texts")
         if wrong := [name for name in result.layout.fixed if name not in LAYOUT_OPTIONS]:

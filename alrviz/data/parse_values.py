@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alrviz.errors import listed, plural
+
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 # A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
@@ -401,6 +403,22 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]
         seen.add(name)
         result.append(name)
     return result, changed
+
+
+def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str], list[str]]:
+    """Return names that are trimmed, not empty, distinct and not endless, and a note for each sort of change."""
+    result, changed = distinct_names(names)
+    reasons = {
+        "empty": "had no name, now called",
+        "double": "had a name taken before, now called",
+        "long": "had an endless name, now",
+    }
+    notes = [
+        f"{plural(len(new), 'column')} {reasons[cause]} {listed(new, 3)}"
+        for cause, new in changed.items()
+        if new and not (numbered and cause == "empty")
+    ]
+    return result, notes
 
 
 def numbers_among(tokens: Sequence[str]) -> list[float]:

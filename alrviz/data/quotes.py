@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from alrviz.data.text import Buffer
+from alrviz.errors import plural
 from alrviz.stop import StopToken
 
 TAIL = 1 << 16  # bytes at the end in which lines behind the table are looked for
@@ -108,9 +109,9 @@ class RepairedStream(io.RawIOBase):
 
 def quotes_note(n_lines: int, first: int | None = None) -> str:
     """Return the note on lines whose lone quotation mark was read as text; `first`: the number of the first, from 1."""
-    some = "1 line has" if n_lines == 1 else f"{n_lines:,} lines have"
     where = "" if first is None else f" (first in line {first:,})"
-    return f"{some} a quotation mark that is never closed: it was read as text{where}"
+    lines = plural(n_lines, "line has", "lines have")
+    return f"{lines} a quotation mark that is never closed: it was read as text{where}"
 
 
 class _Lines(Sequence[bytes]):

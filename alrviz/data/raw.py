@@ -1,4 +1,4 @@
-"""From whatever a user hands over to columns: the format by the content, its reader, then what texts are.
+"""From any source to columns: detect the format by content, call its reader, then decide what texts mean.
 
 bytes -> unpacked -> format -> text or typed columns -> numbers, dates, levels
 source.py            delimited, arff, workbook, frames     interpret.py
@@ -26,15 +26,15 @@ from alrviz.data.workbook import read_workbook
 from alrviz.stop import StopToken
 
 READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json, "stat": read_stat_file}
-LAID_OUT = {"delimited": read_delimited, "workbook": read_workbook}  # where the row of names has to be found
+LAID_OUT = {"delimited": read_delimited, "workbook": read_workbook}  # in which the row of names has to be found
 
 
 def read_raw(
     source: Any, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str], expected: Collection[str] = ()
 ) -> RawTable:
-    """Return the columns of whatever `read_table` takes, before it is decided what texts are.
+    """Return the columns of any source of `read_table`, their texts not yet interpreted.
 
-    What of an archive was passed over is added to `notes`.
+    Files of an archive that were not read are added to `notes`.
     """
     if is_taken(source):
         return read_taken(source, options, limits, stop, partial(_values_of, expected=expected))
@@ -52,7 +52,7 @@ def raw_of_bytes(
     known: Layout | None = None,
     expected: Collection[str] = (),
 ) -> RawTable:
-    """Return the columns of a file's bytes, before it is decided what texts are."""
+    """Return the columns of a file's bytes, their texts not yet interpreted."""
     kind = sniff_format(data)
     if kind in LAID_OUT:
         return LAID_OUT[kind](data, options, limits, stop, known, expected)
@@ -60,7 +60,7 @@ def raw_of_bytes(
 
 
 def decide(raw: RawTable, stop: StopToken) -> RawTable:
-    """Return a table as one of `Values`."""
+    """Return the table with its texts interpreted: its columns are `Values`."""
     if raw.sort == "decided":
         return raw
     return parse_text(raw, stop) if raw.sort == "typed" else interpret(raw, stop)

@@ -1,9 +1,9 @@
-"""`read_table`: any table a person is likely to have, made ready for a classifier.
+"""`read_table`: read any table that people are likely to have, for a classifier.
 
     source -> columns of text or values -> numbers, dates, levels -> target and kinds
     raw.py                                 interpret.py             dataset.py, kinds.py
 
-Everything detected is shown (`Dataset.spec`, `Dataset.notes`, `Column.why`) and can be said instead: by options, or by
+Everything detected is shown (`Dataset.spec`, `Dataset.notes`, `Column.why`) and can be given instead: by options, or by
 a spec, with which nothing is detected.
 """
 
@@ -39,38 +39,38 @@ def read_table(
     stop: StopToken = NEVER,
     **kinds: str,
 ) -> Dataset:
-    """Read a table and say what its columns are.
+    """Read a table, detect or apply what its values mean, and guess the kinds of its columns.
 
-    The format is told by the content: CSV and its relatives, JSON (one object a line, or a list), Parquet, Arrow
-    (Feather), ARFF, workbooks (xlsx, xlsm, xls, ods) and files of SPSS, Stata and SAS; each may be packed (gzip, bzip2,
-    xz, Zstandard, zip).
+    The format is detected by content, not by the file's name: CSV and its relatives, JSON (one object a line, or a
+    list), Parquet, Arrow (Feather), ARFF, workbooks (xlsx, xlsm, xls, ods) and files of SPSS, Stata and SAS, also
+    compressed (gzip, bzip2, xz, Zstandard, zip).
 
     Args:
-        path_or_frame: a path, bytes, or an open file (`io.StringIO` for text); or a table at hand: a data frame
-            (pandas, polars, pyarrow, DuckDB and others that share the Arrow or the interchange protocol), an array of
-            rows and columns, a dict of columns, a list of rows. A list of paths, or a folder of Parquet files, is one
-            table.
+        path_or_frame: a path, bytes, or an open file (`io.StringIO` for text); or a table in memory: a data frame
+            (pandas, polars, pyarrow, DuckDB and others with the Arrow or the interchange protocol), an array of rows
+            and columns, a dict of columns, a list of rows. A list of paths, or a folder of Parquet files, is read as
+            one table.
         target: the column that is the class (default: guessed, see `Table.target_choices`).
-        spec: how the table is to be read, as `Dataset.spec` of a table like it says: a `ParseSpec`, what its `to_dict`
-            gives, or the path of that as JSON. Nothing is guessed then; values that do not fit are missing, and
-            counted. `target`, `options` and `kinds` are said over it.
-        options: what is said of the text, in place of what is detected.
+        spec: `Dataset.spec` of a similar table, to read this one alike: a `ParseSpec`, the result of its `to_dict`, or
+            the path of its JSON. Nothing is guessed then; values that do not fit are missing, and counted in a note.
+            `target`, `options` and `kinds` take precedence over it.
+        options: layout and conventions of the text, in place of the detected ones.
         limits: refuse tables that are too large (default: more than 50,000 columns).
         name: of the data set (default: that of the file).
         quartiles: for a numeric target of more than 20 values, which is refused otherwise: True cuts it into four
             classes, False keeps each value as a class.
-        max_memory: bytes that reading may take (default: half of what is free).
+        max_memory: bytes that reading may take (default: half of the free memory).
         stop: ends the reading from another thread.
-        kinds: columns by name and what they are: "categorical", "numeric", "ordinal", "ignore" or "target"; or no
-            feature, but "weight" (how often each row counts, see `Dataset.weights`), "group" or "time" (what splits of
-            the rows keep to, see `Dataset.split_by`). For a column that is called like a parameter, use
+        kinds: the kinds of columns by name: "categorical", "numeric", "ordinal", "ignore" or "target"; or the role of a
+            column that is no feature: "weight" (how often each row counts, see `Dataset.weights`), "group" or "time"
+            (rules for splits, see `Dataset.split_by`). For a column that is called like a parameter, use
             `Dataset.with_kinds`.
 
     Raises:
-        TableError: the table cannot be read or used. If the file is not there, it is also a `FileNotFoundError`; if it
-            cannot be opened, an `OSError`.
+        TableError: the table cannot be read or used; also a `FileNotFoundError` if there is no such file, an `OSError`
+            if it cannot be opened.
         MemoryLimitError: it would take more than `max_memory`.
-        Stopped: it was stopped.
+        Stopped: the stop token was pulled.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.5, 2.5, 9.5], "colour": ["red", "red", "blue"], "class": ["no", "no", "yes"]})
@@ -88,26 +88,25 @@ def read_table(
         expected={str(column) for column in (target, *kinds) if column is not None},
     )  # fmt: skip
     if spec is not None:
-        own = {column.name: column.kind for column in spec.columns}
         target = target or spec.target
         quartiles = quartiles if quartiles is not None or target != spec.target else spec.quartiles or None
-        left = {name: own.get(name, "ignore") for name in table.names if name != target and own.get(name) != "target"}
-        kinds = left | kinds
+        spec_kinds = dict.fromkeys(table.names, "ignore") | {column.name: column.kind for column in spec.columns}
+        kinds = {name: k for name, k in spec_kinds.items() if name != target and k != "target"} | kinds
     return table.dataset(target, kinds=kinds, quartiles=quartiles, stop=stop)
 
 
-def load_spec(given: ParseSpec | Mapping[str, Any] | str | os.PathLike[str]) -> ParseSpec:
-    """Return a spec of what `read_table` takes for one; `TableError` where it is none."""
-    if isinstance(given, ParseSpec):
-        return given
-    if isinstance(given, Mapping):
-        return ParseSpec.from_dict(given)
+def load_spec(source: ParseSpec | Mapping[str, Any] | str | os.PathLike[str]) -> ParseSpec:
+    """Return the spec that `read_table` is given: itself, its state or the path of its JSON; `TableError` for none."""
+    if isinstance(source, ParseSpec):
+        return source
+    if isinstance(source, Mapping):
+        return ParseSpec.from_dict(source)
     try:
-        return ParseSpec.from_dict(json.loads(Path(given).read_text("utf-8")))
+        return ParseSpec.from_dict(json.loads(Path(source).read_text("utf-8")))
+    except TableError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"the spec {os.fspath(given)!r} cannot be read: {error}; the JSON of one was expected, as "
+        raise TableError(f"the spec {os.fspath(source)!r} cannot be read: {error}; the JSON of one was expected, as "
                          "dataset.spec.to_json() or `alrviz inspect --json` give it") from error  # fmt: skip
 
 
@@ -123,9 +122,9 @@ def read_columns(
     stop: StopToken = NEVER,
     expected: Collection[str] = (),
 ) -> Table:
-    """Read a table without choosing a target: the first half of `read_table`, for whoever asks the user in between.
+    """Read a table without choosing a target: the first half of `read_table`, for callers that ask the user for it.
 
-    `alone`: one column is enough. `expected`: names of columns that are known, by which a row of names is recognised.
+    `alone`: one column is enough. `expected`: known names of columns, by which a row of names is recognised.
     """
     options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
     notes: list[str] = []

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from alrviz.data.quotes import split_record
-from alrviz.errors import UNEVEN_LINES, TableError, short
+from alrviz.errors import UNEVEN_LINES, TableError, plural, short
 
 MAX_UNFIT_SHARE = 0.01
 MAX_UNEVEN_SHARE = 0.5  # of the rows; with more of them the layout was taken for another
@@ -79,8 +79,7 @@ class UnevenRows:
             "cut": "more cells than there are columns: the surplus was dropped",
         }
         return [
-            f"{len(rows):,} {'line has' if len(rows) == 1 else 'lines have'} {words} (first in "
-            f"{place_of(rows[0].record)})"
+            f"{plural(len(rows), 'line has', 'lines have')} {words} (first in {place_of(rows[0].record)})"
             for change, words in what.items()
             if (rows := changes[change])
         ]

@@ -181,6 +181,15 @@ def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -
         data += piece
 
 
+def first_lines(data: bytes, n_bytes: int) -> bytes:
+    """Return the whole lines within the first bytes of a text; all of it if it is shorter, or one line."""
+    if len(data) <= n_bytes:
+        return data
+    line_end = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(data[:2], b"\n")  # UTF-16 has two bytes a character
+    place = data.rfind(line_end, 0, n_bytes)
+    return data if place < 0 else data[: place + len(line_end)]
+
+
 def sniff_format(data: Buffer) -> str:
     """Return "parquet", "arrow", "workbook", "stat", "arff", "json" or "delimited".
 

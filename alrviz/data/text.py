@@ -41,9 +41,9 @@ NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 class TextColumn:
     """One column of text: `codes` (N,) int32 into `levels`, -1 for missing; every level occurs, none twice.
 
-    `typed` (N,) bool says which rows were numbers in the source, as a workbook's cells may be, None where none was:
-    their texts are Python's, whatever marks the numbers that were written as text have. `n_trimmed` counts the rows
-    whose text is that of others but for blanks at its ends.
+    `typed` (N,) bool tells the rows that were numbers in the source, as cells of workbooks may be; None for no row.
+    Their texts are as Python writes numbers, whatever the marks of numbers that the source has as text.
+    `n_trimmed` counts the rows whose text is that of others but for blanks at its ends.
     """
 
     name: str
@@ -91,7 +91,7 @@ class TextColumn:
 
     @property
     def written(self) -> "TextColumn":
-        """The column without the rows that were numbers in the source: its texts alone have marks to find out."""
+        """The column without the rows that were numbers in the source: only texts show the marks of numbers."""
         return self if self.typed is None else self.within(~self.typed)
 
     @property
@@ -141,16 +141,16 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class RawTable:
-    """What a format's reader returns, before it is decided what texts are.
+    """The result of a format's reader: columns whose texts are not yet interpreted.
 
     Attributes:
-        columns: in order; `TextColumn` as it stands, or `Values` that came with a type.
-        options: those in force, as far as they are about the layout.
-        notes: sentences for a reader.
+        columns: in order; `TextColumn`s, or `Values` if the source has types.
+        options: the layout that was given or detected.
+        notes: sentences for the user.
         sheets: of a workbook.
-        head: the cells of the first row of names as they stand, where there is one.
-        sort: "text" of files without types, "typed" where only gaps and dates are looked for, "decided" where nothing.
-        kinds: those that the file states beside its names, "target" among them.
+        head: the cells of the first row of names as they stand, if there is one.
+        sort: "text" for files without types, "typed" if only gaps and dates are detected, "decided" if nothing is.
+        kinds: kinds that the file states beside its names, "target" among them.
         is_stacked: whether it was joined of tables under one another.
     """
 
@@ -167,8 +167,8 @@ class RawTable:
 def all_match(levels: pa.Array, pattern: str) -> bool:
     """Return whether a regular expression finds something in every level.
 
-    Arrow compiles it anew at every call, up to a millisecond for a form of dates, and a column is asked about twenty of
-    them. So the first level is asked first, by an expression that Python keeps; it may say no for all.
+    Arrow compiles the expression at every call, up to a millisecond for a form of dates, and a column is matched with
+    twenty. So the first level is matched first, by an expression that Python caches; mostly it does not match.
     """
     if len(levels) and (first := levels[0].as_py()) is not None and not _kept_regex(pattern).search(first):
         return False
@@ -177,7 +177,7 @@ def all_match(levels: pa.Array, pattern: str) -> bool:
 
 @cache
 def _kept_regex(pattern: str) -> re.Pattern[str]:
-    """Return an expression of Arrow's for Python, which writes characters by their code in another way."""
+    """Return Arrow's expression compiled for Python, which escapes character codes in another way."""
     return re.compile(re.sub(r"\\x\{([0-9a-fA-F]{4})\}", r"\\u\1", pattern))
 
 

@@ -24,7 +24,6 @@ import numpy as np
 import pyarrow as pa
 import python_calamine as calamine
 
-from alrviz.data.column_names import clean_names
 from alrviz.data.layout import (
     HEAD_ROWS,
     QUANTITY,
@@ -38,9 +37,9 @@ from alrviz.data.layout import (
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import number_text
+from alrviz.data.parse_values import clean_names, number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn
-from alrviz.errors import TableError, listed, nearest
+from alrviz.errors import TableError, listed, nearest, plural
 from alrviz.stop import StopToken
 
 PIECE_BYTES = 1 << 18  # of XML between two looks at the stop token: some 5 ms
@@ -108,7 +107,7 @@ def read_workbook(
         notes += joined
     in_force = replace(
         options,
-        header=bool(named.n_rows) if named.n_rows < 2 else named.n_rows,
+        header=named.header,
         skip_rows=titles,
         skip_footer=footer,
         sheet=sheet.title,
@@ -375,13 +374,13 @@ def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
     """Return notes on cells of the rows whose content is not, or not everywhere, in the table."""
     notes = []
     if n_uncached:
-        cells = "1 formula is" if n_uncached == 1 else f"{n_uncached:,} formulas are"
+        cells = plural(n_uncached, "formula is", "formulas are")
         notes.append(
             f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
         )
     if n_merged:
-        areas = "1 area" if n_merged == 1 else f"{n_merged:,} areas"
-        notes.append(f"{areas} of merged cells: the value is in the first cell of each, the others are missing")
+        areas = f"{plural(n_merged, 'area')} of merged cells"
+        notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
     return notes
 
 

@@ -17,7 +17,7 @@ from alrviz.estimators.recipes import FitProgress, RecipeClassifier
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.networks import LearnedNetwork, learn
-from alrviz.fitting.prepare import Prepared, require_learnable
+from alrviz.fitting.prepare import TrainingData, require_learnable
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
@@ -37,7 +37,7 @@ class CountedClassifier(RecipeClassifier):
     n_bins: int = 10
 
     def _learn(
-        self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
+        self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: FitProgress | None = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         prepared = encode(recipe)

@@ -52,7 +52,7 @@ from alrviz.estimators.checks import (
     threads,
 )
 from alrviz.fitting.families import ENCODING, family_of, require_streams
-from alrviz.fitting.prepare import Prepared, encode_rows
+from alrviz.fitting.prepare import TrainingData, encode_rows
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT, STOPPED, Outcome, Step
@@ -196,7 +196,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Learn the model, of a family that streams."""
         raise NotImplementedError
 
-    def fit_prepared(self, X: Any, prepared: Prepared, stop: StopToken = NEVER) -> Self:
+    def fit_prepared(self, X: Any, prepared: TrainingData, stop: StopToken = NEVER) -> Self:
         """Learn as `fit(X, y)` would, from rows that were encoded before, and whatever was made of them since.
 
         `prepared` holds the rows of `X` and its encoder, made as this estimator's parameters say: studies share it
@@ -216,7 +216,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         recipe = self._settled(asked, X, y, encoded.weights, stop, prepared.splitting)
         again = self._encoding(X, y, encoded.weights, prepared.splitting)
 
-        def encode(of: Recipe) -> Prepared:  # the order that is chosen may have other cuts
+        def encode(of: Recipe) -> TrainingData:  # the order that is chosen may have other cuts
             return prepared if of.encoding == asked.encoding else again(of)
 
         self.set_encoder(*self._learn(encode, recipe, stop))
@@ -229,7 +229,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _encoding(
         self, X: Any, y: NDArray[Any], weights: Floats, splitting: Splitting = AT_RANDOM
-    ) -> Callable[[Recipe], Prepared]:
+    ) -> Callable[[Recipe], TrainingData]:
         """What encodes the rows of a checked table as a recipe says."""
         return partial(
             encode_rows, X=X, y=y, weights=weights, categorical_features=self.categorical_features,
@@ -265,7 +265,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _learn(
-        self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
+        self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: "FitProgress | None" = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         """Learn the model of rows that are encoded as a recipe says, and keep it; return the encoder, and the recipe
@@ -438,7 +438,7 @@ class RunClassifier(RecipeClassifier):
     }
 
     def _learn(
-        self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
+        self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: "FitProgress | None" = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         hear = progress.trial if progress is not None else None

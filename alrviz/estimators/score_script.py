@@ -4,11 +4,11 @@
     python score.py rows.csv -o predictions.csv --model model.zip
     >>> Model("model.zip").predict_proba({"colour": ["red", None], "size": [1.5, 2]})          # doctest: +SKIP
 
-Rows are read as the model's table was, where `model.json` says how ("spec"): delimiter, lines before the names,
-dates, units, spellings, what is missing. What does not fit is missing, and told. Without it texts are levels as they
-stand; an empty cell, and a sign of a missing value that is no level, is missing (`LevelCodes`). How scores come
-of levels and numbers, p(k | x) = softmax(score)(k), is said by the class of each form: Linear, Network, Average,
-Density. `model.json` names the model's.
+Rows are read by the spec in `model.json`: delimiter, lines before the names, dates, units, spellings, missing values. A
+value that does not fit is missing and named in the column "unseen". Without a spec texts are levels as they stand, and
+empty cells and signs of a missing value that are no level are missing (`LevelCodes`). p(k | x) = softmax(score)(k); the
+class of the model's form (Linear, Network, Average, Density; `model.json` names it) computes scores from levels and
+numbers.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import sys
 import zipfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,14 @@ from alrviz.data.parse_spec import (
 )
 from alrviz.data.parse_values import LevelCodes, distinct_names
 from alrviz.data.text import TextColumn
-from alrviz.errors import TableError, listed
+from alrviz.errors import plural
 from alrviz.estimators.score_forms import FORMS
 from alrviz.stop import NEVER
 
 FORMAT = 1
 DETECTED = ReadOptions()
 ROWS = 50_000  # predicted at a time
-SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # what a spreadsheet takes for the begin of a formula
+SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # with which a formula begins for a spreadsheet
 # Where the comma is the decimal mark, spreadsheets cut lines at semicolons, also within quotes that begin mid-line.
 _CELL_START = re.compile(r'(?<=[;\t\r\n])(?=[ "]*[=+\-@|%])')
 
@@ -78,7 +79,7 @@ def safe_names(names: Sequence[Any]) -> list[Any]:
 
 
 class Column:
-    """How the values of one column become codes; `levels` is the code of what has no level."""
+    """Encodes the values of one column; `levels` is the code of a value that is no level."""
 
     def __init__(self, state: Mapping[str, Any], signs: Sequence[str]):
         self.name, self.numeric, self.cuts = state["name"], state["kind"] == "numeric", state["cuts"]
@@ -88,7 +89,7 @@ class Column:
         self._numbers = {value: code for code, value in enumerate(state["values"] or ())} if self.numeric else {}
 
     def is_missing(self, value: Any) -> bool:
-        """Whether a value stands for none."""
+        """Return whether a value is missing."""
         return value is None or value != value if self.numeric else self._codes.is_missing(value)
 
     def code(self, value: Any) -> int:
@@ -108,7 +109,7 @@ class Column:
         return number
 
     def codes(self, values: "pa.Array") -> "np.ndarray":
-        """Return the codes (N,) of an arrow array: each distinct value is looked at once."""
+        """Return the codes (N,) of an arrow array; each distinct value is encoded once."""
         return _each(values, self.code, self.missing)
 
     def numbers(self, values: "pa.Array") -> "np.ndarray":
@@ -123,21 +124,21 @@ def _each(values: "pa.Array", function: Callable[[Any], Any], missing: Any) -> "
 
 
 class Model:
-    """An exported model: a zip file, or the folder it was unpacked to."""
+    """An exported model: a zip file, or the folder that it was unpacked to."""
 
     def __init__(self, place: Any):
-        with _files(place) as read:
+        with _model_files(place) as read:
             about = json.loads(read("model.json"))
             if about["format"] != FORMAT:
                 raise ValueError(f"model format {about['format']!r}; this script reads format {FORMAT}")
             tables = {name: _table(read(name)) for name in about["rows"]}
         self.about, self.classes = about, about["encoder"]["classes"]["labels"]
         columns, signs = about["encoder"]["columns"], about["missing_tokens"]
-        known = about.get("spec")
-        self.spec = ParseSpec.from_dict(known) if known else ParseSpec.of_model(columns, signs)
-        self.day_first: bool | None = None  # in dates of the rows, where somebody says so
+        spec = about.get("spec")
+        self.spec = ParseSpec.from_dict(spec) if spec else ParseSpec.of_model(columns, signs)
+        self.options = DETECTED  # for the rows' values, in place of the spec's
         self.columns = [Column(state, signs) for state in columns]
-        self.unread: dict[str, list[str]] = {}  # by column, a text for each row, empty where it could be read
+        self.unread: dict[str, list[str]] = {}  # by column a text for each row, "" if its value was read
         self._form = FORMS[about["form"]](about, tables, self.columns)
 
     def codes(self, table: Mapping[str, Any]) -> "np.ndarray":
@@ -145,42 +146,36 @@ class Model:
         return self._codes(self.values(table))
 
     def values(self, table: Mapping[str, Any]) -> "list[pa.Array]":
-        """Return the model's columns of a table; what could not be read is missing, and kept in `unread`."""
+        """Return the model's columns of a table; a value that cannot be read is missing, and named in `unread`."""
         counts: Counts = {}
         values = self._values(table, counts)
         check_counts(counts)
         return values
 
     def _values(self, table: Mapping[str, Any], counts: Counts) -> "list[pa.Array]":
-        """The same of a part of a table, of which `counts` count what can be read and what cannot."""
-        given = list(table.column_names if isinstance(table, pa.Table) else table)
-        names = dict(zip(distinct_names(given)[0], given, strict=True))
-        features = self.spec.for_columns(names, self.day_first)
-        lost = [name for name in dict.fromkeys(each.source for each in features) if name not in names]
-        if lost:
-            raise TableError(
-                f"no column {lost[0]!r} in the table, whose columns are {listed(list(names))} ({len(lost)} not found)"
-            )
+        """Return the model's columns of a part of a table, and add how many values could be read to `counts`."""
+        names_in_table = list(table.column_names if isinstance(table, pa.Table) else table)
+        names = dict(zip(distinct_names(names_in_table)[0], names_in_table, strict=True))
         self.unread = {}
-        arrays, own = [], Counts()  # a date is made into several features
-        for feature in features:
+        arrays, part_counts = [], Counts()
+        for feature in self.spec.for_columns(names, self.options):
             column = _array(table[names[feature.source]])
             values, bad = parsed = read_array(feature, column)
-            if feature.source not in own:
+            if feature.source not in part_counts:  # a date is made into several features
                 example = repr(column[int(bad.argmax())].as_py())[:60] if bad.any() else ""
-                own[feature.source] = ParseErrorCounts.of(feature, example, parsed)
-                self._tell(feature, column, bad)
+                part_counts[feature.source] = ParseErrorCounts.of(feature, example, parsed)
+                self._record_unread(feature, column, bad)
             arrays.append(pa.array(values, from_pandas=True))
-        add_counts(counts, own)
+        add_counts(counts, part_counts)
         return arrays
 
-    def _tell(self, feature: ColumnSpec, column: "pa.Array", bad: "np.ndarray") -> None:
+    def _record_unread(self, feature: ColumnSpec, column: "pa.Array", bad: "np.ndarray") -> None:
         if bad.any():
-            words = [f"{feature.source}={value} (not {feature.expected})" for value in column.to_pylist()]
-            self.unread[feature.source] = [word if wrong else "" for word, wrong in zip(words, bad, strict=True)]
+            texts = [f"{feature.source}={value} (not {feature.expected})" for value in column.to_pylist()]
+            self.unread[feature.source] = [text if is_bad else "" for text, is_bad in zip(texts, bad, strict=True)]
 
     def _codes(self, values: "list[pa.Array]") -> "np.ndarray":
-        return np.array([column.codes(own) for column, own in zip(self.columns, values, strict=True)])
+        return np.array([column.codes(array) for column, array in zip(self.columns, values, strict=True)])
 
     def scores(self, table: Mapping[str, Any]) -> "np.ndarray":
         """Return the class scores (N, C) of a table."""
@@ -198,29 +193,29 @@ class Model:
     def predictions(self, table: "pa.Table") -> Iterator[list[Any]]:
         """Yield a line of names, then a line for each row: its number, class, numbers by class, unseen values.
 
-        ValueError, at the end, where nothing of a column could be read; what could not is counted in `counts`.
+        Raises `TableError` at the end if no value of a column could be read; `counts` holds how many could not.
         """
-        what = "p" if self.about["probabilities"] else "score"
+        measure = "p" if self.about["probabilities"] else "score"
         self.counts: Counts = {}
-        yield ["row", "prediction", *safe_names([f"{what}({label})" for label in self.classes]), "unseen"]
+        yield ["row", "prediction", *safe_names([f"{measure}({label})" for label in self.classes]), "unseen"]
         for begin in range(0, table.num_rows, ROWS):
             values = self._values(table.slice(begin, ROWS), self.counts)
             codes = self._codes(values)
             z = self._scores(values, codes)
-            numbers = _softmax(z) if what == "p" else z
+            numbers = _softmax(z) if measure == "p" else z
             strange = [
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
             unread = list(self.unread.values())
             for i, best in enumerate(z.argmax(axis=1).tolist()):
-                unseen = [own[i] for own in unread]
-                unseen += [_mark(column, own[i]) for column, no_level, own in strange if no_level[i]]
-                words = "; ".join(filter(None, unseen))
-                yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), safe_cell(words)]
+                unseen = [texts[i] for texts in unread]
+                unseen += [_unseen_text(column, cells[i]) for column, no_level, cells in strange if no_level[i]]
+                unseen_cell = safe_cell("; ".join(filter(None, unseen)))
+                yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
         check_counts(self.counts)
 
 
-def _mark(column: Column, value: Any) -> str:
+def _unseen_text(column: Column, value: Any) -> str:
     return "" if column.is_missing(value) else f"{column.name}={value}"
 
 
@@ -239,19 +234,14 @@ def _array(values: Any) -> "pa.Array":
     return values if isinstance(values, pa.Array) else pa.array(values, from_pandas=True)
 
 
-class _files:  # noqa: N801 (a context, read as a verb)
-    """Read the files of a model by name, from a zip or a folder."""
-
-    def __init__(self, place: Any):
-        self._folder = Path(place) if not hasattr(place, "read") and Path(place).is_dir() else None
-        self._zip = None if self._folder else zipfile.ZipFile(place)
-
-    def __enter__(self) -> Any:
-        return self._zip.read if self._zip else lambda name: (Path(self._folder or ".") / name).read_bytes()
-
-    def __exit__(self, *_: object) -> None:
-        if self._zip:
-            self._zip.close()
+@contextmanager
+def _model_files(place: Any) -> Iterator[Callable[[str], bytes]]:
+    """Give the function that reads a file of a model by its name, from a zip or a folder."""
+    if not hasattr(place, "read") and Path(place).is_dir():
+        yield lambda name: (Path(place) / name).read_bytes()
+    else:
+        with zipfile.ZipFile(place) as zipped:
+            yield zipped.read
 
 
 def _table(data: bytes) -> "pa.Table":
@@ -260,7 +250,7 @@ def _table(data: bytes) -> "pa.Table":
 
 
 def read_array(feature: ColumnSpec, column: "pa.Array") -> ParsedValues:
-    """Return a feature of each row (N,) of any arrow array, and which rows hold something that cannot be read."""
+    """Return a feature of each row (N,) of an arrow array of any type, and which rows cannot be read."""
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return feature.take_numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
@@ -274,7 +264,7 @@ def read_array(feature: ColumnSpec, column: "pa.Array") -> ParsedValues:
 
 
 def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
-    """Return the rows of a text, every cell of which is text, laid out as the table was, or as its names show."""
+    """Return the rows of a delimited text in the spec's layout, or in that which is detected; every cell is text."""
     notes: list[str] = []
     raw = apply_layout(
         data, spec, options, lambda tried, known: read_delimited(data, tried, NO_LIMITS, NEVER, known), notes
@@ -289,7 +279,7 @@ def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> 
     return pa.table(columns)
 
 
-# What no text of a table begins with.
+# By the first bytes of a file that is no delimited text.
 _FORMATS = {
     b"PK\x03\x04": "a workbook (xlsx, ods) or a zip archive",
     b"\xd0\xcf\x11\xe0": "a workbook of an old kind (xls)",
@@ -304,10 +294,10 @@ _FORMATS = {
 
 
 def _other_format(head: bytes) -> str:
-    """What a file is that has no text of a table, empty where it has."""
+    """Return which format a file has that is no delimited text; "" for delimited text."""
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if found := next((what for mark, what in _FORMATS.items() if bare.startswith(mark)), ""):
-        return found
+    if name := next((name for mark, name in _FORMATS.items() if bare.startswith(mark)), ""):
+        return name
     if bare[:9].lower() == b"@relation":
         return "an ARFF file"
     wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
@@ -320,9 +310,9 @@ def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "p
         head = file.read(1 << 16)
     if head.startswith(b"PAR1"):
         return pyarrow.parquet.ParquetFile(path).read()
-    if what := _other_format(head):
+    if name := _other_format(head):
         raise ValueError(
-            f"{path} is {what}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a spreadsheet "
+            f"{path} is {name}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a spreadsheet "
             f"program: save as CSV UTF-8), or, where alrviz is installed: alrviz predict MODEL.zip {path}"
         )
     return read_text(Path(path).read_bytes(), spec, options)
@@ -343,15 +333,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         model = Model(options.model)
         table = read_rows(options.rows, model.spec, ReadOptions(delimiter=options.delimiter))
-        model.day_first = options.dayfirst
+        model.options = ReadOptions(dayfirst=options.dayfirst)
         if not model.about.get("spec"):
             sys.stderr.write(f"score: {NO_SPEC}\n")
         if not table.num_rows:
             raise ValueError(f"{options.rows} has no rows to predict; a line of names and a row at least were expected")
         csv.writer(text, lineterminator="\n").writerows(model.predictions(table))
         for column, count in model.counts.items():
-            values = "1 value" if count.bad == 1 else f"{count.bad:,} values"
             if count.bad:
+                values = plural(count.bad, "value")
                 sys.stderr.write(f"score: {values} of {column!r} cannot be read: missing; 'unseen' names them\n")
         if options.out:
             Path(options.out).write_text(text.getvalue(), encoding="utf-8", newline="")

@@ -35,7 +35,7 @@ from alrviz.estimators.docstrings import documented
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 from alrviz.passes.threads import resolve_jobs
@@ -57,7 +57,7 @@ class TableClassifier(RecipeClassifier):
     }
 
     def _learn(
-        self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
+        self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: FitProgress | None = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         prepared = encode(recipe)

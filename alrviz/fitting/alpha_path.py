@@ -20,7 +20,7 @@ from alrviz.data.splits import FOLDS, validation_folds
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.alpha_folds import AUTO
-from alrviz.fitting.prepare import Prepared, encode_rows
+from alrviz.fitting.prepare import TrainingData, encode_rows
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha
@@ -45,7 +45,7 @@ class AlphaPath:
 
     weights: Floats = np.ones(1)  # a fold counts once, whatever its number of rows
 
-    def __init__(self, prepared: Prepared, recipe: Recipe, max_memory: int | None = None):
+    def __init__(self, prepared: TrainingData, recipe: Recipe, max_memory: int | None = None):
         self._prepared, self._recipe, self._max_memory = prepared, recipe, max_memory
         self._models: OrderedDict[float, Any] = OrderedDict()
 

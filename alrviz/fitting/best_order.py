@@ -5,8 +5,8 @@ Orders 1, 2, ... are tried in turn on the same folds of the training rows (see d
 where its log loss is lower than that of the one before by more than a standard error of the rows' differences, and ends
 the search where not. With discretize="auto" the first order is tried with smooth levels and with MDL's cuts, smooth
 levels being left to columns that MDL does not cut; these are taken, for all orders, where they lose less by as much: a
-threshold that MDL sees is sharper than a penalty on steps. MDL's cuts are learned in each fold anew (`Prepared.fold`):
-cuts that saw the classes of the rows that judge would win.
+threshold that MDL sees is sharper than a penalty on steps. MDL's cuts are learned in each fold anew
+(`TrainingData.fold`): cuts that saw the classes of the validation rows would win.
 
 What a pass over the folds would take is known from the estimate, in seconds of the reference machine: of all orders at
 once (hlr, halr) as many tuples are kept as are not too much; otherwise a higher order is not tried. Of tables read in
@@ -22,11 +22,11 @@ from alrviz.data.splits import n_validation_folds
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import PLANNED, TableShape
-from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_rows
+from alrviz.fitting.families.alpha_folds import AUTO, INITIAL_ALPHA, best_on_folds, by_rows
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_words, most_kept
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import Candidate
 from alrviz.models.cell_space import informative_columns, tuple_columns
@@ -55,14 +55,14 @@ class BestOrder:
     """
 
     recipe: Recipe
-    prepared: Prepared
+    prepared: TrainingData
     sentence: str
 
 
 def best_order(
     recipe: Recipe,
-    prepared: Prepared,
-    encoded_as: Callable[[Recipe], Prepared],
+    prepared: TrainingData,
+    encoded_as: Callable[[Recipe], TrainingData],
     *,
     max_memory: int | None = None,
     stop: StopToken = NEVER,
@@ -83,7 +83,7 @@ def best_order(
         MemoryLimitError: not even order 1 fits.
         Stopped: once `stop` is pulled.
     """
-    found: list[tuple[Recipe, Prepared, Candidate]] = []
+    found: list[tuple[Recipe, TrainingData, Candidate]] = []
     cuts, encoding = "", recipe.encoding
     tunes, given, n_columns = recipe.params.get("alpha") == AUTO, recipe.params["order"], prepared.encoded.n_columns
     plural = "s" * (n_columns > 1)
@@ -116,7 +116,7 @@ def best_order(
             why = f"order {order} needs more memory than may be used"
             break
         if best is None:
-            fallback = of.replace(alpha=BEFORE) if tunes else of
+            fallback = of.replace(alpha=INITIAL_ALPHA) if tunes else of
             return BestOrder(fallback, rows, f"too few rows to hold some out: order={order}{', alpha=1' * tunes}")
         if before is not None and not best.is_below(before):
             alone = "" if best.folds == before.folds else (
@@ -138,7 +138,7 @@ def best_order(
 
 
 def _tried(
-    recipe: Recipe, rows: Prepared, told: Mapping[str, float], before: Candidate | None, max_memory: int | None,
+    recipe: Recipe, rows: TrainingData, told: Mapping[str, float], before: Candidate | None, max_memory: int | None,
     stop: StopToken, hear: Callable[[Mapping[str, float]], None],
 ) -> Candidate | None:  # fmt: skip
     request = FitRequest(rows, judged := _judged(recipe), judged.params, _silent, stop, max_memory=max_memory)
@@ -146,9 +146,9 @@ def _tried(
 
 
 def _cut(
-    smooth: Recipe, rows: Prepared, best: Candidate, encoded_as: Callable[[Recipe], Prepared],
+    smooth: Recipe, rows: TrainingData, best: Candidate, encoded_as: Callable[[Recipe], TrainingData],
     max_memory: int | None, stop: StopToken, hear: Callable[[Mapping[str, float]], None],
-) -> tuple[Recipe, Prepared, Candidate, str]:  # fmt: skip
+) -> tuple[Recipe, TrainingData, Candidate, str]:  # fmt: skip
     """Try MDL's cuts, and ordered levels that are not smoothed, beside smooth levels; return the recipe, rows and
     trial to go on with, and why.
     """
@@ -182,7 +182,7 @@ def _judged(recipe: Recipe) -> Recipe:
     return recipe.replace(**{name: other for name, own, other in others if recipe.params.get(name) == own})
 
 
-def affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
+def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
     """Return a recipe of some order, with a `keep` where all tuples are too much work, and the share of the work of the
     others that may be done: below 1 the order is not tried.
     """

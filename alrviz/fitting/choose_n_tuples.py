@@ -13,7 +13,7 @@ import numpy as np
 
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.alpha_folds import weights_at_end
-from alrviz.fitting.families.family import BuiltFit
+from alrviz.fitting.families.family import FitProblem
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import GridSearch, choose_alpha, row_losses
 from alrviz.passes.aligned_buffers import Floats
@@ -21,7 +21,7 @@ from alrviz.stop import StopToken
 
 SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
 # What a recipe makes of the training rows without the validation rows, which judge it.
-Build = Callable[[Recipe], BuiltFit]
+Build = Callable[[Recipe], FitProblem]
 
 
 def choose_n_tuples(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Recipe, str]:

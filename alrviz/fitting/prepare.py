@@ -62,17 +62,17 @@ class CoveredRows:
         return replace(self, rows=self.rows.with_jobs(n_jobs), heldout=heldout)
 
 
-class Prepared:
+class TrainingData:
     """Training and held-out rows of one encoding, and the covers and tables made of them.
 
     Args:
-        encoder: fitted on the training rows; None where the caller encoded.
+        encoder: fitted on the training rows; None if the caller encoded.
         encoded, holdout: training rows, and held-out rows or None.
         n_jobs: threads; None for all.
-        merge: whether rows that repeat are merged where more than a fifth do.
-        splitting: what folds of the training rows keep to, where a fit makes some.
-        cut_anew: all training rows, in cuts learned from those with these indices alone, until a token stops it; None
-            where cuts see no class.
+        merge: whether duplicate rows are merged if more than a fifth are duplicates.
+        splitting: the rule for folds of the training rows.
+        rediscretize: returns all training rows in cuts learned from those with these indices alone; None if cuts do not
+            depend on the class.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Prepared:
         n_jobs: int | None = None,
         merge: bool = True,
         splitting: Splitting = AT_RANDOM,
-        cut_anew: Callable[[Encoded, NDArray[np.intp], StopToken], Encoded] | None = None,
+        rediscretize: Callable[[Encoded, NDArray[np.intp], StopToken], Encoded] | None = None,
     ):
         self.encoder = encoder
         self.encoded = encoded
@@ -91,17 +91,17 @@ class Prepared:
         self.n_jobs = resolve_jobs(n_jobs)
         self.splitting = splitting
         self._merge = merge
-        self._cut_anew = cut_anew
+        self._rediscretize = rediscretize
         self._cut: OrderedDict[bytes, Encoded] = OrderedDict()
         self._merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
         self._covered: OrderedDict[Tuples, CoveredRows] = OrderedDict()
         self._plans: OrderedDict[Tuples, Plan] = OrderedDict()
         self._tables: OrderedDict[tuple[Tuples, float], Tables] = OrderedDict()
         self._seen: OrderedDict[Tuples, int] = OrderedDict()
-        self._validation: dict[int, Prepared] = {}
+        self._validation: dict[int, TrainingData] = {}
         self._lock = threading.RLock()
 
-    def on(self, n_jobs: int | None) -> "Prepared":
+    def on(self, n_jobs: int | None) -> "TrainingData":
         """Return the same rows, and all that is made of them, for work on so many threads; None for all."""
         jobs = resolve_jobs(n_jobs)
         if jobs == self.n_jobs:
@@ -110,7 +110,7 @@ class Prepared:
         other.n_jobs = jobs
         return other
 
-    def validation(self, seed: int, stop: StopToken = NEVER) -> "Prepared":
+    def validation(self, seed: int, stop: StopToken = NEVER) -> "TrainingData":
         """Return the training rows without the validation rows that choose tuples and settings (`split_validation`,
         D_CV), which are its held-out ones. Cuts are those of a fold: they saw no class of validation rows.
         """
@@ -119,18 +119,18 @@ class Prepared:
                 splits = split_validation(self.encoded.y, seed, self.splitting)
                 rules = self.splitting.of_rows(splits.train)
                 apart = self.fold(splits, stop)
-                self._validation[seed] = Prepared(*apart, self.encoder, self.n_jobs, self._merge, rules)
+                self._validation[seed] = TrainingData(*apart, self.encoder, self.n_jobs, self._merge, rules)
             return self._validation[seed].on(self.n_jobs)
 
     def fold(self, splits: Splits, stop: StopToken = NEVER) -> tuple[Encoded, Encoded]:
         """Return the training and the validation rows of a fold, in cuts that the validation rows' classes had no part
         in: MDL's, learned from all of them, would look better than they are on any other row.
         """
-        encoded, cut_anew = self.encoded, self._cut_anew
-        if cut_anew is not None:
+        encoded, rediscretize = self.encoded, self._rediscretize
+        if rediscretize is not None:
             with _turn(self._lock, stop):
                 encoded = _remember(
-                    self._cut, splits.train.tobytes(), lambda: cut_anew(self.encoded, splits.train, stop)
+                    self._cut, splits.train.tobytes(), lambda: rediscretize(self.encoded, splits.train, stop)
                 )
         return encoded.take(splits.train), encoded.take(splits.validation)
 
@@ -234,14 +234,16 @@ class _Shelf:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.items: OrderedDict[Any, Prepared] = OrderedDict()
+        self.items: OrderedDict[Any, TrainingData] = OrderedDict()
 
 
 _shelves: "WeakKeyDictionary[Dataset, _Shelf]" = WeakKeyDictionary()
 _shelves_lock = threading.Lock()
 
 
-def prepare(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None = None, stop: StopToken = NEVER) -> Prepared:
+def prepare(
+    dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None = None, stop: StopToken = NEVER
+) -> TrainingData:
     """Split and encode `dataset` as `recipe` says; on how many threads makes no other rows.
 
     Raises:
@@ -255,7 +257,7 @@ def prepare(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None = None
         return _remember(shelf.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).on(n_jobs)
 
 
-def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> Prepared:
+def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> TrainingData:
     splits = split_table(dataset, recipe.holdout, recipe.seed)
     frame, labels, test = dataset.X, dataset.y, splits.test
     weights, held_weights = (
@@ -274,7 +276,7 @@ def encode_rows(
     rows: NDArray[np.intp] | None = None, held: tuple[Any, ...] | None = None,
     categorical_features: Any = "from_dtype", n_jobs: int | None = None, splitting: Splitting = AT_RANDOM,
     stop: StopToken = NEVER,
-) -> Prepared:  # fmt: skip
+) -> TrainingData:  # fmt: skip
     """Return training rows X, y, weights (N,) encoded as a recipe says, and `held`, the same of rows to watch; cuts and
     levels are learned of the training rows alone. rows: which of X and y those are; None for all. weights: of these.
     """
@@ -288,7 +290,7 @@ def encode_rows(
             categorical_features=categorical_features,
         ).fit(table, classes, weights, stop=stop)  # fmt: skip
 
-    def cut_anew(whole: Encoded, train: NDArray[np.intp], stop: StopToken) -> Encoded:
+    def rediscretize(whole: Encoded, train: NDArray[np.intp], stop: StopToken) -> Encoded:
         table, classes = part()
         only = np.zeros(whole.n_rows)
         only[train] = whole.weights[train]
@@ -300,7 +302,9 @@ def encode_rows(
     holdout = None if held is None else encoder.encode(*held, stop=stop)
     encoded = encoder.encode(table, classes, weights, stop=stop)
     looks = recipe.cuts in MDL_WAYS and len(encoder.numeric_) > 0
-    return Prepared(encoded, holdout, encoder, n_jobs, splitting=splitting, cut_anew=cut_anew if looks else None)
+    return TrainingData(
+        encoded, holdout, encoder, n_jobs, splitting=splitting, rediscretize=rediscretize if looks else None
+    )
 
 
 def require_learnable(encoded: Encoded) -> None:

@@ -39,7 +39,7 @@ STEPS = 9  # effects of a row's sum that have a bar each
 BAR_CUT = 26  # letters of a bar's name
 _ON_LINE = 10  # levels on a line that are named
 _FAINT = 0.25  # opacity of what hardly any row says
-SURE = 50  # rows from which on a point is drawn in full colour
+FULL_COLOUR_ROWS = 50  # rows from which on a point is drawn in full colour
 _TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
 _WRITTEN = 60  # cells whose numbers are written in them, at most
 
@@ -51,7 +51,7 @@ def order_colour(order: int) -> str:
 
 def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how opaque what so many rows say is drawn."""
-    opaque: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / SURE)
+    opaque: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / FULL_COLOUR_ROWS)
     return opaque
 
 

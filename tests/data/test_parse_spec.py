@@ -132,6 +132,16 @@ def test_what_is_said_over_a_spec_holds():
     assert (other.target, other.kinds["size"], other.kinds["class"]) == ("code", "ignore", "categorical")
 
 
+def test_options_of_one_column_take_precedence_over_a_spec():
+    text = "born,age,class\n" + "".join(f"0{1 + k % 9}/0{1 + k % 7}/{k % 60:02},{k},{'ab'[k % 2]}\n" for k in range(60))
+    spec = read_table(io.StringIO(text), "class").spec
+    options = ReadOptions(columns={"age": {"missing": ["7"]}, "born": {"dayfirst": True, "pivot": 0}})
+    dataset = read_table(io.StringIO(text), spec=spec, options=options)
+    assert np.flatnonzero(dataset.frame["age"].isna()).tolist() == [7]
+    assert dataset.frame["born"].iloc[9].isoformat() == "1909-03-01T00:00:00"
+    assert read_table(io.StringIO(text), spec=spec).frame["born"].iloc[9].isoformat() == "2009-01-03T00:00:00"
+
+
 def test_an_edited_spec_is_read_by():
     state = read_table(FORMS["CSV"](CELLS), "class").spec.to_dict()
     column = next(column for column in state["columns"] if column["name"] == "n")

@@ -14,7 +14,7 @@ from alrviz.fitting import alpha_path
 from alrviz.fitting.alpha_path import cross_validate_alpha
 from alrviz.fitting.cost import table_shape
 from alrviz.fitting.cost.cost import Cost
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, Outcome
@@ -66,7 +66,7 @@ def test_rows_encoded_before_give_the_same():
     data = load_demo("led", 300)
     plain, model = ALRClassifier(order=1, alpha="cv"), ALRClassifier(order=1, alpha="cv")
     encoder = Encoder().fit(data.X, data.y)
-    model.fit_prepared(data.X, Prepared(encoder.encode(data.X, data.y), None, encoder))
+    model.fit_prepared(data.X, TrainingData(encoder.encode(data.X, data.y), None, encoder))
     assert np.array_equal(plain.fit(data.X, data.y).phi_, model.phi_)
     assert model.alpha_ == plain.alpha_
 

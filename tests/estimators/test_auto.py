@@ -16,7 +16,7 @@ from alrviz.errors import ReadingWarning, TableError
 from alrviz.fitting import best_order
 from alrviz.fitting.cost.estimate import estimate
 from alrviz.fitting.cost.table_shape import TableShape
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from benchmarks.quality import rare_class
 from tests.fitting.test_alpha_tuned import hard_tables, log_losses, planted
 
@@ -205,7 +205,7 @@ def test_what_is_fitted_to_rows_encoded_before_is_the_model_of_fit():
     model = AutoClassifier(random_state=0).fit(X, y)
     recipe = model.to_recipe()
     encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels).fit(X, y)
-    prepared = Prepared(encoder.encode(X, y), None, encoder)
+    prepared = TrainingData(encoder.encode(X, y), None, encoder)
     same = AutoClassifier(random_state=0).fit_prepared(X, prepared)
     assert encoder.levels_[-1] > model.encoder_.levels_[-1]
     np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))

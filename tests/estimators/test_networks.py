@@ -22,7 +22,7 @@ from alrviz.estimators import (
     make_estimator,
 )
 from alrviz.estimators.sklearn_models import ForestClassifier, SVMClassifier
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.dependence import conditional_information
 from tests.estimators.tables import drawn, mixed
@@ -86,7 +86,7 @@ def test_a_mean_over_super_parents_scores_as_the_formula_says(n):
 def test_tan_takes_the_best_tree():
     X, y = drawn(120, columns=5, levels=4, seed=3)
     model = TANClassifier().fit(X, y)
-    information = conditional_information(Prepared(model.encoder_.encode(X, y), None).tables(2, 1.0))
+    information = conditional_information(TrainingData(model.encoder_.encode(X, y), None).tables(2, 1.0))
     number = {name: j for j, name in enumerate(X.columns)}
     weight = sum(information[number[child], number[p]] for child, own in model.structure_.items() for p in own)
     assert weight == pytest.approx(best_tree(information), rel=1e-12)
@@ -230,7 +230,7 @@ def test_threads_change_no_bit(model):
 def test_rows_encoded_before_are_counted_once_for_all_that_share_them():
     X, y = drawn()
     encoder = Encoder().fit(X, y)
-    prepared = Prepared(encoder.encode(X, y), None, encoder)
+    prepared = TrainingData(encoder.encode(X, y), None, encoder)
     pairs = prepared.tables(2, 1.0)
     assert AnDEClassifier().fit_prepared(X, prepared).tables_ is pairs
     for model in (TANClassifier(), KDBClassifier(), AnDEClassifier(n=2)):

@@ -20,7 +20,7 @@ from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.families import ENCODING, FAMILIES
 from alrviz.fitting.families.cells import TABLES, CellFamily
-from alrviz.fitting.families.family import BuiltFit, FitRequest
+from alrviz.fitting.families.family import FitProblem, FitRequest
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.recipe import Recipe
 from tests.estimators.tables import mixed
@@ -43,7 +43,7 @@ class Tempered(CellFamily):
         **TABLES,
     }  # fmt: skip
 
-    def make(self, request: FitRequest) -> BuiltFit:
+    def make(self, request: FitRequest) -> FitProblem:
         """AnJE's, with smaller weights."""
         made = super().make(request)
         w = made.fit.w0.copy()

@@ -7,7 +7,7 @@ import pytest
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Option, Question
 from alrviz.explorer.server import class_store, classes
-from alrviz.explorer.server.class_store import ClassKeeper, restore
+from alrviz.explorer.server.class_store import ClassAutosave, restore
 from alrviz.explorer.server.classes import LETTERS, Classes, ClassRefused, Classroom
 from alrviz.fitting.store import Store
 from tests.conftest import wait_until
@@ -234,7 +234,7 @@ def test_a_saved_class_is_there_after_a_restart_for_its_teacher_and_its_students
     bob = room.student("bob's cookie")
     room.ask(NUMBER)
     room.vote(bob, 1, 40, "half")
-    room.keeper = ClassKeeper(room, lambda: store)
+    room.keeper = ClassAutosave(room, lambda: store)
     ranking = Question("o", "order", "Which first?", (Option("a", "A"), Option("b", "B")))
     room.ask(ranking)
     room.vote(bob, 2, ["b", "a"])

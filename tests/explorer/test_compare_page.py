@@ -14,6 +14,7 @@ from alrviz.explorer.pages.compare import page as compare_page
 from alrviz.explorer.pages.compare.page import FIRST_SETS, ComparePage, CompareSpec
 from alrviz.explorer.pages.order.page import OrderSpec
 from alrviz.explorer.server.tables import FileLink
+from alrviz.explorer.session.row_filter import RowFilter
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MAX_SETS, read_link
 from alrviz.fitting.recipe import Recipe
@@ -111,6 +112,22 @@ def test_a_dropped_table_joins_and_is_found_by_its_link(page):
     assert "alrviz.read_table(" in code
     assert "<b>" not in again.tab.layout.cost_table.object
     again.close()
+
+
+def test_rows_kept_of_a_table_stay_kept_while_another_is_shown(page):
+    table = page.session.table
+    table.load_bytes("mine.csv", CSV)
+    until(page, lambda: table.loading is None and table.source.file is not None)
+    page.on_shown()
+    table.keep_rows([RowFilter(1, ranges=((0.0, 2.0),))])
+    until(page, lambda: table.loading is None)
+    page.on_shown()
+    table.load_demo("iris")
+    until(page, lambda: table.loading is None and table.dataset.name == "iris")
+    page.on_shown()
+    mine = next(one for one in known(page).tables if not one.demo)
+    assert mine.dataset.n_rows == 36
+    assert "kept some rows only" in page.tab.script()
 
 
 def test_what_a_thread_is_at_is_said_with_names_escaped(page, monkeypatch):

@@ -379,6 +379,17 @@ def test_one_decimal_mark_for_all_is_a_choice(page):
     assert page.session.table.dataset.kinds["b"] != "numeric"
 
 
+@pytest.mark.parametrize("packed", [lambda text: gzip.compress(text.encode()), lambda text: text.encode("utf-16")])
+def test_both_readings_of_a_large_file_are_compared_however_it_is_written(page, packed, monkeypatch):
+    monkeypatch.setattr("alrviz.explorer.pages.data.questions.PREVIEW_BYTES", 1_000)
+    rows = "".join(f"0{i % 6 + 1}/0{i % 4 + 1}/2020,{i * i},{'xy'[i % 2]}\n" for i in range(400))
+    page.session.table.load_bytes("when.csv", packed("when,n,class\n" + rows))
+    settle(page)
+    now, other = page._questions._result
+    assert now.names[0] == other.names[0] == "when"
+    assert now.changed_cells
+
+
 def test_the_order_of_dates_is_a_choice(page):
     drop(page, "when,class\n" + "".join(f"0{i % 6 + 1}/0{i % 4 + 1}/2020,{'xy'[i % 2]}\n" for i in range(40)))
     assert [doubt.code.value for doubt in open_doubts(page)] == ["day or month first"]

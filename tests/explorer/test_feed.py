@@ -196,7 +196,7 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
     reader.take(feed.pull())
     assert reader.known["steps"] == []
     for seen in (0, 7, 8, 60):
-        entry.seen_to = seen
+        entry.last_seen_iteration = seen
         reader.take(feed.pull())
         assert reader.known["steps"] == list(range(seen + 1))
         assert all(
@@ -209,7 +209,7 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
     for resting, state in (("paused", "Paused by its owner."), ("away", "Its owner is on another page.")):
         entry.resting = resting
         assert reader.take(feed.pull()).known["state"] == state
-    entry.seen_to, entry.resting = 99, ""
+    entry.last_seen_iteration, entry.resting = 99, ""
     reader.take(feed.pull())
     assert reader.film == film_of(race)
     assert reader.known["state"] == "The race is over."
@@ -220,7 +220,7 @@ def test_a_race_that_its_owner_stopped_is_over_where_the_owner_saw_it(registry):
     entry.attended, entry.screens = True, {1}
     race.take(100)
     race.end()
-    race.stopped_at, entry.seen_to = 40, 42
+    race.stopped_at, entry.last_seen_iteration = 40, 42
     reader = Player().take(feed.pull())
     assert reader.known["steps"] == list(range(41))
     assert reader.known["state"] == "The race is over."
@@ -231,7 +231,7 @@ def test_a_race_that_goes_on_without_its_owner_is_told_as_it_goes(registry):
     race, entry, feed = shared(registry)
     entry.attended, entry.screens = True, {1}
     race.take(30)
-    entry.seen_to = 3
+    entry.last_seen_iteration = 3
     reader = Player().take(feed.pull())
     entry.screens.clear()
     reader.take(feed.pull())

@@ -17,7 +17,7 @@ from alrviz.explorer.pages.compare.history_tab import CONFIRM_DELETE, RUNS_PER_P
 from alrviz.explorer.pages.compare.page import ComparePage
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.server import limits, run_store
-from alrviz.explorer.server.class_store import ClassKeeper
+from alrviz.explorer.server.class_store import ClassAutosave
 from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.state import read_link
@@ -333,7 +333,7 @@ def test_a_saved_class_is_listed_and_its_answers_are_saved_as_csv():
     room = Classroom(OWNER)
     room.ask(Question("q", "text", "Why?", ()))
     room.vote("student", 1, "=1+1")
-    keeper = ClassKeeper(room, open_run_store)
+    keeper = ClassAutosave(room, open_run_store)
     keeper.end()
     assert keeper.join(20)
     tab = listed().tab

@@ -108,7 +108,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     assert page.answer().best in page.study_view.study.names
     race_page = ConvergencePage(page.session)
     race_page.view()
-    page.use_it()
+    page.use_answer()
     assert page.session.page == "convergence"
     race_page.on_shown()
     ours, lr = race_page.recipes

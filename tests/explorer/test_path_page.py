@@ -50,7 +50,7 @@ def test_the_best_alpha_is_offered_and_raced(page):
     assert f"replace(alpha={best.alpha!r}" in page.script()
     assert page.layout.use.visible
     assert page.layout.use.description.startswith(page.layout.use.label)
-    page.use_it()
+    page.use_answer()
     assert page.session.page == "convergence"
     assert [(r.family, r.params["alpha"], r.params["center"]) for r in page.session.offered] == [
         ("alr", best.alpha, "anje"),

@@ -80,7 +80,8 @@ def test_kept_rows_are_told_and_none_is_refused(dataset):
     assert keep_rows(table, [RowFilter(99, levels=(1,))]) is table
 
 
-@pytest.mark.parametrize("text", ["", "x", "3", "3v1", "3vnan:1", "3v1e:2", "3vinf:inf", "3l", "3l1.", "v1:2", "3m4"])
+@pytest.mark.parametrize("text", ["", "x", "3", "3v1", "3vnan:1", "3v1e:2", "3vinf:inf", "3l", "3l1.", "v1:2", "3m4",
+                                  "3l" + ".".join(map(str, range(401)))])  # fmt: skip
 def test_text_of_a_link_that_is_no_filter_is_ignored(text):
     assert read_filters(text) == ()
 

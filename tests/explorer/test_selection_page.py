@@ -42,7 +42,7 @@ def test_the_line_is_used_until_there_is_a_verdict(page):
     assert page.layout.use.label == f"Use n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
     race_page = ConvergencePage(page.session)
     race_page.view()
-    page.use_it()
+    page.use_answer()
     race_page.on_shown()
     assert page.session.page == "convergence"
     assert race_page.recipes[0] == chosen.replace(seed=page.session.seed)

@@ -241,6 +241,8 @@ def test_what_of_a_link_is_none_of_the_choices_is_said_with_the_nearest_and_left
         ("?axes=a-b", "axes=a-b", "", "axes"),
         ("?seed=-4", "seed=-4", "0 is taken", "page"),
         ("?run=xyz", "run=xyz", "", "run"),
+        ("?only=0v1:2_3", "part of only", "", "page"),
+        ("?kinds=0n_1", "part of kinds", "", "page"),
     ):
         state, words = said(query)
         assert wrong in words, query

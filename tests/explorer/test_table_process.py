@@ -190,7 +190,7 @@ def test_however_many_big_files_are_read_a_small_one_finds_a_place_and_a_process
 
 
 def test_who_has_many_readings_waits_for_who_has_none(readers):
-    line, free, order = table_process._Line(1), StopToken(), []
+    line, free, order = table_process._FairQueue(1), StopToken(), []
     line.take("many", free, lambda waits: None)
     line._under_way["many"] += 1  # another, elsewhere on the line
 

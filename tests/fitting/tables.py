@@ -3,7 +3,7 @@
 import numpy as np
 
 from alrviz.data.encoded import Encoded, code_dtype
-from alrviz.fitting.prepare import CoveredRows, Prepared
+from alrviz.fitting.prepare import CoveredRows, TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.models.cell_space import CellSpace
@@ -79,7 +79,7 @@ def run_of(encoded, family="lr", holdout=None, **params):
 def prepared_objective(encoded, family="lr", **params):
     """Return the objective and the start weights that a recipe makes of `encoded`, row by row: repeats stay."""
     run = run_of(encoded, family, **{"max_iter": 0, **params})
-    run._prepared = Prepared(encoded, None, None, 1, merge=False)
+    run._prepared = TrainingData(encoded, None, None, 1, merge=False)
     run.advance()
     return run._fit.objective, run._fit.w0
 

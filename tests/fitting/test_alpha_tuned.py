@@ -124,7 +124,7 @@ def test_it_ends_where_it_is_stopped_and_takes_one_fold_of_many_rows(monkeypatch
 def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monkeypatch):
     X, y = planted(500)
     data = alrviz.Dataset.from_arrays(X, y)
-    monkeypatch.setattr("alrviz.fitting.families.alpha_folds.MOST_SHARED", 0)  # passes over cells
+    monkeypatch.setattr("alrviz.fitting.families.alpha_folds.MAX_GRAM_ROWS", 0)  # passes over cells
     for name in ("SINGLE_FOLD_ROWS", "INFORMATIVE_ROWS"):
         monkeypatch.setattr(f"alrviz.data.splits.{name}", 400)  # one fold
     monkeypatch.setattr(alpha_tuned, "CLOSE", 1e-14)

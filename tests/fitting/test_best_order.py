@@ -12,7 +12,7 @@ from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting import best_order, choose_n_tuples
 from alrviz.fitting.families import alpha_folds
-from alrviz.fitting.prepare import Prepared, encode_rows
+from alrviz.fitting.prepare import TrainingData, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER
@@ -268,7 +268,7 @@ def test_rows_that_are_held_out_have_no_part():
     other = alrviz.data.encoded.Encoded(held.codes, 1 - held.y, held.weights, held.levels, held.classes, held.names)
     notes = []
     for own in (held, other):
-        run = Run.on(Prepared(train, own), alrviz.Recipe("salr", order="auto", keep="auto"))
+        run = Run.on(TrainingData(train, own), alrviz.Recipe("salr", order="auto", keep="auto"))
         run.advance()
         notes.append((run.notes, run.recipe))
     assert notes[0] == notes[1]

@@ -17,7 +17,7 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.conditional import ELR
 from alrviz.fitting.families.networks import learn
 from alrviz.fitting.objectives.conditional import conditional
-from alrviz.fitting.prepare import Prepared, prepare
+from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest
@@ -37,7 +37,7 @@ PARAMS = dict(Recipe("elr", cross_tuning=False).params)
 
 def objective_of(structure, class_weight=None, **settings):
     encoded, held = table(60, (3, 4, 2, 5), seed=3, **settings), table(40, (3, 4, 2, 5), seed=8, **settings)
-    prepared = Prepared(encoded, held, n_jobs=1)
+    prepared = TrainingData(encoded, held, n_jobs=1)
     return prepared, *conditional(prepared, structure, {**PARAMS, "class_weight": class_weight})
 
 
@@ -83,7 +83,7 @@ FOREST = Structure(((1,), (), (1,), (0,)), (1, 0, 2, 3))
 def summed_objective(gaps, structure=FOREST, summed=True):
     encoded, held = table(60, (3, 4, 2, 5), seed=3, gaps=gaps), table(40, (3, 4, 2, 5), seed=8, gaps=gaps)
     params = {**PARAMS, "class_weight": "balanced"}
-    return encoded, held, *conditional(Prepared(encoded, held, n_jobs=1), structure, params, summed=summed)
+    return encoded, held, *conditional(TrainingData(encoded, held, n_jobs=1), structure, params, summed=summed)
 
 
 @pytest.mark.parametrize("gaps", [0.1, 0.5])

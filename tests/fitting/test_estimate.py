@@ -20,7 +20,7 @@ from alrviz.fitting.cost.table_shape import SAMPLE, TableShape, estimate_seen
 from alrviz.fitting.families import FAMILIES, alpha_folds
 from alrviz.fitting.families.density import reference_seconds
 from alrviz.fitting.families.family import FitRequest
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm_covers
@@ -38,7 +38,7 @@ from tests.fitting.tables import drain, table
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_cells_seen_are_exact_where_all_tuples_are_looked_at(order, gaps):
     encoded = table(60, (3, 9, 2, 5, 4), gaps=gaps)
-    prepared = Prepared(encoded, None, None, 1)
+    prepared = TrainingData(encoded, None, None, 1)
     seen = len(prepared.tables(order, 1.0).seen)
     assert estimate_seen(encoded, order) == seen
     told = estimate(Recipe("lr", order=order), TableShape(encoded))
@@ -53,7 +53,7 @@ def test_cells_seen_are_exact_where_all_tuples_are_looked_at(order, gaps):
 def test_cells_seen_are_estimated_on_wide_tables():
     rng = np.random.default_rng(0)
     encoded = table(400, rng.integers(2, 12, 40), gaps=0.02)
-    seen = len(Prepared(encoded, None, None, 1).tables(2, 1.0).seen)
+    seen = len(TrainingData(encoded, None, None, 1).tables(2, 1.0).seen)
     assert comb(40, 2) > SAMPLE
     estimate = estimate_seen(encoded, 2)
     assert estimate == pytest.approx(seen, rel=0.1)
@@ -62,7 +62,7 @@ def test_cells_seen_are_estimated_on_wide_tables():
 
 def test_a_few_tuples_with_most_of_the_cells_are_not_overlooked():
     encoded = table(400, [60] * 4 + [2] * 40)
-    seen = len(Prepared(encoded, None, None, 1).tables(2, 1.0).seen)
+    seen = len(TrainingData(encoded, None, None, 1).tables(2, 1.0).seen)
     assert estimate_seen(encoded, 2) == pytest.approx(seen, rel=0.05)
 
 
@@ -119,14 +119,14 @@ def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns
 
 def test_too_many_cells_are_refused_before_anything_is_planned(monkeypatch):
     encoded, recipe = table(400, [5] * 12, 2), Recipe("lr", order=4)
-    fits = estimate(recipe, TableShape(encoded, prepared=Prepared(encoded, None, None, 1)))
+    fits = estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, None, 1)))
     assert not fits.refused
 
     def planned(*_, **__):
         raise AssertionError("it was planned")
 
     monkeypatch.setattr(prepare, "plan_cover", planned)
-    told = estimate(recipe, TableShape(encoded, prepared=Prepared(encoded, None, None, 1)), fits.cost.bytes // 3)
+    told = estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, None, 1)), fits.cost.bytes // 3)
     assert told.refused.startswith("order 4 needs about ")
     assert told.cost.bytes == pytest.approx(fits.cost.bytes, rel=0.25)
 
@@ -135,8 +135,8 @@ def test_cells_are_not_too_many_where_few_blocks_hold_them():
     """Two blocks of 2,000 joint values have 300,000 cells; a block for each tuple would have as many joint values."""
     encoded, recipe = table(3000, [3] * 24, 2), Recipe("anje", order=4)
     encoded.codes[4:] = np.tile(encoded.codes[:4], (5, 1))
-    fits = estimate(recipe, TableShape(encoded, prepared=Prepared(encoded, None, None, 1)))
-    for prepared in (None, Prepared(encoded, None, None, 1)):
+    fits = estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, None, 1)))
+    for prepared in (None, TrainingData(encoded, None, None, 1)):
         told = estimate(recipe, TableShape(encoded, prepared=prepared), int(1.01 * fits.cost.bytes))
         assert (told.refused, told.cost.bytes) == ("", pytest.approx(fits.cost.bytes, rel=0.01))
 
@@ -162,7 +162,7 @@ def test_more_cells_than_kernels_can_tell_apart_are_refused():
 
 def test_repeats_are_estimated_as_they_are_merged():
     encoded = table(30_000, (3, 2, 4), 3)
-    prepared, recipe = Prepared(encoded, encoded.take(np.arange(9000)), None, 1), Recipe("lr", order=2)
+    prepared, recipe = TrainingData(encoded, encoded.take(np.arange(9000)), None, 1), Recipe("lr", order=2)
     told = estimate(recipe, TableShape(encoded, prepared.holdout, prepared=prepared))
     given = estimate(recipe, TableShape(encoded, prepared.holdout))
     assert prepared.kept()[0] < 100
@@ -241,7 +241,7 @@ def test_an_estimate_compiles_and_times_nothing(family, monkeypatch):
         monkeypatch.setattr(cost_model, name, refuse)
     monkeypatch.setattr(cost_model, "_factor", None)
     encoded = mixed(200, 2, numeric=2) if family == "dlr" else table(60, (3, 9, 2, 5))
-    first = estimate(Recipe(family), shape := TableShape.of(Prepared(encoded, None, None, 1)), 2**40)
+    first = estimate(Recipe(family), shape := TableShape.of(TrainingData(encoded, None, None, 1)), 2**40)
     assert first.cost.bytes > 0
     assert estimate(Recipe(family), shape, 2**40) == first
     with pytest.raises(AssertionError, match="times or compiles"):
@@ -406,7 +406,9 @@ def test_no_cover_is_planned_of_tuples_that_are_never_looked_at(monkeypatch):
         return original(codes, space, *of)
 
     monkeypatch.setattr(prepare, "plan_cover", plan)
-    told = estimate(Recipe("hsalr", order=5, keep=0.1), TableShape(encoded, prepared=Prepared(encoded, None, n_jobs=1)))
+    told = estimate(
+        Recipe("hsalr", order=5, keep=0.1), TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1))
+    )
     assert not told.refused
     assert planned == []
 
@@ -430,7 +432,7 @@ def test_the_folds_that_find_alpha_are_in_the_estimate(levels):
     encoded = table(300, levels)
     plain, auto = (estimate(Recipe("hlr", order=2, alpha=alpha), TableShape(encoded)) for alpha in (1.0, "auto"))
     request = FitRequest(
-        Prepared(encoded, None, None, 1), (of := Recipe("hlr", order=2, alpha="auto")), of.params, print
+        TrainingData(encoded, None, None, 1), (of := Recipe("hlr", order=2, alpha="auto")), of.params, print
     )
     tracemalloc.start()
     folds = list(alpha_folds._to_tune(request))
@@ -453,7 +455,7 @@ def wide(n_rows: int, n_columns: int) -> Encoded:
 def test_tuples_that_are_too_many_to_fit_are_refused_before_one_is_listed(monkeypatch):
     monkeypatch.setattr("alrviz.fitting.cost.table_shape.space_of", None)
     encoded = wide(50, 2000)
-    told = estimate(Recipe("lr", order=2), TableShape(encoded, prepared=Prepared(encoded, None, n_jobs=1)), 2**50)
+    told = estimate(Recipe("lr", order=2), TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1)), 2**50)
     assert "1,999,000 tuples" in told.refused
     assert "keep" in told.refused
 
@@ -476,4 +478,4 @@ def test_no_cover_is_planned_of_what_is_only_counted(monkeypatch):
     for module in ("prepare", "cost.table_shape"):
         monkeypatch.setattr(f"alrviz.fitting.{module}.plan_cover", None)
     for recipe in (Recipe("tan"), Recipe("kdb", k=2), Recipe("ande", n=1), Recipe("hlr", order=2, keep=50)):
-        assert not estimate(recipe, TableShape(encoded, prepared=Prepared(encoded, None, n_jobs=1))).refused
+        assert not estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1))).refused

@@ -17,7 +17,7 @@ from alrviz.data.stream.table import open_table
 from alrviz.fitting.families.build_fit import assemble_stream
 from alrviz.fitting.families.counted import sample_trial
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.objectives.streamed import LENGTHS, CodedRows, StreamPoint, Trial
+from alrviz.fitting.objectives.streamed import STEP_MULTIPLES, CodedRows, StreamPoint, TrainValidationChunk
 from alrviz.fitting.solvers import full_passes, stream_choice
 from alrviz.fitting.solvers.newton import minimise
 from alrviz.fitting.solvers.state import SolverState, line_search_step
@@ -50,7 +50,7 @@ def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells
     line, other = own.line_along(start, d, 0.8), whole.line_along(whole.value_grad(w), d)
     assert own.passes.n_passes == before + 1
     for t in (0.0, 0.05, 0.3, 0.8, 1.1, 6.0):
-        near = 1e-12 if t / 0.8 in LENGTHS else 1e-3
+        near = 1e-12 if t / 0.8 in STEP_MULTIPLES else 1e-3
         np.testing.assert_allclose(line.at(t), other.at(t), rtol=near, atol=near * abs(other.at(t)[0]))
     moved = line.move(0.8)
     assert own.passes.n_passes == before + 1, "the gradient at the guess was taken along"
@@ -102,7 +102,7 @@ def test_full_passes_come_to_the_optimum_of_the_fit_in_memory(solver, family):
     params = {"alpha": 0.7, "penalty": "w", "center": 0, "order": 2, "scale": "theta" if family == "alr" else "none"}
     of = {"unseen": "neutral", "missing": "level", "start": "zero", "share": "cell-class", "memory": 10, "tol": 0.0}
     part = CodedRows(codes, y, CLASSES)
-    sample = Trial(part.part(0, 400), part.part(400, 700))
+    sample = TrainValidationChunk(part.part(0, 400), part.part(400, 700))
     fit = assemble_stream(counted(codes, y, 2, "dense"), sample, sample, {**params, **of, "solver": solver})
     state = fit.solver.init(fit.objective, fit.w0)
     for _ in range(150 if solver == "lbfgs" else 40):
@@ -120,7 +120,7 @@ def test_a_step_where_the_guess_is_right_is_one_pass():
     part = CodedRows(codes, y, CLASSES)
     params = {"solver": "tron", "alpha": 1.0, "penalty": "w", "center": 0, "scale": "theta", "unseen": "neutral"}
     of = {"missing": "level", "start": "zero", "share": "cell-class", "memory": 10, "max_iter": 5, "tol": 0.0}
-    sample = Trial(part, part)
+    sample = TrainValidationChunk(part, part)
     fit = assemble_stream(counted(codes, y, 1, "dense"), sample, sample, {**params, **of}, spent=3.0)
     states = [fit.solver.init(fit.objective, fit.w0 + 0.1)]
     for _ in range(2):

@@ -13,7 +13,7 @@ from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.left_out import LEARNED, TRIED, LeftOut, rows_for
 from alrviz.fitting.objectives.streamed import CodedRows
-from alrviz.fitting.prepare import Prepared, prepare
+from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.solvers.stochastic import PASSES
 from alrviz.models.streamed import count_stream
 from alrviz.stop import StopToken
@@ -21,7 +21,7 @@ from tests.fitting.test_streamed import CLASSES, LEVELS, chunked, objective, row
 from tests.models.test_tuple_selection import planted, prepared
 
 
-def counted(of: Prepared, **params) -> InMemory:
+def counted(of: TrainingData, **params) -> InMemory:
     recipe = alrviz.Recipe("salr", **{"order": 2, **params})
     return InMemory(FitRequest(of, recipe, recipe.params, lambda what: None))
 
@@ -79,9 +79,9 @@ def test_the_pair_that_tells_is_found_by_leaving_it_out():
 def test_rows_that_are_held_out_choose_nothing_and_rows_that_choose_are_not_counted():
     of = prepared(*planted(1000))
     first, second = of.encoded.take(np.arange(700)), of.encoded.take(np.arange(700, 1000))
-    scores = [counted(Prepared(first, held)).scored(2, 0, "cv")[1] for held in (None, second)]
+    scores = [counted(TrainingData(first, held)).scored(2, 0, "cv")[1] for held in (None, second)]
     np.testing.assert_array_equal(scores[0], scores[1])
-    apart = Prepared(first, second).validation(0)
+    apart = TrainingData(first, second).validation(0)
     assert (apart.encoded.n_rows, apart.holdout.n_rows) == (490, 210)
     assert apart.tables(1, 1.0).class_counts.sum() == 490
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from alrviz import load_demo, read_table
 from alrviz.data.splits import split_holdout
 from alrviz.fitting import prepare as module
-from alrviz.fitting.prepare import KEPT, Prepared, prepare
+from alrviz.fitting.prepare import KEPT, TrainingData, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.passes import threads
@@ -150,7 +150,7 @@ def test_what_is_kept_is_bounded_and_goes_with_its_data_set(counts):
 
 
 def test_tables_kept_are_bounded():
-    prepared = Prepared(table(), None, None, 1)
+    prepared = TrainingData(table(), None, None, 1)
     for k in range(KEPT + 3):
         prepared.tables(1, 0.5 + k)
     assert len(prepared._tables) == KEPT

@@ -25,7 +25,7 @@ def request(recipe: Recipe, n: int = 60, weights: bool = True) -> FitRequest:
 
 @pytest.fixture(autouse=True)
 def everywhere(monkeypatch):
-    monkeypatch.setattr(alpha_folds, "CHEAPER", np.inf)
+    monkeypatch.setattr(alpha_folds, "PAIRS_PER_CELL", np.inf)
     for name, value in {"TOL": 1e-9, "STEPS": 500, "SOLVED": 1e-6, "ENOUGH": 1e-12}.items():
         monkeypatch.setattr(alpha_tuned, name, value)
     monkeypatch.setattr(row_space, "CLOSE", 1e-5)
@@ -64,7 +64,7 @@ def test_what_is_chosen_is_what_cells_choose(monkeypatch):
     data = alrviz.load_demo("tic-tac-toe", 300)
     found = []
     for cheaper in (np.inf, 0.0):
-        monkeypatch.setattr(alpha_folds, "CHEAPER", cheaper)
+        monkeypatch.setattr(alpha_folds, "PAIRS_PER_CELL", cheaper)
         found.append(alrviz.HLRClassifier(order=2, alpha="auto", center="shares").fit(data.X, data.y))
     np.testing.assert_allclose(*(np.log(model.alpha_) for model in found), atol=0.05)
     np.testing.assert_allclose(*(model.predict_proba(data.X) for model in found), atol=0.01)

@@ -246,7 +246,7 @@ def test_a_fault_of_ours_is_told_as_one(monkeypatch, caplog):
 
 
 def test_a_model_too_large_is_refused_before_it_is_counted(monkeypatch):
-    monkeypatch.setattr(run_module.Prepared, "tables", lambda *a, **k: pytest.fail("counted"))
+    monkeypatch.setattr(run_module.TrainingData, "tables", lambda *a, **k: pytest.fail("counted"))
     run = Run.of(table(), Recipe("lr"), max_memory=1000)
     with pytest.raises(MemoryLimitError, match=r"order 2 needs about .* MiB here and 0 MiB may be used"):
         run.advance()

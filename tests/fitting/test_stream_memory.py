@@ -11,7 +11,7 @@ import alrviz
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.families import observers
 from alrviz.fitting.objectives import streamed as objectives
-from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
+from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, TrainValidationChunk
 from alrviz.fitting.solvers.state import SolverState
 from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad
 from alrviz.models.parameterisation import parameterise
@@ -57,8 +57,8 @@ def table_bytes(of: StreamedCounts) -> int:
 def objective(of: StreamedCounts, codes, y) -> StreamObjective:
     part = CodedRows(codes, y, CLASSES)
     return StreamObjective(
-        of, parameterise("alr", of.tables), alpha=1.0, penalty="w", center=0, unseen=None, trial=Trial(part, part),
-        sample=Trial(part, part),
+        of, parameterise("alr", of.tables), alpha=1.0, penalty="w", center=0, unseen=None,
+        trial=TrainValidationChunk(part, part), sample=TrainValidationChunk(part, part),
     )  # fmt: skip
 
 

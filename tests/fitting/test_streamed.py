@@ -11,8 +11,8 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import open_table
 from alrviz.errors import AlrvizError, MemoryLimitError, RecipeError
 from alrviz.fitting.families import cells as cells_module
-from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, TrainValidationChunk
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.runs.pass_checkpoint import PassCheckpoint
 from alrviz.models import streamed as streamed_module
 from alrviz.models.cell_space import AllOrders
@@ -45,16 +45,22 @@ def counted(codes, y, order: int, cells: str, n_jobs: int = 1, size: int = 96):
     return count_stream(LEVELS, order, chunked(codes, y, size), CLASSES, 1.0, ALLOWED[cells], n_jobs)
 
 
-def in_memory(codes, y) -> Prepared:
+def in_memory(codes, y) -> TrainingData:
     names = tuple("abcd")
-    return Prepared(Encoded(codes, y, np.ones(len(y)), LEVELS, np.arange(CLASSES), names), None, n_jobs=1, merge=False)
+    return TrainingData(
+        Encoded(codes, y, np.ones(len(y)), LEVELS, np.arange(CLASSES), names), None, n_jobs=1, merge=False
+    )
 
 
 def objective(streamed, family: str, codes, y, **params) -> StreamObjective:
     of = {"alpha": 0.7, "penalty": "w", "center": 1 if family == "alr" else 0, "unseen": None, **params}
     part = CodedRows(codes, y, CLASSES)
     return StreamObjective(
-        streamed, parameterise(family, streamed.tables), trial=Trial(part, part), sample=Trial(part, part), **of
+        streamed,
+        parameterise(family, streamed.tables),
+        trial=TrainValidationChunk(part, part),
+        sample=TrainValidationChunk(part, part),
+        **of,
     )
 
 

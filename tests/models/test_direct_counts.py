@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.models import direct_counts
 from alrviz.models.averages import _larger_tuples
 from alrviz.models.cell_space import AllOrders, CellSpace
@@ -26,7 +26,7 @@ def encoded(weights: np.ndarray, lacking: bool, levels: int = 3) -> Encoded:
 def test_direct_counts_equal_those_of_a_cover(tuples, lacking, n_jobs, monkeypatch):
     monkeypatch.setattr(direct_counts, "_TUPLES_PER_TASK", 4)
     weights = np.tile([1.0, 2.0, 0.0, 1.0], 20)
-    prepared = Prepared(encoded(weights, lacking), None, n_jobs=n_jobs)
+    prepared = TrainingData(encoded(weights, lacking), None, n_jobs=n_jobs)
     direct = prepared.tables(tuples, 1.0)
     covered = prepared.covered(tuples)
     told = count_tables(covered.rows, covered.cover, 1.0)
@@ -37,7 +37,7 @@ def test_direct_counts_equal_those_of_a_cover(tuples, lacking, n_jobs, monkeypat
 
 
 def test_tuples_of_many_levels_are_sorted_one_by_one():
-    prepared = Prepared(encoded(np.ones(20), False, levels=500), None, n_jobs=1)
+    prepared = TrainingData(encoded(np.ones(20), False, levels=500), None, n_jobs=1)
     direct, covered = prepared.tables(2, 1.0), prepared.covered(2)
     assert np.array_equal(direct.counts, count_tables(covered.rows, covered.cover, 1.0).counts)
 

@@ -12,7 +12,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.fitting.families.build_fit import assemble
 from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.models.tuple_selection import predicted_gain
 
 COLUMNS, TEST = 6, 60_000
@@ -38,9 +38,9 @@ def gains(rows: int, levels: int, classes: int, seed: int) -> tuple[np.ndarray, 
     """Of each pair the predicted gain beside single columns, and the gain of a refit: nats a row."""
     train, test = table(rows, levels, classes, seed)
     recipe = alrviz.Recipe("salr", order=2, alpha=1e-3)
-    counted = InMemory(FitRequest(Prepared(train, None, n_jobs=1), recipe, recipe.params, lambda what: None))
+    counted = InMemory(FitRequest(TrainingData(train, None, n_jobs=1), recipe, recipe.params, lambda what: None))
     predicted = predicted_gain(counted.tables(2), counted.excess(2, 1))
-    prepared, losses = Prepared(train, test, n_jobs=1), []
+    prepared, losses = TrainingData(train, test, n_jobs=1), []
     single = tuple((j,) for j in range(COLUMNS))
     for tuples in (single, *((*single, pair) for pair in combinations(range(COLUMNS), 2))):
         covered, tables = prepared.covered(tuples), prepared.tables(tuples, 1.0)

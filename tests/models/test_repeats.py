@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from alrviz.errors import Stopped
 from alrviz.fitting.families.build_fit import assemble
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.repeats import MIN_REPEATED_SHARE, merge_repeats
 from alrviz.stop import StopToken
@@ -114,7 +114,7 @@ def test_merging_changes_nothing_that_is_summed(recipe, order):
     train, held = repeated(1), repeated(2)
     found = []
     for merge in (False, True):
-        prepared = Prepared(train, held, None, 1, merge)
+        prepared = TrainingData(train, held, None, 1, merge)
         of, tables = prepared.covered(order), prepared.tables(order, 1.0)
         fit = assemble(of.rows, of.cover, tables, recipe.params, train.classes)
         w = fit.w0 + np.random.default_rng(0).normal(size=fit.w0.shape)

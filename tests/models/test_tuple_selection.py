@@ -8,7 +8,7 @@ from sklearn.metrics import mutual_info_score
 import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import open_table
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.models.tuple_selection import (
     SelectionRows,
     extend_tuples,
@@ -27,11 +27,11 @@ def planted(rows: int = 4000, columns: int = 7, seed: int = 0) -> tuple[pd.DataF
     return X, np.where(rng.random(rows) < 1 / (1 + np.exp(1.2 - told)), "yes", "no")
 
 
-def prepared(X, y) -> Prepared:
+def prepared(X, y) -> TrainingData:
     codes = np.array([X[name].astype(int) for name in X]).astype(np.uint8)
     levels, labels = codes.max(axis=1).astype(np.int64) + 1, np.unique(y)
     of = np.searchsorted(labels, y).astype(np.int32)
-    return Prepared(Encoded(codes, of, np.ones(len(y)), levels, labels, tuple(X)), None, n_jobs=1)
+    return TrainingData(Encoded(codes, of, np.ones(len(y)), levels, labels, tuple(X)), None, n_jobs=1)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

@@ -109,7 +109,7 @@ def test_a_class_that_training_never_saw_has_a_finite_loss():
 
 def test_splits_are_shared_out_and_the_costliest_cells_are_not_left_for_the_end():
     tasks = list(enumerate(small(rounds=1).tasks))  # two splits of three recipes
-    board = workers._Board(tasks)
+    board = workers._TaskQueue(tasks)
     for (_, task), seconds in zip(tasks[:3], (1.0, 9.0, 2.0), strict=True):
         board.note(1, task, seconds)
     taken = [board.take(slot)[0] for slot in (1, 2, 1, 2, 2, 2)]

@@ -11,7 +11,7 @@ from tests.races import ByHand
 def playing(race, ticks=10):
     """A reader who follows a race to its last point."""
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     player.run()
     race.take(5)
     for _ in range(ticks):
@@ -25,7 +25,7 @@ def outdated(coming):
     old.take(3)
     old.end()
     player = Player(lambda: coming)
-    player.take_up(old)
+    player.load_race(old)
     player.outdated = True
     return player
 
@@ -55,7 +55,7 @@ def clock(monkeypatch):
 def test_a_press_of_run_as_a_race_begins_by_itself_does_not_pause_it(clock):
     race = ByHand()
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     player.begin()
     clock[0] += 0.9 * MEANT
     player.run()
@@ -81,7 +81,7 @@ def test_before_the_first_point_no_press_comes_too_late_to_be_met(clock):
 def test_later_a_press_pauses_what_has_begun_by_itself(clock):
     race = ByHand()
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     player.begin()
     race.take(1)
     player.advance()
@@ -93,11 +93,11 @@ def test_later_a_press_pauses_what_has_begun_by_itself(clock):
 
 def test_what_another_race_began_as_is_forgotten(clock):
     player = Player()
-    player.take_up(ByHand())
+    player.load_race(ByHand())
     player.begin()
     race = ByHand()
     race.start()
-    player.take_up(race)
+    player.load_race(race)
     assert player.playing
     player.run()
     assert not player.playing
@@ -106,7 +106,7 @@ def test_what_another_race_began_as_is_forgotten(clock):
 def test_what_was_asked_for_is_paused_at_once(clock):
     race = ByHand()
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     player.run()
     player.begin()  # the page would have begun it: too late
     player.run()
@@ -139,7 +139,7 @@ def test_a_coming_race_is_not_mixed_with_the_one_still_drawn():
     old.end()
     old.recorded = True
     player = Player(lambda: new)
-    player.take_up(old)
+    player.load_race(old)
     assert player.buttons["head"] == 29
     player.outdated = True
     player.run()
@@ -189,7 +189,7 @@ def test_a_showing_that_is_not_over_says_where_it_stands():
     race.take(300)
     race.end()
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     assert player.word == "ended"
     player.scrub(3)
     assert player.word == "step 3 of 299"
@@ -282,7 +282,7 @@ def test_a_race_that_began_and_ended_elsewhere_between_two_looks_is_played(film)
     """A cell of a notebook starts a race and waits for it: the view shows its steps, not only the first."""
     race = ByHand()
     player = Player(film=film)
-    player.take_up(race)
+    player.load_race(race)
     player.advance()
     race.take(5)
     race.end()
@@ -295,7 +295,7 @@ def test_a_race_that_began_and_ended_elsewhere_between_two_looks_is_played(film)
 def test_a_step_that_comes_after_stop_is_not_played():
     race = ByHand()
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     player.run()
     player.stop()
     race.take(1)
@@ -310,14 +310,14 @@ def ended(steps):
     race.take(steps)
     race.end()
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     return player
 
 
 def ticks_to_the_end(speed, steps=400):
     race = ByHand()
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     player.speed = speed
     player.run()
     race.take(steps)

@@ -193,7 +193,7 @@ def test_racers_of_two_objectives_have_the_milestones_of_their_own():
 
 def test_the_slider_ends_at_the_last_iteration(race):
     player = Player()
-    player.take_up(race)
+    player.load_race(race)
     assert player.buttons["last"] == 6
 
 

@@ -40,7 +40,7 @@ Progress = Callable[[str, int], None]  # hears what is done, and of how many row
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How a table is coded: features, class, what to do with what cannot be read, cuts, held-out rows."""
+    """How a table is coded: features, class, treatment of unreadable values, cuts, held-out rows."""
 
     source: Source
     features: tuple[ColumnSpec, ...]
@@ -71,7 +71,7 @@ def code_table(
 
 
 class _Levels:
-    """The texts of a column so far, numbered as they came."""
+    """The levels of a column so far, numbered in order of appearance."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -79,12 +79,12 @@ class _Levels:
     def of(self, values: Iterable[Any]) -> NDArray[np.int32]:
         """Return the numbers of texts, -1 for None."""
         numbers = self.numbers
-        found = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
-        return np.array(found, np.int32)
+        codes = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+        return np.array(codes, np.int32)
 
 
 class _Spool:
-    """What was read, a file a column: float64 of numbers, int32 of levels; and the class of every row, -1 for none."""
+    """The values read, in a file per column: float64 of numbers, int32 of levels; and each row's class, -1 for none."""
 
     def __init__(self, coding: Coding, folder: Path):
         self.coding, self.folder = coding, folder
@@ -102,15 +102,15 @@ class _Spool:
             raise TableError(f"column {self.coding.target.source!r} has more than {np.iinfo(np.int16).max:,} classes")
         self._y.append(y.astype(np.int16))
         for feature, levels, path in zip(self.coding.features, self.levels, self._paths, strict=True):
-            kept: NDArray[Any]
+            values: NDArray[Any]
             if levels is None:
-                kept, bad = values_of(batch.columns[feature.source], feature)
+                values, bad = values_of(batch.columns[feature.source], feature)
                 self._check(batch, feature, bad)
             else:
-                kept = self._coded(batch, feature, levels)
+                values = self._coded(batch, feature, levels)
             try:
                 with path.open("ab") as file:
-                    kept.tofile(file)
+                    values.tofile(file)
             except OSError as error:
                 raise no_room(path.parent, error) from error
         self.n_rows += batch.n_rows
@@ -159,19 +159,19 @@ def _encoded(
     y, test, labels = _split(coding, spool)
     train = (y >= 0) & ~test
     _, last = validation_rows(np.where(train, y, np.int16(-1)), coding.seed)
-    own = y[train] if None in spool.levels else y[:0]  # cuts of numbers alone ask for them
-    weights = np.broadcast_to(1.0, own.shape)
+    train_y = y[train] if None in spool.levels else y[:0]  # only cuts of numbers need it
+    weights = np.broadcast_to(1.0, train_y.shape)
     encoder, columns, lost = coding.encoder, [], []
     for j, feature in enumerate(coding.features):
         stop.check()
         progress(f"learning {feature.name!r}", spool.n_rows)
         values = spool.column(j)[train] if spool.levels[j] is None else _occurring(spool, j, train)
         series = _series(feature, spool.levels[j], values)
-        column = encoder.code_column(series, feature.name, feature.kind, own, labels, weights, stop)
+        column = encoder.code_column(series, feature.name, feature.kind, train_y, labels, weights, stop)
         lost += [feature.name] * encoder.loses(column, series)
         columns.append(column)
     encoder.take(columns, labels, lost)
-    looked = [
+    lookups = [
         None if levels is None else _lookup(levels, column)
         for levels, column in zip(spool.levels, columns, strict=True)
     ]
@@ -182,7 +182,7 @@ def _encoded(
         stop.check()
         end = min(begin + splits.CHUNK, spool.n_rows)
         codes = np.empty((len(columns), end - begin), kinds[0])
-        for j, (column, lookup) in enumerate(zip(columns, looked, strict=True)):
+        for j, (column, lookup) in enumerate(zip(columns, lookups, strict=True)):
             values = spool.column(j, begin, end)
             codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
         drawn = row_hash(begin, end - begin, coding.seed + SHUFFLE_SEED)
@@ -195,9 +195,9 @@ def _encoded(
     writer = CacheWriter(path, len(columns), (kinds[0].name, kinds[1].name))
     try:
         for name, rows_of in shuffled.items():
-            for chunk, own_classes in rows_of.chunks():
+            for chunk, chunk_y in rows_of.chunks():
                 stop.check()
-                writer.add(name, chunk, own_classes)
+                writer.add(name, chunk, chunk_y)
         facts |= {"encoder": encoder.to_dict(), "lost": list(encoder.lost_), "dropped": int((y < 0).sum())}
         return writer.close({**facts, "rows": spool.n_rows, "unread": spool.unread})
     except BaseException:
@@ -233,11 +233,11 @@ class _Shuffled:
         codes, y, drawn = np.take(codes, order, axis=1), y[order].astype(self._kinds[1]), drawn[order]
         for k, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
             if end > begin:
-                own = slice(begin, end)
+                piece = slice(begin, end)
                 self._pieces[k].append(end - begin)
                 try:
                     with self._file(k).open("ab") as file:
-                        file.write(codes[:, own].tobytes() + y[own].tobytes() + drawn[own].tobytes())
+                        file.write(codes[:, piece].tobytes() + y[piece].tobytes() + drawn[piece].tobytes())
                 except OSError as error:
                     raise no_room(self._path.parent, error) from error
 
@@ -246,19 +246,16 @@ class _Shuffled:
         for k, pieces in enumerate(self._pieces):
             if not pieces:
                 continue
-            found: list[tuple[NDArray[Any], ...]] = []
+            codes, classes, hashes = list[NDArray[Any]](), list[NDArray[Any]](), list[NDArray[np.uint64]]()
             with self._file(k).open("rb") as file:
                 for m in pieces:
-                    own = np.frombuffer(file.read(m * self._columns * self._kinds[0].itemsize), self._kinds[0])
-                    y = np.frombuffer(file.read(m * self._kinds[1].itemsize), self._kinds[1])
-                    drawn = np.frombuffer(file.read(8 * m), np.uint64)
-                    found.append((own.reshape(self._columns, m), y, drawn))
+                    piece = np.frombuffer(file.read(m * self._columns * self._kinds[0].itemsize), self._kinds[0])
+                    codes.append(piece.reshape(self._columns, m))
+                    classes.append(np.frombuffer(file.read(m * self._kinds[1].itemsize), self._kinds[1]))
+                    hashes.append(np.frombuffer(file.read(8 * m), np.uint64))
             self._file(k).unlink()
-            order = np.argsort(np.concatenate([drawn for _, _, drawn in found]))  # no two are alike
-            yield (
-                np.take(np.concatenate([own for own, _, _ in found], axis=1), order, axis=1),
-                np.concatenate([y for _, y, _ in found])[order],
-            )
+            order = np.argsort(np.concatenate(hashes))  # no two are equal
+            yield np.take(np.concatenate(codes, axis=1), order, axis=1), np.concatenate(classes)[order]
 
     def _file(self, k: int) -> Path:
         return self._path.with_name(f"{self._path.name}-{k}")

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from alrviz.data.apply_spec import NewRows, apply_features, match_columns, read_as_before
-from alrviz.data.column_names import clean_names
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_spec import Counts, ParseSpec, check_counts
+from alrviz.data.parse_values import clean_names
 from alrviz.data.stream.source import Source, format_of, head_of, open_source
 from alrviz.data.text import RawTable
 from alrviz.stop import NEVER, StopToken

@@ -7,13 +7,10 @@ Every pass checks that the files are still those that were opened: size and time
 the order of the files' names, and rows are numbered through all of them.
 """
 
-import bz2
 import glob
-import gzip
-import lzma
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from alrviz.data.compression import DAMAGES
+from alrviz.data.compression import DAMAGES, PACKERS
 from alrviz.data.delimited import BEHIND, footer_places, read_delimited
 from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.interpret import Values
@@ -34,7 +31,7 @@ from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_values import MOST_TITLES
 from alrviz.data.quotes import TAIL, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
-from alrviz.data.source import default_name, sniff_format
+from alrviz.data.source import default_name, first_lines, sniff_format
 from alrviz.data.text import TextColumn
 from alrviz.errors import MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
@@ -43,12 +40,6 @@ BATCH = 2**17  # rows of a Parquet batch
 BLOCK = 2**23  # bytes of delimited text parsed at a time
 HEAD = 2**20  # bytes from which the layout of delimited text is found
 STACKED = "repeats the names: tables under one another are not joined in batches; read_table, which reads whole, does"
-_PACKED: dict[bytes, Callable[[Path], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(pa.OSFile(os.fspath(path)), "zstd"),
-}
 _BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
 _NAMED = {
     "workbook": "a workbook or a zip archive",
@@ -250,12 +241,13 @@ def _broken(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """The file's bytes as a stream, unpacked."""
+    """Open a file as a stream of its unpacked bytes."""
     with path.open("rb") as file:
         start = file.read(6)
-    opened = next((opener for magic, opener in _PACKED.items() if start.startswith(magic)), None)
-    with opened(path) if opened else path.open("rb") as stream:
-        yield stream
+        file.seek(0)
+        opener = next((opener for magic, (_, opener) in PACKERS.items() if start.startswith(magic)), nullcontext)
+        with opener(file) as stream:
+            yield stream
 
 
 def format_of(path: Path) -> str | None:
@@ -272,11 +264,7 @@ def _sniffed(path: Path) -> str:
 def head_of(path: Path) -> bytes:
     """Return the first whole lines of a file of text, unpacked, HEAD bytes at most."""
     with _opened(path) as stream:
-        head = stream.read(HEAD)
-    if len(head) == HEAD:
-        wide = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(head[:2], b"\n")  # a line's end in UTF-16
-        head = head[: head.rfind(wide) + len(wide)] or head
-    return bytes(head)
+        return first_lines(bytes(stream.read(HEAD + 1)), HEAD)
 
 
 def _format(path: Path) -> str:

@@ -3,8 +3,8 @@
     files -> a sample of their rows -> kinds, target, how each column is read      (one pass, here)
     files -> levels, cuts -> codes                                                  (one pass, coding.py, once)
 
-What columns are is told by a sample of rows from the whole table, chosen by a hash of their numbers. A value that later
-contradicts it is an error with its row, or counts as missing where that was said.
+Kinds are guessed from a sample of rows of the whole table, chosen by a hash of their numbers. A value that does not fit
+its column's spec is an error with its row, or missing if `unreadable` says so.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.encoded import SMOOTH_WAYS, Encoded
 from alrviz.data.interpret import Values
 from alrviz.data.kinds import ROLES
-from alrviz.data.limits import OWN_LIMITS
+from alrviz.data.limits import OWN_LIMITS, require_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, ParseSpec
 from alrviz.data.raw import decide
@@ -47,22 +47,22 @@ _turns = threading.Lock()
 
 
 def no_progress(what: str, rows: int) -> None:
-    """Hear what is done, and say nothing."""
+    """Progress callback that does nothing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stream:
-    """A table larger than memory, for one target; made by `open_table`, never changed.
+    """A table larger than memory, for one target; made by `open_table`, immutable.
 
     Attributes:
         source: the files.
-        sample: rows of the whole table as a `Dataset`: what columns are was told by these.
+        sample: rows of the whole table as a `Dataset`, from which kinds and the target were guessed.
         target: name of the class.
-        spec: how its columns are read; new rows are read so.
+        spec: how its columns, and new rows, are read.
         n_rows: rows of all files, those without a class too.
-        unreadable: what becomes of values that are not what their column's are: "error" or "missing".
+        unreadable: treatment of values that do not fit their column's spec: "error" or "missing".
         cache: the folder of codes.
-        notes: what was done while reading, as sentences.
+        notes: decisions and changes made while reading, as sentences.
 
     >>> import alrviz, tempfile, os
     >>> file = os.path.join(tempfile.mkdtemp(), "led.parquet")
@@ -132,9 +132,8 @@ class Stream:
 
         Args:
             discretize, n_bins, missing: as in `Encoder`; learned on training rows.
-            holdout: share of the rows that are held out, from 0 to below 1; which ones is told by `seed` and the row's
-                number.
-            progress: hears what is done, and of how many rows it is done.
+            holdout: share of the rows that are held out, from 0 to 0.95; `seed` and the row's number decide which.
+            progress: called with the activity and the number of rows finished.
             stop: ends it from another thread.
 
         Raises:
@@ -276,14 +275,13 @@ def open_table(
         raise TableError(f"unreadable={unreadable!r}: expected one of {UNREADABLE}{nearest(unreadable, UNREADABLE)}")
     options = options or ReadOptions()
     source = open_source(paths, options, {str(name) for name in (target, *(kinds or ())) if name is not None})
-    drawn = _Drawn(SAMPLE)
+    drawn = _RowSampler(SAMPLE)
     rows, notes = 0, list[str]()
     for batch in source.batches(stop, drawn.wanted, notes):
         drawn.add(batch.columns)
         rows = batch.first + batch.n_rows
         progress("looking", rows)
-    if not rows:
-        raise TableError("the table has names but no rows; at least one row of values was expected")
+    require_rows(rows)
     raw = RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort, source.stated_kinds)
     table = Table.of(source.name, decide(raw, stop), OWN_LIMITS, options, notes)
     try:
@@ -305,8 +303,8 @@ def open_table(
     return Stream(source, sample, rows, unreadable, folder, tuple(notes))
 
 
-class _Drawn:
-    """The rows of the smallest hashes so far: a sample of the whole, the same however its files are cut."""
+class _RowSampler:
+    """Samples the rows with the smallest hashes of their numbers, so that the files' boundaries make no difference."""
 
     def __init__(self, size: int):
         self.sort = "typed"
@@ -316,14 +314,14 @@ class _Drawn:
         self._kept = 0
 
     def wanted(self, first: int, n_rows: int) -> NDArray[np.intp]:
-        """Return which of the next rows are taken, before their columns are read."""
+        """Return which of the next rows are sampled, before their columns are read."""
         hashes = row_hash(first, n_rows, _SAMPLED)
         rows = np.flatnonzero(hashes <= self._most)
         self._hashes = hashes[rows]
         return rows
 
     def add(self, columns: dict[str, StreamColumn]) -> None:
-        """Take the rows that were wanted."""
+        """Add the columns of the rows that `wanted` returned."""
         if any(isinstance(column, TextColumn) for column in columns.values()):
             self.sort = "text" if all(isinstance(column, TextColumn) for column in columns.values()) else "typed"
         self._parts.append((self._hashes, columns))

@@ -31,7 +31,7 @@ TICK_SECONDS = 1.0  # seconds between two looks
 _log = logging.getLogger(__name__)
 
 
-class ClassKeeper:
+class ClassAutosave:
     """Keeps one class; made when its teacher asks for it.
 
     Args:
@@ -169,4 +169,4 @@ def restore(classes: Classes, open_store: Callable[[], Store]) -> None:
             _let_go(lock)
             continue
         store.resume(kept.id)
-        room.keeper = ClassKeeper(room, open_store, lock)
+        room.keeper = ClassAutosave(room, open_store, lock)

@@ -57,7 +57,7 @@ class Entry:
         keeper: keeps it in the run store, or nothing does.
         screens: the owner's pages that show it now. attended: whether one ever did.
         resting: why they show nothing new: "paused" by hand, "away" (another page is in front), or "".
-        seen_to: the last iteration of it that any of them has had on its screen.
+        last_seen_iteration: the last iteration of it that any of them has had on its screen.
     """
 
     job: Race | Study
@@ -80,7 +80,7 @@ class Entry:
     screens: set[int] = field(default_factory=set)
     attended: bool = False
     resting: str = ""
-    seen_to: int = -1
+    last_seen_iteration: int = -1
     seen: float = 0.0
 
     @property
@@ -107,13 +107,15 @@ class Entry:
         return STUDY_TURNS if isinstance(self.job, Study) else 1.0
 
     @property
-    def told_to(self) -> int | None:
+    def visible_until(self) -> int | None:
         """The last iteration that those with its link may see: never more than its owner's screen has shown.
 
         None, all of it, where no screen of the owner's ever showed it, or where it goes on after its owner has left.
         """
         follows = self.attended and (bool(self.screens) or not self.keep)
-        limits = [limit for limit in (self.seen_to if follows else None, self.job.stopped_at) if limit is not None]
+        limits = [
+            limit for limit in (self.last_seen_iteration if follows else None, self.job.stopped_at) if limit is not None
+        ]
         return min(limits, default=None)
 
     @property

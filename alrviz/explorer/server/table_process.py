@@ -203,7 +203,7 @@ class _Reader:
                     pipe.close()
 
 
-class _Line:
+class _FairQueue:
     """Places that are waited for; who has fewer readings under way comes first, then who came first."""
 
     def __init__(self, places: int):
@@ -260,7 +260,7 @@ class Readers:
     """The processes that read files, and the places for them."""
 
     def __init__(self) -> None:
-        self._quick, self._long = _Line(QUICK_PLACES), _Line(LONG_PLACES)
+        self._quick, self._long = _FairQueue(QUICK_PLACES), _FairQueue(LONG_PLACES)
         self._warm: list[_Reader] = []
         self._lock = threading.Lock()
         atexit.register(self.close)
@@ -367,7 +367,9 @@ _GAVE_WAY = object()
 class _Place:
     """A place held by one reading: a quick one, later one for long readings."""
 
-    def __init__(self, quick: _Line, long: _Line, owner: str, stop: StopToken, tell: Callable[[bool], None], big: bool):
+    def __init__(
+        self, quick: _FairQueue, long: _FairQueue, owner: str, stop: StopToken, tell: Callable[[bool], None], big: bool
+    ):
         self._line, self._quick, self._long = long if big else quick, quick, long
         self._owner, self._stop, self._tell = owner, stop, tell
         self._held = False
@@ -380,7 +382,7 @@ class _Place:
         if self._held:
             self._line.give_back(self._owner)
 
-    def _take(self, line: _Line) -> None:
+    def _take(self, line: _FairQueue) -> None:
         line.take(self._owner, self._stop, self._tell)
         self._line, self._held = line, True
 

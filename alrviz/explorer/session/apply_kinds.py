@@ -22,17 +22,12 @@ def read_upload(
     owner: str = "",
     tell: Callable[[bool], None] = lambda waits: None,
 ) -> Table:
-    """Return a file's table, called as the file is without what follows the first dot; read in a process of its own.
+    """Read a file in a process of its own; the table's name is the file's up to the first dot.
 
-    `tell` hears whether it waits for its turn.
+    tell: called with whether the reading waits for its turn.
     """
     stem = upload.name.split(".")[0] or upload.name
     return READERS.read(upload.data, stem, upload.options, limits.table(), stop, limits.seconds, owner, tell)
-
-
-def stated_kinds(dataset: Dataset) -> dict[str, str]:
-    """Return the kinds that were said, not guessed: a demo set's maker says them."""
-    return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
 
 
 def derive(
@@ -43,9 +38,9 @@ def derive(
     before: "Dataset | None" = None,
     served: "Dataset | None" = None,
 ) -> "Dataset":
-    """Return the data set of a table as read, with what was chosen; `made` and `before` as `with_kinds` takes them.
+    """Return the data set of a table with the chosen kinds, rows and splits; `made` and `before` as for `with_kinds`.
 
-    served: the data set of this table that the server was started with, whose splits hold while none is chosen.
+    served: the data set of this table that the server was started with; its splits are kept until others are chosen.
     """
     dataset = with_kinds(keep_rows(table, choices.rows), choices.kinds, stop, made, before)
     return with_split(dataset, choices.split, served)
@@ -58,10 +53,10 @@ def with_kinds(
     made: Mapping[str, str] = MappingProxyType({}),
     before: Dataset | None = None,
 ) -> Dataset:
-    """Return the table with these changes of kinds, by column position; positions it does not have are left out.
+    """Return the table with these kinds by column position; positions that it does not have are ignored.
 
-    `made` are the kinds that its maker said: they hold where nothing else is said, and so do the class of `before`,
-    a data set of this table.
+    made: kinds by name of all other columns. before: a data set of this table, whose class is kept unless `kinds` name
+    another.
     """
     named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
     target = next((name for name, kind in named.items() if kind in TARGETS), None)
@@ -74,9 +69,9 @@ def with_kinds(
 
 
 def with_split(dataset: Dataset, slug: str, before: Dataset | None = None) -> Dataset:
-    """Return the data set with what splits keep to, by its slug; as it is for a slug that it does not have.
+    """Return the data set with the rule for splits that a slug names; unchanged for an unknown slug.
 
-    Without a slug the splits of `before`, a data set of this table, hold on.
+    Without a slug the rule of `before`, a data set of this table, is kept.
     """
     if not slug and before is not None and not dataset.splitting.said:
         from alrviz.data.splitting import split_again

@@ -15,6 +15,7 @@ from alrviz.fitting.families import FAMILIES
 Choices = Mapping[str, Collection[str]]
 MAX_TROUBLES = 4  # troubles that are told: a link of another program has any number
 MAX_CHOICES = 8
+_LISTS = ("kinds", "only")  # properties of several parts: a link that was cut short has fewer, or a broken one
 
 
 def checked(query: str, state: State, choices: Choices) -> tuple[State, list[str]]:
@@ -53,9 +54,11 @@ def checked(query: str, state: State, choices: Choices) -> tuple[State, list[str
 
 
 def _unread(key: str, text: str, value: object) -> Iterable[str]:
-    """What is to be said of a property that may be anything of its kind."""
+    """Report a property that may be anything of its kind, if it cannot be read, or not all of it."""
     if value in ("", None, ()):
         yield f"{key}={_short(text)} cannot be read"
+    elif key in _LISTS and isinstance(value, tuple) and len(value) < len(text.split("_")):
+        yield f"part of {key}={_short(text)} cannot be read"
     elif isinstance(value, int | float):
         try:
             same = float(text) == value

@@ -1,4 +1,4 @@
-"""A page's work on threads: one task of each kind at a time, the latest request."""
+"""A page's work on threads: of each kind one task at a time, for the latest request."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,17 +13,17 @@ T = TypeVar("T")
 
 
 class PageTasks:
-    """What a page waits for; its `pump` polls, its `close` closes.
+    """The tasks of a page; its `pump` calls `poll`, its `close` calls `close`.
 
     Args:
-        session: told of errors that nobody else takes, and woken when something begins.
+        session: shows errors that no caller handles, and is woken when a task begins.
     """
 
     def __init__(self, session: Session):
         self.session = session
         self._tasks: dict[str, LatestJob] = {}
-        self._lookers: dict[str, Callable[[], None]] = {}
-        self._told: dict[str, Exception] = {}  # the last problem of each kind of work
+        self._watchers: dict[str, Callable[[], None]] = {}
+        self._errors: dict[str, Exception] = {}  # the last error of each kind
 
     def start(
         self,
@@ -33,43 +33,43 @@ class PageTasks:
         failed: Callable[[Exception], None] | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run `work` on a thread in place of the last of its kind; `done` or `failed` is called by `poll`, and `look`
-        by every poll until then.
+        """Run `work` on a thread in place of the last task of its kind; `poll` calls `done` or `failed` at its end, and
+        `look` until then.
         """
         self.withdraw(kind)
-        self._lookers[kind] = look
+        self._watchers[kind] = look
         task = self._tasks.setdefault(kind, LatestJob(kind, PAGES))
         task.run(work, done, failed or partial(self.failed, kind), begin=False)
         self.session.begin(task)
 
     def failed(self, kind: str, error: Exception) -> None:
-        """Tell the visitor what went wrong with this kind of work, until it is begun anew."""
-        self._told[kind] = self.session.problem = error
+        """Show the error of this kind of work until it begins anew."""
+        self._errors[kind] = self.session.problem = error
 
     def withdraw(self, kind: str) -> None:
-        """Take back what was told of this kind of work, if it is still said: its cause is gone."""
-        told = self._told.pop(kind, None)
-        if told is not None and self.session.problem is told:
+        """Hide the error of this kind of work, if it is still shown: its cause is gone."""
+        error = self._errors.pop(kind, None)
+        if error is not None and self.session.problem is error:
             self.session.problem = None
 
     def cancel(self, kind: str) -> None:
-        """End the work of this kind, if there is any: nothing is handed over, and nothing more is said of the last."""
+        """End the work of this kind, if there is any, without a result, and hide its error."""
         self.withdraw(kind)
         if kind in self._tasks:
             self._tasks[kind].cancel()
 
     def busy(self, kind: str) -> bool:
-        """Whether work of this kind is waited for."""
+        """Whether work of this kind is under way."""
         return kind in self._tasks and self._tasks[kind].busy
 
     def poll(self) -> bool:
-        """Hand over what has finished; returns whether there is more to wait for."""
-        waiting = [kind for kind, task in list(self._tasks.items()) if task.poll()]
-        for kind in waiting:
-            self._lookers[kind]()
-        return bool(waiting)
+        """Hand over the results of finished tasks; return whether others are under way."""
+        running = [kind for kind, task in list(self._tasks.items()) if task.poll()]
+        for kind in running:
+            self._watchers[kind]()
+        return bool(running)
 
     def close(self) -> None:
-        """End all of it."""
+        """End all tasks."""
         for kind in list(self._tasks):
             self.cancel(kind)

@@ -1,4 +1,4 @@
-"""The rows that a visitor keeps of a table: as text in a link, as a mask of rows, in words.
+"""Filters by which a visitor keeps rows of a table: as text of a link, as a mask of rows, in words.
 
 A link holds "3v20:39v-1:-1_4l0.2_6m": of column 3 the numbers from 20 to 39, or -1; of column 4 the first and the third
 level; of column 6 the rows without a value. Rows have to pass every filter. Positions of columns and levels are
@@ -29,7 +29,7 @@ _PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class RowFilter:
-    """Which values of one column are kept.
+    """The values of one column that are kept.
 
     Attributes:
         position: of the column.
@@ -57,7 +57,7 @@ class RowFilter:
         return result
 
     def words(self, series: pd.Series) -> str:
-        """Return what is kept, such as "20 to 39 or missing"."""
+        """Return the values kept as text, such as "20 to 39 or missing"."""
         if isinstance(series.dtype, pd.CategoricalDtype):
             names = [str(series.cat.categories[k]) for k in self.levels if k < len(series.cat.categories)]
             more = len(names) - MAX_LEVELS_IN_WORDS
@@ -104,7 +104,7 @@ def keep_rows(table: "Table", filters: Sequence[RowFilter]) -> "Table":
 
 
 def filters_words(table: "Table", filters: Sequence[RowFilter]) -> str:
-    """Return what the filters keep, such as "age 20 to 39 and sex f"."""
+    """Return the filters as text, such as "age 20 to 39 and sex f"."""
     columns = [(table.values[one.position], one) for one in filters if one.position < len(table.values)]
     return " and ".join(f"{column.name} {one.words(column.series)}" for column, one in columns)
 
@@ -121,7 +121,7 @@ def write_filters(filters: Sequence[RowFilter]) -> str:
 
 
 def read_filters(text: str) -> tuple[RowFilter, ...]:
-    """Return the filters of a link's text; parts that are none are ignored."""
+    """Return the filters of a link's text; invalid parts are ignored, and reported by `link_errors`."""
     matches = (_PATTERN.fullmatch(part) for part in text.split("_")[:MAX_FILTERS])
     filters = (_filter_of(match) for match in matches if match is not None)
     return tuple(one for one in filters if one is not None and (one.ranges or one.levels or one.missing))
@@ -134,5 +134,7 @@ def _filter_of(match: re.Match[str]) -> RowFilter | None:
         return None
     if not all(math.isfinite(end) for pair in ends for end in pair):
         return None
-    levels = tuple(map(int, match[3].split(".")[:MAX_LEVELS])) if match[3] else ()
+    levels = tuple(map(int, match[3].split("."))) if match[3] else ()
+    if len(levels) > MAX_LEVELS:  # the first ones alone would be other rows
+        return None
     return RowFilter(int(match[1]), tuple((low, high) for low, high in ends), levels, bool(match[4]))

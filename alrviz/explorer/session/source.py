@@ -1,4 +1,4 @@
-"""What the table of a session comes from, and the changes of it that can be undone."""
+"""The source of a session's table, and the changes of it that can be undone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from alrviz.explorer.session.state import State
 
 @dataclass(frozen=True)
 class Source:
-    """Where a session's table comes from, and what was changed in it.
+    """The source of a session's table, and the changes made to it.
 
     Attributes:
         upload: the dropped file, or None. file: its name, shape and hash, as a link holds them.
@@ -39,13 +39,13 @@ NOTHING_CHOSEN = Source()
 
 
 def choices_of(state: State) -> Source:
-    """Return what a link says of its table apart from which one it is."""
+    """Return the kinds, split and rows that a link gives for its table."""
     return Source(kinds=dict(state.kinds), split=state.split, rows=state.filters)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the table that can be undone: what was changed, and what the table came from before."""
+    """A change of the table that can be undone: a description of it, and the table's source before."""
 
     words: str
     before: Source

@@ -20,7 +20,7 @@ from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.table_process import BIG, READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
-from alrviz.explorer.session.apply_kinds import TARGETS, derive, read_upload, stated_kinds, with_split
+from alrviz.explorer.session.apply_kinds import TARGETS, derive, read_upload, with_split
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.session.row_filter import RowFilter, filters_words
@@ -87,7 +87,7 @@ class SessionTable(param.Parameterized):
         self.served_from = served_from
         self.source = Source()
         self._source_before = Source()  # of `dataset`, while another table is pending
-        self._whole: Table | None = None  # the table as read, of which `dataset` may hold some rows only
+        self.whole: Table | None = None  # the table as read; `dataset` may hold some of its rows
         self._claim: UploadClaim | None = None
         self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
         self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set asked for, loaded or not
@@ -170,7 +170,7 @@ class SessionTable(param.Parameterized):
             demo = load_demo(name, rows=rows, seed=seed)
             if not (source.kinds or source.rows):
                 return with_split(demo, source.split), demo.table
-            return derive(demo.table, source, stop, stated_kinds(demo)), demo.table
+            return derive(demo.table, source, stop, demo.given_kinds), demo.table
 
         history = self._history_for(source)
         self._load(work, f"making {name}", lambda result: self._arrived(result[0], source, result[1], history))
@@ -185,7 +185,7 @@ class SessionTable(param.Parameterized):
         if source == Source(file=file):
             self._arrived(served, source, served.table, history)
             return
-        made = stated_kinds(served)
+        made = served.given_kinds
         self._load(
             lambda stop: derive(served.table, source, stop, made, served, served),
             "changing the kinds of columns",
@@ -228,7 +228,7 @@ class SessionTable(param.Parameterized):
         self.read(replace(choices, upload=upload), claim)
 
     def reread(self, options: "ReadOptions", words: str = "the file was read again") -> None:
-        """Read the latest dropped file again with other options, which no link holds; `words` say what changes."""
+        """Read the latest dropped file again with other options, which no link holds; `words` describe the change."""
         upload = self.refused.upload if self.refused is not None else self.source.upload
         if upload is not None:
             # Rows are not kept: positions of levels may be others in another reading.
@@ -326,39 +326,36 @@ class SessionTable(param.Parameterized):
         """Split the rows of the table in another way, by its slug."""
         self._change(replace(self.source, split=slug), "splitting the rows", "rows are split in another way")
 
-    def set_kinds(self, kinds: Mapping[str, str], words: str = "") -> None:
-        """Change kinds of columns by name: one may become "target", or "quartiles" (a numeric target cut in four).
-
-        words: what is changed, for people.
-        """
-        table = self.pending or self._whole
+    def set_kinds(self, kinds: Mapping[str, str]) -> None:
+        """Change kinds of columns by name: one may become "target", or "quartiles" (a numeric target cut in four)."""
+        table = self.pending or self.whole
         if table is None:
             return
         position = {name: k for k, name in enumerate(table.names)}
         targets = [position[name] for name, kind in kinds.items() if kind in TARGETS and name in position]
         kept = {k: kind for k, kind in self.source.kinds.items() if not (targets and kind in TARGETS)}
         changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
-        words = words or "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
+        words = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
         slug = self.source.split
         if slug != "once" and {"group", "time"} & {*kinds.values()}:
             slug = ""  # the kind replaces the rule that was chosen
         self._change(replace(self.source, kinds=changed, split=slug), "changing the kinds of columns", words)
 
     def keep_rows(self, filters: Sequence[RowFilter]) -> None:
-        """Keep those rows only that pass these filters too."""
-        if self._whole is not None:
-            words = f"kept rows of {filters_words(self._whole, filters)}"
+        """Keep only the rows that pass these filters too."""
+        if self.whole is not None:
+            words = f"kept rows of {filters_words(self.whole, filters)}"
             self._change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", words)
 
     def _change(self, source: Source, title: str, words: str) -> None:
-        """Make a data set anew of the table at hand."""
-        table, shown, before = self.pending or self._whole, self.dataset, self.source.kinds
+        """Derive a new data set from the table."""
+        table, shown, before = self.pending or self.whole, self.dataset, self.source.kinds
         if table is None:
             return
         if self.pending is not None:
             shown = None
         changed_names = {table.names[k] for k in before if k < len(table.names)}
-        by_maker = {} if shown is None else stated_kinds(shown)
+        by_maker = {} if shown is None else shown.given_kinds
         by_maker = {name: kind for name, kind in by_maker.items() if name not in changed_names}
         served = self.served if self.served is not None and self.served.table is table else None
         history = () if self.pending is not None else (*self.history, Change(words, self.source))
@@ -367,11 +364,6 @@ class SessionTable(param.Parameterized):
             title,
             lambda dataset: self._arrived(dataset, source, table, history),
         )
-
-    @property
-    def whole(self) -> "Table | None":
-        """The table as it was read, with all its rows."""
-        return self._whole
 
     def settle(self, question: str) -> None:
         """Keep the reading that this question is about: it is not asked again."""
@@ -390,8 +382,8 @@ class SessionTable(param.Parameterized):
             self.history = self.history[: self.history.index(change)]
         elif before.demo is not None:
             self.load_demo(*before.demo, before)
-        elif before.upload is not None and before.upload is self.source.upload and self._whole is not None:
-            whole, history = self._whole, self._history_for(before)
+        elif before.upload is not None and before.upload is self.source.upload and self.whole is not None:
+            whole, history = self.whole, self._history_for(before)
             self._load(
                 lambda stop: derive(whole, before, stop),
                 "undoing a change",
@@ -403,7 +395,7 @@ class SessionTable(param.Parameterized):
             self._show_served(before)
 
     def _history_for(self, source: Source, change: str = "") -> tuple[Change, ...]:
-        """Return the changes that can be undone once a table of this source is shown: none of another table."""
+        """Return the changes that can be undone once a table of this source is shown; () for another table."""
         if change and self.dataset is not None and self.pending is None:
             return (*self.history, Change(change, self.source))
         places = [k for k, one in enumerate(self.history) if one.before == source]
@@ -412,7 +404,7 @@ class SessionTable(param.Parameterized):
     # ---- work ------------------------------------------------------------------------------------------------------
 
     def _arrived(self, dataset: "Dataset", source: Source, whole: "Table", history: tuple[Change, ...]) -> None:
-        self.source, self._whole = source, whole
+        self.source, self.whole = source, whole
         self.param.update(
             dataset=dataset, pending=None, loading=None, requested_file=None, refused=None, history=history
         )

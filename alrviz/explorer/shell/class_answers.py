@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alrviz.errors import plural
 from alrviz.explorer.lesson import Question, Said
 from alrviz.explorer.server.classes import Round
 from alrviz.explorer.shell import asset
@@ -27,7 +28,7 @@ def answers_html(rounds: Sequence[Round], words: Callable[[str], str] = safe, wa
     if not asked:
         return "<p>Nobody has answered.</p>"
     made = {"choice": _choice, "number": _number, "order": _order, "sketch": _sketch, "text": _text}[question.kind]
-    counts = ", then ".join(f"{len(one.votes):,} answer{'s' if len(one.votes) != 1 else ''}" for one in asked)
+    counts = ", then ".join(plural(len(one.votes), "answer") for one in asked)
     again = " (pale: before)" if len(asked) > 1 else ""
     return f"<p class='quiet'>{counts}{again}</p>{made(question, asked[-2:], words, was)}{_notes(asked[-1])}"
 

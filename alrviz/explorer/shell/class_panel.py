@@ -13,9 +13,9 @@ import panel_material_ui as pmui
 from param.parameterized import Event
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, plural
 from alrviz.explorer.lesson import Option, Question, Said, plain_line
-from alrviz.explorer.server.class_store import ClassKeeper
+from alrviz.explorer.server.class_store import ClassAutosave
 from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_store import open_run_store
@@ -97,7 +97,7 @@ class ClassPanel:
 
     @staticmethod
     def _here(room: Classroom) -> str:
-        return f"{len(room.here):,} student{'' if len(room.here) == 1 else 's'} here"
+        return f"{plural(len(room.here), 'student')} here"
 
     def _open_class(self) -> None:
         """Open a class; where there is one, leave its dialog."""
@@ -288,7 +288,7 @@ class ClassPanel:
         if room is None or keep == (room.keeper is not None):
             return
         if keep:
-            room.keeper = ClassKeeper(room, open_run_store)
+            room.keeper = ClassAutosave(room, open_run_store)
         else:
             room.keeper.end(delete=True)
             room.keeper = None
@@ -325,7 +325,7 @@ def joined_html(origins: Sequence[tuple[str, int]]) -> str:
     rest = sum(students for _, students in origins[MAX_NAMED_ADDRESSES:])
     if rest:
         others = len(origins) - MAX_NAMED_ADDRESSES
-        named[MAX_NAMED_ADDRESSES:] = [f"{rest:,} from {others:,} other address{'' if others == 1 else 'es'}"]
+        named[MAX_NAMED_ADDRESSES:] = [f"{rest:,} from {plural(others, 'other address', 'other addresses')}"]
     return f"<p class='quiet'>{count:,} joined: {', '.join(named)}</p>"
 
 

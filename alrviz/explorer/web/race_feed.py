@@ -1,9 +1,9 @@
 """The messages to everyone with a race's secret link: one growing film of the race, encoded once for all.
 
 A link leads to whichever race holds its secret: its owner may put another race in the place of one, or take the link
-back. Whoever looks on changes nothing; that somebody does is a reason to let the race go on. A fit may be over long
-before its owner's screen has shown it: nobody is told more than that screen has had (`Entry.told_to`), so that a room
-can guess before it knows.
+back. Onlookers change nothing; that there are some is a reason to let the race go on. A fit may be over long before
+its owner's screen has shown it: nobody sees more than that screen has shown (`Entry.visible_until`), so that a room can
+guess before it knows.
 """
 
 from typing import cast
@@ -55,7 +55,7 @@ class RaceFeed:
             self._watched = RaceReader(self._race)
         watched, race = self._watched, self._race
         # Before the steps: what it says of them may be old by a tick, but no last step is left out.
-        limit, ended = entry.told_to, race.ended
+        limit, ended = entry.visible_until, race.ended
         lasting = [racer for racer in watched.racers if racer.run.outcome is None or racer.cut]
         scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
         watched.pull()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from alrviz.data.encode import cuts_text
-from alrviz.errors import RecipeError
+from alrviz.errors import RecipeError, plural
 from alrviz.explorer.server.class_store import KIND as CLASS
 from alrviz.explorer.server.class_store import read_class
 from alrviz.explorer.server.run_store import open_run_store, store_or_error
@@ -165,7 +165,7 @@ def when(seconds: float, now: float | None = None) -> str:
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         count = int(ago // length)
         if count > 0:
-            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+            return f"{plural(count, unit)} ago"
     return "just now"
 
 

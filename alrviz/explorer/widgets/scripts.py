@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from alrviz.data.dataset import Dataset
 from alrviz.data.options import ReadOptions
 from alrviz.explorer.server.tables import Upload
-from alrviz.explorer.session.row_filter import filters_words
 from alrviz.explorer.session.session import Session
 from alrviz.fitting.recipe import Recipe
 
@@ -21,13 +20,14 @@ def recipe_code(recipe: Recipe) -> str:
 
 @dataclass(frozen=True)
 class TableOrigin:
-    """What a table was made of.
+    """The origin of a table.
 
     Attributes:
         dataset: the table; None while there is none.
-        upload: the visitor's file, if it was one. served_from: the path of the server's own, where that is known.
-        demo: the demo set's name, and the rows asked for. seed: of its generator.
+        upload: the visitor's file, if it was one. served_from: the path of the server's own, if known.
+        demo: the demo set's name and number of rows. seed: of its generator.
         kinds: those that were changed, by position.
+        has_filters: whether only some rows were kept.
     """
 
     dataset: Dataset | None
@@ -36,6 +36,7 @@ class TableOrigin:
     seed: int
     kinds: tuple[tuple[int, str], ...]
     served_from: str
+    has_filters: bool = False
 
 
 def dataset_code(session: Session, whole: bool = False) -> str:
@@ -43,28 +44,27 @@ def dataset_code(session: Session, whole: bool = False) -> str:
     races may read them.
     """
     kinds, table = session.link.state.kinds, session.table
-    origin = TableOrigin(table.dataset, table.source.upload, table.source.demo, session.seed, kinds, table.served_from)
+    origin = TableOrigin(
+        table.dataset, table.source.upload, table.source.demo, session.seed, kinds, table.served_from,
+        bool(table.source.rows),
+    )  # fmt: skip
     stream = table.stream
     if stream is None:
-        return table_code(origin) + _kept_rows_remark(session)
+        return table_code(origin)
     read = _options_code(stream.sample.table.asked)
     where = f"  # {stream.n_rows:,} rows, {stream.sample.n_rows:,} of them in the sample"
     made = f"dataset = alrviz.open_table({session.table.served_from!r}, {stream.target!r}{read})"
     return made + ("" if whole else ".sample") + where + _kinds_code(origin, retarget=False)
 
 
-def _kept_rows_remark(session: "Session") -> str:
-    """Return a comment on the rows that were kept on the Data page, which the code does not do; "" for all rows."""
-    whole, rows = session.table.whole, session.table.source.rows
-    if whole is None or not rows:
-        return ""
-    return f"\n# The page kept some rows only, which this does not do: {filters_words(whole, rows)!r}"
-
-
 def table_code(origin: TableOrigin) -> str:
-    """Python that makes a table, split as it is."""
-    call = "" if origin.dataset is None else origin.dataset.splitting.call
-    return _made_code(origin) + (f"\ndataset = dataset.{call}" if call else "")
+    """Return Python that makes a table, split as it is; a comment names the filter of rows, which it leaves out."""
+    dataset = origin.dataset
+    call = "" if dataset is None else dataset.splitting.call
+    code = _made_code(origin) + (f"\ndataset = dataset.{call}" if call else "")
+    if dataset is None or not origin.has_filters:
+        return code
+    return f"{code}\n# The page kept some rows only, which this does not do: {dataset.table.notes[-1]!r}"
 
 
 def _made_code(origin: TableOrigin) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from types import MappingProxyType
 
 from alrviz.data.dataset import Dataset
+from alrviz.errors import plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import available_threads
 from alrviz.pictures.formatting import bytes_text, count_text, left_text, seconds_text
@@ -26,7 +27,7 @@ def estimate_orders(
 ) -> tuple[RecipeEstimate, ...]:
     """Estimate recipes of order 1, 2, ..., named after it; orders above the number of columns are refused."""
     columns = dataset.X.shape[1]
-    high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
+    high = f"the table has only {plural(columns, 'used column')}"
     fits = [*estimate_recipes(dataset, recipes[:columns], holdout, stop)]
     fits += [RecipeEstimate("", recipe, refused=high) for recipe in recipes[columns:]]
     return tuple(replace(one, name=f"n = {order}") for order, one in enumerate(fits, 1))

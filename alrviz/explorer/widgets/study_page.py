@@ -121,7 +121,7 @@ class StudyLayout:
         self.dialog = script_dialog()
         python = text_button("Python", "code", PYTHON, lambda: self.dialog.show(page.script()))
         self.use = button(
-            "Use it", page.use_it, icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
+            "Use it", page.use_answer, icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
         )
         bar = view.bar.panel  # it has room for one of them
         bar.insert(2, self.use) if page.use_hint else bar.append(page.runner.keep)
@@ -389,7 +389,7 @@ class StudyPage(Page):
         axes: NumberAxes | None = self.study_view.axes
         return axes
 
-    def use_it(self) -> None:
+    def use_answer(self) -> None:
         """Race what the study chose on the page Convergence."""
         answer = self.answer()
         if answer is not None and (racers := answer.racers()):

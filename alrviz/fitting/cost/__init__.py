@@ -8,7 +8,7 @@ solver that the memory limit leaves, and why the fit is refused, if it is. It co
 are those of one thread of the reference machine. `calibrate` turns them into seconds of this machine.
 
 `TableShape` is the table as an estimate sees it. It counts or samples the cells that occur, and plans the cover, only
-when an estimate asks and cheaper bounds did not refuse already. With `Prepared` rows what it learned stays there.
+when an estimate asks and cheaper bounds did not refuse already. With `TrainingData` rows what it learned stays there.
 Each family says what its own fits cost (`Family.estimate`); what linear families share is in `estimate.py`, their
 memory in `peak_memory.py`. Whole fits and studies (how many passes, folds, alphas): `alrviz.studies.core.cost`.
 """

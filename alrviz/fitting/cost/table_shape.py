@@ -27,7 +27,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.prepare import TrainingData
 
 # Tuples up to which all are looked at for cells that occur; of more so many are drawn, by the cells they could have: on
 # Covertype at order 3 a hundredth of the tuples have half of the cells, and 256 tuples drawn alike were 12 % off.
@@ -55,12 +55,12 @@ class TableShape:
 
     encoded: "Encoded"
     heldout: "Encoded | None" = None
-    prepared: "Prepared | None" = None
+    prepared: "TrainingData | None" = None
     stop: StopToken = NEVER
     covers: bool = True
 
     @classmethod
-    def of(cls, prepared: "Prepared", stop: StopToken = NEVER) -> "TableShape":
+    def of(cls, prepared: "TrainingData", stop: StopToken = NEVER) -> "TableShape":
         """Return the shape of rows that are prepared."""
         return cls(prepared.encoded, prepared.holdout, prepared, stop)
 

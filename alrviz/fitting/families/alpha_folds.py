@@ -14,10 +14,10 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import Estimate, estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
-from alrviz.fitting.families.family import BuiltFit, FitRequest
+from alrviz.fitting.families.family import FitProblem, FitRequest
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
 from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, choose_alpha, judged_on, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from alrviz.fitting.fit_settings import FitSettings
 
 AUTO = "auto"
-# The alpha of all orders before any is known, and where rows are too few to hold some out.
-BEFORE = 1.0
-# Rows up to which fits by what they share are thought of (each fold keeps numbers by pairs of rows), and how many such
-# pairs take the time of a cell.
-MOST_SHARED, CHEAPER = 3000, 50.0
+# The alpha of all orders before any is found, and if the rows are too few to hold some out.
+INITIAL_ALPHA = 1.0
+# Maximum rows of fits by the Gram matrix, which each fold keeps in memory, quadratic in the rows; and how many of its
+# entries take the time of a cell.
+MAX_GRAM_ROWS, PAIRS_PER_CELL = 3000, 50.0
 # By which share of F a step would lower it where passes go on.
 NEARLY = 1e-5
 
 
 def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the parameters of a fit whose alpha is still to be found."""
-    return {**params, "alpha": BEFORE} if params.get("alpha") == AUTO else params
+    return {**params, "alpha": INITIAL_ALPHA} if params.get("alpha") == AUTO else params
 
 
 def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estimate:
@@ -65,12 +65,12 @@ def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estim
     return replace(fit, cost=cost, refused=refused)
 
 
-def tuned(made: BuiltFit, request: FitRequest) -> BuiltFit:
+def tuned(made: FitProblem, request: FitRequest) -> FitProblem:
     """Return the fit with a solver that finds its alphas first, where they are to be found."""
     if request.params.get("alpha") != AUTO:
         return made
     solver = AlphaTuned(
-        made.fit.solver, lambda: _to_tune(request), _descent(request), BEFORE, request.stop,
+        made.fit.solver, lambda: _to_tune(request), _descent(request), INITIAL_ALPHA, request.stop,
         partial(first_weights, made.fit.objective, request),
     )  # fmt: skip
     return replace(made, fit=replace(made.fit, solver=solver))
@@ -100,7 +100,7 @@ def best_on_folds(
     )
 
 
-def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
+def weights_at_end(made: FitProblem, stop: StopToken) -> Floats:
     """Return the weights (M,) at the end of a fit."""
     fit = made.fit
     judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
@@ -170,7 +170,7 @@ def by_rows(recipe: "FitSettings", encoded: Encoded) -> bool:
     """Return whether fits by what rows share are fits of this recipe, and take less than passes over its cells."""
     params, order, n, a = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
     plain = all(params.get(name, only[0]) in only for name, only in _PLAIN.items())
-    if recipe.family not in ("lr", "hlr") or not plain or order > a or n > MOST_SHARED:
+    if recipe.family not in ("lr", "hlr") or not plain or order > a or n > MAX_GRAM_ROWS:
         return False
     tuples = recipe.definition.counted(params, a)[-1]
     levels = encoded.levels[tuple_columns(encoded.levels, tuples)]
@@ -178,7 +178,7 @@ def by_rows(recipe: "FitSettings", encoded: Encoded) -> bool:
     cells = sum(
         min(count_cells(levels, size), comb(a, size) * max(n, MAX_GRID_CELLS)) for size in tuple_sizes(tuples, a)
     )
-    if n * n > CHEAPER * cells:
+    if n * n > PAIRS_PER_CELL * cells:
         return False
     space = space_of(encoded.levels, tuples)
     smooth = (encoded.smooth_levels[space.tuples] > 0).any(axis=1)
@@ -192,7 +192,7 @@ _PLAIN: Mapping[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-def _fold(made: BuiltFit, w: Floats) -> AlphaFold:
+def _fold(made: FitProblem, w: Floats) -> AlphaFold:
     assert isinstance(made.fit.objective, LinearObjective) and isinstance(made.heldout, Rows)
     return AlphaFold(made.fit.objective, made.heldout, w)
 
@@ -208,11 +208,11 @@ def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
         yield request.prepared.fold(fold, request.stop)
 
 
-def _folds(request: FitRequest, merge: bool) -> Iterator[BuiltFit]:
+def _folds(request: FitRequest, merge: bool) -> Iterator[FitProblem]:
     prepared, recipe = request.prepared, request.recipe
     plain = recipe.replace(**with_number(recipe.params))
     for learned, judging in _splits(request):
-        part = Prepared(learned, judging, prepared.encoder, prepared.n_jobs, merge)
+        part = TrainingData(learned, judging, prepared.encoder, prepared.n_jobs, merge)
         require_memory(estimate(plain, TableShape.of(part, request.stop), request.max_memory))
         yield recipe.definition.make(
             replace(

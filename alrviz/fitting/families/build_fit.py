@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
-from alrviz.fitting.objectives.streamed import StreamObjective, Trial
+from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.fitting.solvers.choice import SolverChoice
@@ -118,8 +118,8 @@ def _assemble(
 
 
 def assemble_stream(
-    streamed: StreamedCounts, trial: Trial, sample: Trial, params: Mapping[str, Any], stop: StopToken = NEVER, *,
-    seed: int = 0, spent: float = 0.0, start: LinearModel | None = None,
+    streamed: StreamedCounts, trial: TrainValidationChunk, sample: TrainValidationChunk, params: Mapping[str, Any],
+    stop: StopToken = NEVER, *, seed: int = 0, spent: float = 0.0, start: LinearModel | None = None,
 ) -> Fit:  # fmt: skip
     """Return the fit that `params` make of a stream that was counted in `spent` passes; things are tried on `trial` and
     `sample`, as StreamObjective says. With a model to start from, or no steps to take, none begins at a fit to the

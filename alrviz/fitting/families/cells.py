@@ -30,7 +30,7 @@ from alrviz.fitting.families.counted import (
     test_part,
     validation_part,
 )
-from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
+from alrviz.fitting.families.family import GREY, Family, FitProblem, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param, in_digits
 from alrviz.fitting.families.shared_params import (
     ALPHA,
@@ -69,7 +69,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.fitting.fit_settings import FitSettings
-    from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.prepare import TrainingData
 
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
@@ -133,12 +133,12 @@ class CellFamily(Family):
         """The passes of the fit, of keys of 32 bits or not."""
         return warm_fit(recipe, n_classes, wide)
 
-    def warm_for(self, recipe: "FitSettings", prepared: "Prepared", stop: StopToken = NEVER) -> float:
+    def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
         """The passes; keys are of 32 bits where a block of the plan has so many joint values."""
         wide = prepared.plan(self.all_tuples(recipe.params), stop).largest > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
 
-    def make(self, request: FitRequest) -> BuiltFit:
+    def make(self, request: FitRequest) -> FitProblem:
         """Cover the rows, count, assemble; AnJE like the others, at its own weights and with no steps to take."""
         prepared, params, tell, stop = request.prepared, request.params, request.tell, request.stop
         smoothing, classes = params["smoothing"], prepared.encoded.classes
@@ -155,7 +155,7 @@ class CellFamily(Family):
             covered.rows, covered.cover, tables, with_number(params), classes, stop, seed=request.recipe.seed,
             chains=prepared.encoded.chains,
         )  # fmt: skip
-        return tuned(BuiltFit(fit, covered.heldout, baseline, tables, compiled), request)
+        return tuned(FitProblem(fit, covered.heldout, baseline, tables, compiled), request)
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """The order, and what fits over chunks have: a `RecipeError` else."""
@@ -163,7 +163,7 @@ class CellFamily(Family):
             check_order(n_columns, params["order"])
         check_stream(params)
 
-    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Estimate]:
+    def make_stream(self, request: StreamRequest) -> tuple[FitProblem, Estimate]:
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
@@ -199,7 +199,7 @@ class CellFamily(Family):
         )
         if fit.choice is not None:
             estimate = replace(estimate, choice=fit.choice)
-        return BuiltFit(fit, rows, baseline, streamed.tables, compiled), estimate
+        return FitProblem(fit, rows, baseline, streamed.tables, compiled), estimate
 
     def tuples(self, counted: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
         """Return the tuples whose cells are the model's, which the rows may tell."""

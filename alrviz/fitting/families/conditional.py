@@ -18,12 +18,12 @@ from alrviz.fitting.cost.estimate import Estimate
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.families.family import BuiltFit, FitRequest, rows_key
+from alrviz.fitting.families.family import FitProblem, FitRequest, rows_key
 from alrviz.fitting.families.networks import SMOOTHED, TAN, LearnedNetwork, Networks
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import CLASS_WEIGHT, MAX_ITER, TOL
 from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold
@@ -146,7 +146,7 @@ class ELR(Networks):
         """1 of a tree; those that are given are not looked for."""
         return int(params["structure"] == "tan")
 
-    def structure(self, prepared: Prepared, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+    def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
         """Naive Bayes', TAN's, or the one that is given.
 
         Raises:
@@ -176,7 +176,7 @@ class ELR(Networks):
         """Networks, and passes."""
         return warm_networks(wide) + warm_passes(n_classes)
 
-    def make(self, request: FitRequest) -> BuiltFit:
+    def make(self, request: FitRequest) -> FitProblem:
         """Count the network, and lay its rows out for the passes."""
         prepared, recipe, params, stop = request.prepared, request.recipe, request.params, request.stop
         request.tell("compiling")
@@ -187,10 +187,10 @@ class ELR(Networks):
         of = prepared.covered(1, stop)
         baseline = observers.baseline_losses(of, tables, params["class_weight"], classes, stop)
         fit, heldout = self.assemble(prepared, recipe, params, stop)
-        return BuiltFit(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
+        return FitProblem(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
 
     def assemble(
-        self, prepared: Prepared, recipe: "FitSettings", params: Mapping[str, Any], stop: StopToken = NEVER
+        self, prepared: TrainingData, recipe: "FitSettings", params: Mapping[str, Any], stop: StopToken = NEVER
     ) -> tuple[Fit, ConditionalRows | None]:
         """Return what a driver runs, and the held-out rows.
 
@@ -206,7 +206,7 @@ class ELR(Networks):
 
         def make(number: int) -> Fold:
             held = fold == number
-            part = Prepared(encoded.take(~held), encoded.take(held), None, prepared.n_jobs, merge=False)
+            part = TrainingData(encoded.take(~held), encoded.take(held), None, prepared.n_jobs, merge=False)
             of, rows = conditional(part, structure, params, stop, summed=summed, weigh_heldout=True)
             assert rows is not None
             return Fold(of, rows, of.rows.n_rows / encoded.n_rows)

@@ -13,7 +13,7 @@ from alrviz.fitting.families.alpha_folds import with_number
 from alrviz.fitting.families.build_fit import Fit, assemble, assemble_stream
 from alrviz.fitting.families.family import FitRequest, StreamRequest
 from alrviz.fitting.families.left_out import LeftOut
-from alrviz.fitting.objectives.streamed import CodedRows, Trial
+from alrviz.fitting.objectives.streamed import CodedRows, TrainValidationChunk
 from alrviz.memory import free_memory
 from alrviz.models.cell_space import Tuples
 from alrviz.models.streamed import StreamedCounts
@@ -82,7 +82,13 @@ class InMemory(SelectionRows):
 class OverPasses(SelectionRows):
     """What selecting asks of rows that come in chunks: counts in a pass, residuals of a fit by full passes."""
 
-    def __init__(self, count: Callable[..., StreamedCounts], trial: Trial, sample: Trial, request: StreamRequest):
+    def __init__(
+        self,
+        count: Callable[..., StreamedCounts],
+        trial: TrainValidationChunk,
+        sample: TrainValidationChunk,
+        request: StreamRequest,
+    ):
         # of tuples; and, True, without D_CV
         self._count, self._trials, self._request, self.hear = count, (trial, sample), request, request.hear
         self.levels = request.coded.levels
@@ -147,21 +153,21 @@ def test_part(cache: CodeCache, n_classes: int) -> CodedRows | None:
     return None if test is None or not len(test.y) else CodedRows(test.codes, test.y, n_classes)
 
 
-def step_trial(first: Encoded) -> Trial:
+def step_trial(first: Encoded) -> TrainValidationChunk:
     """Return those of the `first` training rows on which step lengths of [sALR]'s learner are tried."""
     n = min(first.n_rows, MOST_TRIED)
     return _split(first, n, n // 10 if n >= LEAST_TRIED else 0)
 
 
-def sample_trial(first: Encoded) -> Trial:
+def sample_trial(first: Encoded) -> TrainValidationChunk:
     """Return those of the `first` training rows on which learners are tried; their Hessian stands for that of all."""
     n = min(first.n_rows, SAMPLE + FURTHER)
     return _split(first, n, n // 9 if n >= LEAST_TRIED else n // 3 if n >= LEAST_SPLIT else 0)
 
 
-def _split(rows: Encoded, n: int, judging: int) -> Trial:
+def _split(rows: Encoded, n: int, judging: int) -> TrainValidationChunk:
     """The first n rows, so many of them to judge by; 0 for all, of few rows: a handful that any large step gets right
     would choose it.
     """
     cut, whole = n - judging if judging else 0, CodedRows(rows.codes, rows.y, rows.n_classes)
-    return Trial(whole.part(0, cut or n), whole.part(cut, n))
+    return TrainValidationChunk(whole.part(0, cut or n), whole.part(cut, n))

@@ -22,7 +22,7 @@ from alrviz.fitting.density.objective import VALIDATES, DensityObjective, Densit
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import toward
-from alrviz.fitting.families.family import BuiltFit, Family, FitRequest, rows_key
+from alrviz.fitting.families.family import Family, FitProblem, FitRequest, rows_key
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import ALPHA, CENTER, CLASS_WEIGHT, MAX_ITER, SMOOTHING, START, TOL
 from alrviz.fitting.prepare import class_weighted
@@ -156,7 +156,7 @@ class DLR(Family):
         """What densities call."""
         return warm_density(n_classes)
 
-    def make(self, request: FitRequest) -> BuiltFit:
+    def make(self, request: FitRequest) -> FitProblem:
         """Sort the columns; held-out rows have densities of the training rows."""
         prepared, recipe = request.prepared, request.recipe
         encoded, jobs = prepared.encoded, prepared.n_jobs
@@ -171,7 +171,7 @@ class DLR(Family):
         baseline = {"class_shares": observers.shares_loss(log_pi, fit.objective.rows)}
         if heldout is not None:
             baseline["heldout_class_shares"] = observers.shares_loss(log_pi, heldout)
-        return BuiltFit(fit, heldout, baseline, None, compiled)
+        return FitProblem(fit, heldout, baseline, None, compiled)
 
 
 def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:

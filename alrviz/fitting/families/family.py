@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from alrviz.fitting.families.build_fit import Fit
     from alrviz.fitting.families.observers import Observer
     from alrviz.fitting.fit_settings import FitSettings
-    from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.prepare import TrainingData
     from alrviz.models.cell_space import AllOrders
     from alrviz.models.linear import LinearModel
     from alrviz.models.tables import Tables
@@ -33,7 +33,7 @@ SECONDS, _COLUMN = 0.03, 1.5e-8
 
 
 @dataclass(frozen=True, eq=False)
-class BuiltFit:
+class FitProblem:
     """A fit and what goes with it.
 
     Attributes:
@@ -67,7 +67,7 @@ class FitRequest:
         max_memory: bytes that further fits may use; None for half of what is free.
     """
 
-    prepared: "Prepared"
+    prepared: "TrainingData"
     recipe: "FitSettings"
     params: Mapping[str, Any]
     tell: Callable[[str], None]
@@ -215,18 +215,18 @@ class Family:
         """Compile what a fit calls, for codes or keys of 32 bits or not; return the seconds (0.0 if it was)."""
         return 0.0
 
-    def warm_for(self, recipe: "FitSettings", prepared: "Prepared", stop: StopToken = NEVER) -> float:
+    def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
         """Compile what a fit of these rows calls; return the seconds (0.0 if it was)."""
         return self.warm(recipe, prepared.encoded.n_classes, prepared.wide)
 
-    def make(self, request: FitRequest) -> BuiltFit:
+    def make(self, request: FitRequest) -> FitProblem:
         """Return what the recipe makes of the rows; asked of families with steps."""
         raise NotImplementedError
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """Raise `RecipeError` for what a fit over batches of rows has not; asked before anything is read."""
 
-    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, "Estimate"]:
+    def make_stream(self, request: StreamRequest) -> tuple[FitProblem, "Estimate"]:
         """Return what the recipe makes of a table read in batches, and its estimate; asked of families that stream."""
         raise NotImplementedError
 

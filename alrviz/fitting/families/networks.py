@@ -21,7 +21,7 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import SMOOTHING
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
@@ -78,11 +78,11 @@ class Networks(Family):
         """Return how many other columns a column depends on at most, where the structure is looked for."""
         return 1
 
-    def structure(self, prepared: Prepared, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+    def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
         """Return the parents of each column, found on the training rows."""
         return naive(prepared.encoded.n_columns)
 
-    def learn(self, prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
+    def learn(self, prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
         """Return the network of the rows; of elr the one that its steps begin with.
 
         Raises:
@@ -147,7 +147,7 @@ class TAN(Networks):
     params: ClassVar[Mapping[str, Param]] = {"smoothing": SMOOTHED}
     colours: ClassVar[Mapping[str, str]] = {"tan": "#7744DD"}
 
-    def structure(self, prepared: Prepared, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+    def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
         """The best tree."""
         if prepared.encoded.n_columns == 1:
             return naive(1)
@@ -181,7 +181,7 @@ class KDB(Networks):
         """k."""
         return int(params["k"])
 
-    def structure(self, prepared: Prepared, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+    def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
         """The columns that know most first, each with the parents that tell most beside the class."""
         a = prepared.encoded.n_columns
         if a == 1:
@@ -232,7 +232,7 @@ class AnDE(Networks):
             )
         return int(params["n"]) + 1
 
-    def learn(self, prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
+    def learn(self, prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
         """Counts of n and of n + 1 columns."""
         smoothing = recipe.params["smoothing"]
         order = self.highest_order(recipe.params, prepared.encoded.n_columns)
@@ -249,7 +249,7 @@ class AnDE(Networks):
         return Cost(tables.cost.parameters, tables.cost.bytes, seconds)
 
 
-def learn(prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
+def learn(prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
     """Return the network of a recipe of tan, kdb or elr (as it starts), or ande's mean over them."""
     family = recipe.definition
     assert isinstance(family, Networks)

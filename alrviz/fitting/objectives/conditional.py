@@ -17,7 +17,7 @@ import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.ridge import Point
-from alrviz.fitting.prepare import Prepared, class_weighted
+from alrviz.fitting.prepare import TrainingData, class_weighted
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes, number_joint_values
@@ -153,7 +153,7 @@ class ConditionalObjective:
 
 
 def conditional(
-    prepared: Prepared,
+    prepared: TrainingData,
     structure: Structure,
     params: Mapping[str, Any],
     stop: StopToken = NEVER,

@@ -1,9 +1,9 @@
 """The penalised loss of a linear family on rows that come in chunks, as solvers see it: one pass for a point or a line.
 
 Formulas are those of objectives/linear.py. No scores of training rows are kept. A pass along a direction d makes the
-scores of w and of d together, and gives F and two derivatives at LENGTHS times the guess, and the gradient at the guess
-itself: mostly that is where the step ends, and the next pass is the next step. Between its lengths F is interpolated
-(quintic, by value, slope and curvature at both ends); a length far from all of them is another pass.
+scores of w and of d together, and gives F and two derivatives at STEP_MULTIPLES times the guess, and the gradient at
+the guess itself: mostly that is where the step ends, and the next pass is the next step. Between its lengths F is
+interpolated (quintic, by value, slope and curvature at both ends); a length far from all of them is another pass.
 
 Products with the Hessian cost no pass: they are those of a sample of rows in memory, each counting as N/n, and of
 what its diagonal lacks of that of all rows, which a pass brings along:
@@ -39,7 +39,7 @@ from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
 
 AT_ONCE = 2**16  # rows in memory whose scores are held together
-LENGTHS = (1.0, 0.0, 0.0625, 0.25, 0.5, 2.0, 4.0, 8.0)  # times the guess; the gradient is that at the first
+STEP_MULTIPLES = (1.0, 0.0, 0.0625, 0.25, 0.5, 2.0, 4.0, 8.0)  # times the guess; the gradient is that at the first
 
 
 class CodedRows(Rows):
@@ -60,8 +60,8 @@ class CodedRows(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """Rows on which something is tried: codes and classes of those learned from, and of those judged by."""
+class TrainValidationChunk:
+    """Rows to choose a setting on: codes and classes of the training rows, and of the validation rows."""
 
     learned: CodedRows
     judged: CodedRows
@@ -103,8 +103,8 @@ class StreamObjective(CellWeights, Objective):
         penalty: str,
         center: object,
         unseen: Unseen | None,
-        trial: Trial,
-        sample: Trial,
+        trial: TrainValidationChunk,
+        sample: TrainValidationChunk,
         spent: float = 0.0,
         stop: StopToken = NEVER,
     ):
@@ -221,7 +221,7 @@ class StreamObjective(CellWeights, Objective):
 
 
 class StreamLine(Line):
-    """F along point.w + t * direction, known at LENGTHS times the guess."""
+    """F along point.w + t * direction, known at STEP_MULTIPLES times the guess."""
 
     def __init__(self, objective: StreamObjective, start: Point, direction: Floats, guess: float | None):
         self.objective, self.start, self.direction = objective, start, direction
@@ -271,7 +271,7 @@ class StreamLine(Line):
 
     def _look(self, t: float) -> None:
         """Make a pass around t."""
-        lengths = tuple(t * share for share in LENGTHS)
+        lengths = tuple(t * share for share in STEP_MULTIPLES)
         of = self.objective
         found = of.gather(self.start.w, (self.direction, lengths))
         self._known.update(zip(lengths, found.line, strict=True))

@@ -35,9 +35,9 @@ from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.counted import SAMPLE, first_rows
-from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
+from alrviz.fitting.families.family import FitProblem, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
-from alrviz.fitting.prepare import Prepared, prepare, require_learnable
+from alrviz.fitting.prepare import TrainingData, prepare, require_learnable
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
 from alrviz.fitting.runs.run_attributes import RunAttributes
@@ -158,7 +158,7 @@ class Run(RunAttributes, Job[Step]):
         self._advancing = threading.Lock()
         self._ending = threading.Lock()
         self._scheduler, self._connection = scheduler, ExitStack()
-        self._prepared: Prepared | None = None
+        self._prepared: TrainingData | None = None
         self._coded: CodedTable | None = None
         self._checkpoint: PassCheckpoint | None = None
         self._kept_in, self._progress = None if checkpoint is None else Path(checkpoint), progress
@@ -167,7 +167,7 @@ class Run(RunAttributes, Job[Step]):
         self._levels: list[Level] = []
         self._settled: list[str] = []
         self.tried: list[Mapping[str, float]] = []
-        self._encode: Callable[[Recipe], Prepared] | None = None
+        self._encode: Callable[[Recipe], TrainingData] | None = None
         self._tuned = False  # whether its alpha was chosen: then the fit begins where the search has ended, if it may
         self._chosen_in = 0  # passes
         self._state: SolverState | None = None
@@ -187,19 +187,19 @@ class Run(RunAttributes, Job[Step]):
         on_step: Callable[[Step], object] | None = None,
     ) -> "Run":
         """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
-        prepared = Prepared(encoded, holdout, None, n_jobs)
+        prepared = TrainingData(encoded, holdout, None, n_jobs)
         return cls.on(prepared, recipe, max_memory=max_memory, start=start, on_step=on_step)
 
     @classmethod
     def on(
         cls,
-        prepared: Prepared,
+        prepared: TrainingData,
         recipe: Recipe,
         *,
         max_memory: int | None = None,
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
-        encode: Callable[[Recipe], Prepared] | None = None,
+        encode: Callable[[Recipe], TrainingData] | None = None,
         on_trial: Callable[[Mapping[str, float]], object] | None = None,
     ) -> "Run":
         """Return a run on rows that are prepared, covers and counts shared with whoever has them too.
@@ -405,7 +405,7 @@ class Run(RunAttributes, Job[Step]):
         self._fit = fit
         return fit
 
-    def _of_rows(self) -> BuiltFit:
+    def _of_rows(self) -> FitProblem:
         """What the recipe makes of a table in memory."""
         stop = self.token
         if self._prepared is None:
@@ -434,7 +434,7 @@ class Run(RunAttributes, Job[Step]):
         w0 = first_weights(made.fit.objective, of, recipe.params["alpha"]) if self._tuned else None
         return made if w0 is None else replace(made, fit=replace(made.fit, w0=w0))
 
-    def _of_stream(self, stream: Stream) -> BuiltFit:
+    def _of_stream(self, stream: Stream) -> FitProblem:
         """What the recipe makes of a table that is read in batches."""
         recipe = self.recipe
         client = self._connection.enter_context(connect(self._scheduler))  # hours of reading might be for nothing
@@ -466,7 +466,7 @@ class Run(RunAttributes, Job[Step]):
         if AUTO in (self.recipe.params.get("order"), self.recipe.params.get("alpha")):
             rows = first_rows(self._coded)
             rows = rows.take(np.arange(min(rows.n_rows, SAMPLE)))
-            self._choose_order(Prepared(rows, None, None, self._n_jobs), drawn=True)
+            self._choose_order(TrainingData(rows, None, None, self._n_jobs), drawn=True)
         self._choose_keep(lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
         self._chosen_in += sum(own.passes for own in request.used)
@@ -475,7 +475,7 @@ class Run(RunAttributes, Job[Step]):
         )
         return made
 
-    def _choose_order(self, prepared: Prepared, drawn: bool = False) -> Prepared:
+    def _choose_order(self, prepared: TrainingData, drawn: bool = False) -> TrainingData:
         """Choose the order on the training rows, or on rows drawn from a table that is read in batches; return the rows
         as its cuts have them.
         """
@@ -510,7 +510,7 @@ class Run(RunAttributes, Job[Step]):
             self.recipe, sentence = choose_n_tuples(self.recipe, build, self.token)
             self._settled = [*self._settled, sentence]
 
-    def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
+    def _apart(self, prepared: TrainingData, recipe: Recipe) -> FitProblem:
         """What a recipe makes of the training rows without D_CV."""
         apart = prepared.validation(recipe.seed, self.token)
         known = estimate(recipe, TableShape.of(apart, self.token), self._max_memory)

@@ -9,7 +9,7 @@ from alrviz.data.stream.table import Stream
 from alrviz.fitting.cost.estimate import Estimate
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
@@ -34,7 +34,7 @@ class RunAttributes:
     recipe: Recipe
     trace: Trace
     estimate: Estimate | None
-    _prepared: Prepared | None
+    _prepared: TrainingData | None
     _coded: "CodedTable | None"
     _scheduler: object
     _fit: Fit | None

@@ -19,7 +19,7 @@ class Trace:
     """The steps of one run, in order.
 
     They are kept packed, in about 150 bytes each: a `Step` with its extras takes a kilobyte, and a run has any number
-    of them. Whoever reads a step gets one that is made anew, with the same numbers bit for bit.
+    of them. Indexing unpacks a new, bit-identical `Step`.
 
     Attributes:
         rows: Total weight of the training rows: what `nll` is divided by when it is shown per row.

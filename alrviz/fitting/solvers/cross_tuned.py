@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alrviz.errors import plural
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.state import Solver, SolverState, stalled
 from alrviz.passes.aligned_buffers import Floats
@@ -85,7 +86,7 @@ class CrossTuned(Solver):
         if isinstance(state.carry, Tuning):
             return self._tune(state, state.carry)
         m = state.carry.iterations
-        note = f"cross-tuning chose {m} iteration{'' if m == 1 else 's'}"
+        note = f"cross-tuning chose {plural(m, 'iteration')}"
         if m == 0:
             return replace(stalled(state), kind="inner", note=f"{note}: the counted tables", extra={"tuned_stop": 0.0})
         new = self.solver.advance(objective, replace(state, carry=state.carry.carry))

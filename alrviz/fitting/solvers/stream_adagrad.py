@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import AlrvizError
-from alrviz.fitting.objectives.streamed import StreamObjective, Trial
+from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.fitting.solvers.stochastic import ENDS, MOST_ROUNDS, PASSES, POINTS, narrowed
 from alrviz.passes.rows import Floats
@@ -176,7 +176,13 @@ def lowest(value: Callable[[float], float], x: float, apart: tuple[float, ...]) 
 
 
 def loss_of_mean(
-    objective: StreamObjective, trial: Trial, w: Floats, seed: int, eta0: float, passes: int, averaged: bool = True
+    objective: StreamObjective,
+    trial: TrainValidationChunk,
+    w: Floats,
+    seed: int,
+    eta0: float,
+    passes: int,
+    averaged: bool = True,
 ) -> float:
     """Return the log loss per row of a trial's judged rows after passes from `w` (S + 1, C) over the others."""
     rows, table, mean = trial.learned, objective.step_table(w), None

@@ -8,6 +8,7 @@ lower by 1 % on the sample, it was at 0.628 after six passes, averaged at 0.622 
 
 import numpy as np
 
+from alrviz.errors import plural
 from alrviz.fitting.objectives.streamed import StreamObjective
 from alrviz.fitting.solvers.full_passes import FullPasses, fitted_sample
 from alrviz.fitting.solvers.line_search import LBFGS
@@ -36,8 +37,8 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
     every, drawn = objective.parameterisation.tables.class_counts, sample.learned
     rare = (np.bincount(drawn.y, minlength=len(every)) < RARE) & (every >= KNOWN * RARE)
     if rare.any():
-        few = "class has" if rare.sum() == 1 else "classes have"
-        why = f"averaged: {rare.sum()} {few} fewer than {RARE} of the {drawn.n_rows:,} rows that tron would begin with"
+        few = plural(int(rare.sum()), "class has", "classes have")
+        why = f"averaged: {few} fewer than {RARE} of the {drawn.n_rows:,} rows that tron would begin with"
         return "averaged", why, StreamAdaGrad(seed, True)
     eta0, _ = longest_mean(objective, w0, seed)
     by_rows = loss_of_mean(objective, sample, w0, seed, eta0, PASSES)

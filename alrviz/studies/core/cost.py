@@ -23,7 +23,7 @@ from alrviz.fitting.cost.cost import Cost, calibrate
 from alrviz.fitting.cost.estimate import Estimate, estimate, known_order, with_likely_order
 from alrviz.fitting.cost.table_shape import PLANNED, TableShape
 from alrviz.fitting.families.family import SECONDS
-from alrviz.fitting.prepare import Prepared, prepare
+from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cell_space import informative_columns
 from alrviz.stop import NEVER, StopToken
@@ -144,7 +144,7 @@ def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples:
     return folds * (Cost(seconds=share * _COUNTED * float(counts.sum()) * tuples) + _ALPHAS * trial)
 
 
-def choosing_order_cost(prepared: Prepared, likely: Recipe, max_memory: int | None, stop: StopToken) -> Cost:
+def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int | None, stop: StopToken) -> Cost:
     """Return the cost of choosing an order by folds, and alphas with it: each order up to the likely one, and the next,
     which turns out to be no better; without those that are too much work to be tried. `prepared`: rows as `likely` has
     them.
@@ -184,7 +184,7 @@ def _iteration(known: Estimate, n_classes: int, n_jobs: int | None) -> Cost:
 def estimate_fit(
     name: str,
     recipe: Recipe,
-    rows_of: Callable[[Recipe], Prepared],
+    rows_of: Callable[[Recipe], TrainingData],
     max_memory: int | None = None,
     stop: StopToken = NEVER,
 ) -> RecipeEstimate:
@@ -226,7 +226,7 @@ def estimate_fit(
     return RecipeEstimate(name, recipe, known, one_pass, choosing, cost, known.refused, note)
 
 
-def _planned(prepared: Prepared, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
+def _planned(prepared: TrainingData, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
     """Return the estimate of a recipe on rows that are prepared, as a fit will plan them."""
     if recipe.params.get("alpha") == "cv":  # each fold chooses alpha by itself, in fits of numbers
         recipe = recipe.replace(alpha=1.0)
@@ -263,7 +263,7 @@ def estimate_recipes(
     allowed, n_columns = workers.fair_memory() if max_memory is None else max_memory, dataset.X.shape[1]
     estimates = []
 
-    def rows_of(recipe: Recipe) -> Prepared:
+    def rows_of(recipe: Recipe) -> TrainingData:
         return prepare(dataset, with_likely_order(recipe, n_columns).replace(holdout=holdout), stop=stop).on(1)
 
     for name, recipe in zip(short_names(recipes), recipes, strict=True):

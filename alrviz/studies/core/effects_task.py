@@ -13,7 +13,7 @@ import numpy as np
 
 from alrviz.data.seeds import seed_of
 from alrviz.errors import AlrvizError
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED
@@ -46,7 +46,7 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     encoded = made.prepared.encoded
     drawn = np.random.default_rng(seed_of(task.seed, "effects", draw)).exponential(size=encoded.n_rows)
     weighted = replace(encoded, weights=encoded.weights * drawn * (encoded.n_rows / drawn.sum()))
-    prepared = Prepared(weighted, None, made.prepared.encoder, 1)
+    prepared = TrainingData(weighted, None, made.prepared.encoder, 1)
     own = chooses(recipe)
     start = base if "start" in recipe.params and not own else None  # else there is nothing to fit, or other cells
     model, _, row = _fitted(Run.on(prepared, recipe, max_memory=task.max_memory or None, start=start), draw, stop)

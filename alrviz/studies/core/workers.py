@@ -58,7 +58,7 @@ def computed(
     processors; on a cluster at most so many of its threads. `tick` is called every now and then by the thread that
     iterates.
     """
-    board, finished = _Board(tasks), SimpleQueue[tuple[int, Result]]()
+    board, finished = _TaskQueue(tasks), SimpleQueue[tuple[int, Result]]()
     with ExitStack() as ending:
         slots = _slots(datasets, n_jobs, len(tasks), scheduler, stop, ending)
         ending.callback(_end, board, slots)
@@ -88,7 +88,7 @@ class _Slot(Protocol):
         """End what computes, whatever it is at."""
 
 
-class _Board:
+class _TaskQueue:
     """The tasks not yet begun, by what they share, and the seconds that those of each recipe took."""
 
     def __init__(self, tasks: Sequence[tuple[int, StudyTask]]):
@@ -275,7 +275,7 @@ def jobs_of(n_jobs: int | None) -> int:
 
 def _serve(
     slot: _Slot,
-    board: _Board,
+    board: _TaskQueue,
     finished: "SimpleQueue[tuple[int, Result]]",
     stop: StopToken,
     until: Callable[[], bool] = lambda: False,
@@ -293,7 +293,7 @@ def _serve(
     slot.close()
 
 
-def _end(board: _Board, slots: Sequence[_Slot]) -> None:
+def _end(board: _TaskQueue, slots: Sequence[_Slot]) -> None:
     board.clear()
     for slot in slots:
         slot.close()

@@ -22,7 +22,7 @@ from scipy.stats import chi2
 from alrviz.data.encoded import Encoded
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.estimators.frames import tuple_names
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import TrainingData
 from alrviz.kernels import effects as kernels
 from alrviz.models.cell_space import AnySpace, TupleSpace
 from alrviz.models.index import CellIndex
@@ -69,7 +69,7 @@ class Counted:
             )
         space = with_parts(TupleSpace(encoded.levels, tuples))
         rows = replace(encoded, levels=encoded.levels + 1, chains=None)
-        prepared = Prepared(rows, None, None, n_jobs, merge=False)
+        prepared = TrainingData(rows, None, None, n_jobs, merge=False)
         every = tuple(map(tuple, space.members))
         covered, tables = prepared.covered(every, stop), prepared.tables(every, 0.0, stop)
         numbers = {columns: t for t, columns in enumerate(every)}

@@ -20,7 +20,7 @@ import numpy as np
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import cuts_text
 from alrviz.data.splits import repeated_folds
-from alrviz.errors import RecipeError, Sentence
+from alrviz.errors import RecipeError, Sentence, plural
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.study import Study
@@ -171,7 +171,7 @@ def choose_order(
     chosen = sorted({order for order in orders if order <= highest})
     if not chosen:
         raise RecipeError(
-            f"orders={list(orders)} does not fit: the table has {highest} column{'' if highest == 1 else 's'}; "
+            f"orders={list(orders)} does not fit: the table has {plural(highest, 'column')}; "
             f"the highest order here is {highest}"
         )
     recipes = [recipe.replace(order=order) for order in chosen if order > 0]

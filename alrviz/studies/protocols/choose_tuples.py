@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.splits import repeated_folds
-from alrviz.errors import RecipeError
+from alrviz.errors import RecipeError, plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.core.study import Study
@@ -95,8 +95,8 @@ def choose_tuples(
     columns = dataset.X.shape[1]
     chosen = sorted({int(order) for order in orders if 1 <= order <= columns})
     if not chosen:
-        has = f"the table has {columns} column{'' if columns == 1 else 's'}"
-        raise RecipeError(f"orders={list(orders)} does not fit: {has}; expected some of 1, 2, 3 ...")
+        size = plural(columns, "column")
+        raise RecipeError(f"orders={list(orders)} does not fit: the table has {size}; expected some of 1, 2, 3 ...")
     share = replace(recipe.definition.params["keep"], high=1.0, keywords={})
     shares = sorted({float(share.check("keeps", keep)) for keep in keeps})
     if not shares:

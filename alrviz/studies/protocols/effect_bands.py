@@ -19,7 +19,7 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.seeds import seed_of
 from alrviz.data.splits import holdout_spec
 from alrviz.errors import RecipeError, Stopped
-from alrviz.fitting.prepare import Prepared, prepare
+from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.models.linear import LinearModel
 from alrviz.passes.aligned_buffers import Floats
@@ -55,7 +55,7 @@ class EffectStudy(Study):
         super().__init__(*asked, **options)
 
     @cached_property
-    def _prepared(self) -> Prepared:
+    def _prepared(self) -> TrainingData:
         options = json.loads(self.spec)
         recipe = self.recipes[0].replace(holdout=options["holdout"], seed=options["seed"])
         return prepare(self.dataset, recipe)

@@ -17,7 +17,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.splits import ROW_WORDS, Splits, split_table
 from alrviz.data.stream.table import Stream
 from alrviz.data.target import class_codes
-from alrviz.errors import AlrvizError, RecipeError, TableError, nearest
+from alrviz.errors import AlrvizError, RecipeError, TableError, nearest, plural
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.model_file import load_model
 from alrviz.estimators.predict_table import predict_and_tell
@@ -168,13 +168,12 @@ def evaluation_of(
     names = [str(label) for label in classes]
     weight = None if sample_weight is None else _check_weights(sample_weight, len(codes))
     if lost := int((~there).sum()):
-        notes += (f"{lost:,} {'row has no class and is' if lost == 1 else 'rows have no class and are'} left out",)
+        notes += (f"{plural(lost, 'row has no class and is', 'rows have no class and are')} left out",)
     if strange:
         count = int((there & (codes < 0)).sum())
         shown = ", ".join(map(repr, strange[:3])) + (" ..." if len(strange) > 3 else "")
-        notes += (
-            f"{count:,} {'row is' if count == 1 else 'rows are'} of a class that the model has not learned: {shown}",
-        )
+        rows = plural(count, "row is", "rows are")
+        notes += (f"{rows} of a class that the model has not learned: {shown}",)
         codes = np.where(codes < 0, len(names) + class_codes(y, strange)[0], codes)
     n = len(names) + len(strange)
     whole = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(codes))

@@ -20,7 +20,7 @@ from alrviz.views.core.style import safe
 from alrviz.views.core.transport import change, live_slider
 
 HEIGHT, MIN_WIDTH = 200, 240  # px of one picture
-HELD = 1.0  # seconds after which a slider that was moved is taken to rest
+REST_SECONDS = 1.0  # seconds after which a slider that was moved is taken to rest
 RATIOS = np.round(10 ** np.linspace(-3, 3, 121), 4)  # of Silverman's bandwidth: as far as a fit may go, by 12 %
 
 
@@ -92,7 +92,7 @@ class RatioCell:
         if visible:  # the words say what the model has; the slider's own value is the step next to it
             times = plain(relative)
             change(self.slider, label=f"{self.column}: h / Silverman's = {times}", value_label=times)
-        if visible and time.monotonic() - self._touched >= HELD:
+        if visible and time.monotonic() - self._touched >= REST_SECONDS:
             with self._placing:
                 change(self.slider, value=float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())]))
 

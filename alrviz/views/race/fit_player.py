@@ -141,7 +141,7 @@ class FitPlayer(PlayerButtons):
     def show(self, race: Race) -> None:
         """Take up a run: what it has computed is drawn at once, and followed from there."""
         with pn.io.hold():
-            self.player.take_up(race)
+            self.player.load_race(race)
             self._after()
 
     def mark(self, outdated: bool, expected: bool = False) -> None:

@@ -62,7 +62,7 @@ class Player:
         """The same, as `alrviz.race` made it."""
         return None if self.watched is None else self.watched.race
 
-    def take_up(self, race: Race, *, fresh: bool = False) -> bool:
+    def load_race(self, race: Race, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
         watched = RaceReader(race, self._film, race.stopped_at)
         self.coming, self._stepping, self.outdated, self._unasked = None, -1, False, -math.inf
@@ -217,7 +217,7 @@ class Player:
             self._unmet = None  # nobody will make one later
         if fresh is not None:
             self._unmet = None
-            self.take_up(fresh, fresh=True)
+            self.load_race(fresh, fresh=True)
         return fresh
 
     def _same_again(self) -> Race | None:

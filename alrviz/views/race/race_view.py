@@ -154,7 +154,7 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     def watch(self, race: object) -> None:
         """Take up a race: what it has computed is shown at once, and followed from there."""
-        self.player.take_up(as_race(race))
+        self.player.load_race(as_race(race))
         self._after()
 
     def expect(self, recipes: Sequence[Recipe]) -> None:

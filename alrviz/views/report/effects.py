@@ -8,7 +8,7 @@ import pandas as pd
 
 from alrviz.data.parse_values import number_text
 from alrviz.pictures import interactions as drawn
-from alrviz.pictures.interactions import SURE
+from alrviz.pictures.interactions import FULL_COLOUR_ROWS
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.studies.effects.interactions import Interactions
@@ -133,14 +133,14 @@ def _mark(level: Any, table: pd.DataFrame) -> str:
 
 def in_words(table: pd.DataFrame, ordered: bool, label: str) -> str:
     """Return what a table of `column_points` comes to, in two or three sentences, as HTML."""
-    label, named = safe(label, 40), table[table.rows >= SURE]
+    label, named = safe(label, 40), table[table.rows >= FULL_COLOUR_ROWS]
     few = len(table) - len(named)
     named = table if len(named) < 2 else named
     if float(named.effect.abs().max()) < LITTLE:
         words = f"It hardly acts: no value says more than {named.effect.abs().max():.2f} for or against {label}."
     else:
         top, bottom = (named.loc[of] for of in (named.effect.idxmax(), named.effect.idxmin()))
-        of = f"Of values with {SURE} rows or more, most" if few and few < len(table) - 1 else "Most"
+        of = f"Of values with {FULL_COLOUR_ROWS} rows or more, most" if few and few < len(table) - 1 else "Most"
         words = f"{of} toward {label}: {_value(top)}; most away from it: {_value(bottom)}."
         in_order = named[~named.missing]
         trend = in_order.effect.corr(pd.Series(np.arange(len(in_order)), in_order.index), method="spearman")
@@ -151,7 +151,7 @@ def in_words(table: pd.DataFrame, ordered: bool, label: str) -> str:
     if share > 0.5:
         words += f" Most rows ({percent(share)}) have {_value(most, False)}."
     if few:
-        words += f" {few:,} of {len(table):,} values have fewer than {SURE} rows (pale): less certain."
+        words += f" {few:,} of {len(table):,} values have fewer than {FULL_COLOUR_ROWS} rows (pale): less certain."
     return words + (_jumps(table) if ordered else "")
 
 

@@ -12,6 +12,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
+from alrviz.errors import plural
 from alrviz.pictures import compare as pictures
 from alrviz.pictures.compare import WORDS
 from alrviz.pictures.formatting import seconds_text
@@ -280,9 +281,8 @@ def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
     """What Run will do, or which recipe is best and how sure that is."""
     sets, total = len(study.datasets), fits_each(study)
     if study.phase == "waiting":
-        on = "1 data set" if sets == 1 else f"{sets} data sets"
-        named = "1 recipe" if len(study.recipes) == 1 else f"{len(study.recipes)} recipes"
-        return f"<span class='quiet'>Press Run: {named} on {on}, {total} fits each, all on the same folds.</span>"
+        work = f"{plural(len(study.recipes), 'recipe')} on {plural(sets, 'data set')}"
+        return f"<span class='quiet'>Press Run: {work}, {total} fits each, all on the same folds.</span>"
     table = ranks(study, measure, lines)
     whole = int((lines["fits"] == total).groupby(lines["data"]).all().sum())
     if whole and table["rank"].isna().all():
@@ -319,7 +319,7 @@ def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame
     sign = "" if pair.p < LEAST else "= "  # "p < 0.001" has a sign of its own
     return (
         f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
-        f"{wins} data set{'' if wins == 1 else 's'} and higher on {losses}{draws}: {sure} (p {sign}{p_text(pair.p)})."
+        f"{plural(wins, 'data set')} and higher on {losses}{draws}: {sure} (p {sign}{p_text(pair.p)})."
     )
 
 

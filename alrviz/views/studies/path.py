@@ -14,6 +14,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
+from alrviz.errors import plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
 from alrviz.pictures import path as drawn
@@ -389,8 +390,7 @@ def _about(row: dict[str, Any] | None, follower: PathFollower) -> str:
         return "<span class='quiet'>fitting …</span>" if follower.busy else ""
     if "racer" in row:
         return "<span class='quiet'>of the path</span>"
-    steps = f"{row['n_iter']} step{'' if row['n_iter'] == 1 else 's'}"
-    return f"<span class='quiet'>fitted in {steps}, {seconds_text(row['train_seconds'])}</span>"
+    return f"<span class='quiet'>fitted in {plural(row['n_iter'], 'step')}, {seconds_text(row['train_seconds'])}</span>"
 
 
 _COLUMNS = {

@@ -436,6 +436,9 @@ def test_tables_under_one_another_are_refused(tmp_path, rows):
     with pytest.raises(TableError, match=r"t\.csv.*repeats the names"):
         open_table(tmp_path / "t.csv", "class", cache=tmp_path)
     assert read_table(tmp_path / "t.csv", "class").n_rows == 2 * rows
+    (tmp_path / "titled.csv").write_text(f"Ward A\n{part}\nWard B\n{part}")
+    with pytest.raises(TableError, match=r"titled\.csv.*repeats the names"):
+        open_table(tmp_path / "titled.csv", "class", cache=tmp_path)
 
 
 def test_stray_bytes_are_read_where_that_is_said(tmp_path):

@@ -7,7 +7,7 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
-from alrviz.errors import AlrvizError, for_page
+from alrviz.errors import AlrvizError, for_page, plural
 from alrviz.explorer.page import Tab
 from alrviz.explorer.server.run_store import open_run_store, store_problem
 from alrviz.explorer.session.session import Session
@@ -179,7 +179,7 @@ def item_html(item: HistoryItem, size: int, count: int) -> str:
         f"<h2>{safe(look_of(kept.kind)[0].capitalize())} on {safe(kept.data_name, 120)}</h2>"
         f"<p>{safe(line_of(item))}<br><span class='quiet'>{safe(kept.sentence, 300)}</span></p><ul>{recipes}</ul>"
         f"<p class='quiet'>table {safe(kept.data_hash[:16])} · alrviz {safe(kept.version, 40)}</p>{lost}"
-        f"<p class='quiet'>{count:,} run{'' if count == 1 else 's'} kept, {bytes_text(size)} in all.</p>"
+        f"<p class='quiet'>{plural(count, 'run')} kept, {bytes_text(size)} in all.</p>"
     )
 
 
@@ -187,8 +187,8 @@ def pruned_html(count: int) -> str:
     """Return the line that says how many of one's runs were deleted to make room; "" of none."""
     if not count:
         return ""
-    what = "run was" if count == 1 else "runs were"
-    return f"<p class='quiet'>{count:,} older {what} deleted to make room: the run store was full.</p>"
+    runs = plural(count, "older run was", "older runs were")
+    return f"<p class='quiet'>{runs} deleted to make room: the run store was full.</p>"
 
 
 def _settings(recipe: Recipe) -> str:

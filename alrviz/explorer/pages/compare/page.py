@@ -272,7 +272,9 @@ def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> 
     code = "tables = []\n"
     for table in tables:
         demo = (table.demo, None) if table.demo else None
-        lines = table_code(TableOrigin(table.dataset, table.upload, demo, seed, table.kinds, served_from))
+        choices = table.choices
+        origin = TableOrigin(table.dataset, table.upload, demo, seed, choices.kinds, served_from, bool(choices.rows))
+        lines = table_code(origin)
         own = table.dataset.table.name if not table.demo else table.demo
         if table.dataset.name != own:  # two of one name: one was given another
             lines += f"\ndataset = dataclasses.replace(dataset, name={table.dataset.name!r})"

@@ -1,7 +1,7 @@
 """The tables that recipes are compared on: demo sets by name, and the visitor's own, several at once.
 
-Of a table of the visitor's a page remembers what a link says of it, and which kinds were changed; its rows are read
-anew from the bytes that the process holds, unless it is the session's table.
+Of a visitor's table a page keeps the link's description and the chosen kinds, split and rows; the table is read again
+from the bytes that the process holds, unless it is the session's table.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,19 +12,33 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.apply_kinds import read_upload, stated_kinds, with_kinds, with_split
+from alrviz.explorer.session.apply_kinds import derive, read_upload
+from alrviz.explorer.session.row_filter import RowFilter
 from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.source import Source
 from alrviz.stop import StopToken
 
-Kinds = tuple[tuple[int, str], ...]
+
+@dataclass(frozen=True)
+class Choices:
+    """What a visitor chose for a table: kinds by column position, the slug of a split, the rows that are kept."""
+
+    kinds: tuple[tuple[int, str], ...] = ()
+    split: str = ""
+    rows: tuple[RowFilter, ...] = ()
+
+    @property
+    def source(self) -> Source:
+        """The same, as `derive` takes it."""
+        return Source(kinds=dict(self.kinds), split=self.split, rows=self.rows)
 
 
 @dataclass(frozen=True)
 class TableSets:
-    """What is chosen: demo sets by name, the visitor's tables by what a link says of them and their changed kinds."""
+    """The chosen tables: demo sets by name, the visitor's own by a link's description and their choices."""
 
     demos: tuple[str, ...] = ()
-    own: tuple[tuple[FileLink, Kinds], ...] = ()
+    own: tuple[tuple[FileLink, Choices], ...] = ()
 
     def __len__(self) -> int:
         return len(self.demos) + len(self.own)
@@ -32,18 +46,18 @@ class TableSets:
 
 @dataclass(frozen=True)
 class NamedTable:
-    """A table that is there: its rows, under a name that no other of them has, and where it comes from.
+    """An opened table, under a name that no other one has, and its origin.
 
     Attributes:
         demo: the demo set's name, "" for a visitor's table.
         upload: the visitor's file; None for a demo set and for the table that the server was started with.
-        kinds: what was changed.
+        choices: of the visitor.
     """
 
     dataset: Dataset = field(compare=False)
     demo: str = ""
     upload: Upload | None = None
-    kinds: Kinds = ()
+    choices: Choices = Choices()
 
 
 class OwnTables:
@@ -51,47 +65,49 @@ class OwnTables:
 
     def __init__(self, session: Session, files: Sequence[FileLink]):
         self._session = session
-        self._found: dict[str, tuple[FileLink, Kinds]] = {link.hash: (link, ()) for link in files}
+        self._tables: dict[str, tuple[FileLink, Choices]] = {link.hash: (link, Choices()) for link in files}
 
     def look(self) -> FileLink | None:
-        """Take notice of the session's table; returns it where it is new here."""
-        session = self._session
-        if session.table.source.file is None or session.table.dataset is None or session.table.pending is not None:
+        """Add the session's table, or update its choices; return it if it is new here."""
+        table, source = self._session.table, self._session.table.source
+        if source.file is None or table.dataset is None or table.pending is not None:
             return None
-        link, new = session.table.source.file, session.table.source.file.hash not in self._found
-        self._found[link.hash] = (link, tuple(sorted(session.table.source.kinds.items())))
-        return link if new else None
+        link, is_new = source.file, source.file.hash not in self._tables
+        self._tables[link.hash] = (link, Choices(tuple(sorted(source.kinds.items())), source.split, source.rows))
+        return link if is_new else None
 
     def options(self) -> dict[str, FileLink]:
         """The entries of a menu: of equal names the hash tells which."""
-        links = [link for link, _ in self._found.values()]
+        links = [link for link, _ in self._tables.values()]
         names = [link.name for link in links]
         return {
             f"{link.name} (yours{', ' + link.hash[:6] if names.count(link.name) > 1 else ''})": link for link in links
         }
 
-    def of(self, links: Sequence[FileLink]) -> tuple[tuple[FileLink, Kinds], ...]:
-        """Return these tables with their changed kinds."""
-        return tuple(self._found[link.hash] for link in links if link.hash in self._found)
+    def of(self, links: Sequence[FileLink]) -> tuple[tuple[FileLink, Choices], ...]:
+        """Return these tables with their choices."""
+        return tuple(self._tables[link.hash] for link in links if link.hash in self._tables)
 
 
-def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], NamedTable]:
-    """Return what opens a table of the visitor's, to be called on a thread."""
+def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTable]:
+    """Return the function that opens a table of the visitor, to be called on a thread."""
     mine = session.table.source.file if session.table.pending is None else None
     dataset, upload = session.table.dataset, session.table.source.upload
     served, owner = session.table.served, session.owner
     tables, limits = session.registry.tables, session.registry.limits
 
-    def opened(link: FileLink, kinds: Kinds, stop: StopToken) -> NamedTable:
+    def opened(link: FileLink, choices: Choices, stop: StopToken) -> NamedTable:
         if dataset is not None and mine is not None and mine.hash == link.hash:
-            return NamedTable(dataset, "", upload, kinds)
+            return NamedTable(dataset, "", upload, choices)
         if served is not None and link.fits(served.hash):
-            made = with_kinds(served.table, dict(kinds), stop, stated_kinds(served), served) if kinds else served
-            return NamedTable(with_split(made, "", served), "", None, kinds)
+            if choices == Choices():
+                return NamedTable(served)
+            made = derive(served.table, choices.source, stop, served.given_kinds, served, served)
+            return NamedTable(made, choices=choices)
         held = tables.find(owner, link)
         if held is None:
             raise TableError(f"drop {link} again: it is not held here any more")
-        return NamedTable(with_kinds(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
+        return NamedTable(derive(read_upload(held, limits, stop, owner), choices.source, stop), "", held, choices)
 
     return opened
 
@@ -99,20 +115,20 @@ def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], NamedTabl
 def open_all(
     sets: TableSets,
     seed: int,
-    own: Callable[[FileLink, Kinds, StopToken], NamedTable],
+    own: Callable[[FileLink, Choices, StopToken], NamedTable],
     stop: StopToken,
     tell: Callable[[str], None],
 ) -> tuple[tuple[NamedTable, ...], tuple[tuple[str, str], ...]]:
-    """Return the tables, under names of their own, and (name, why) of those that cannot be had."""
+    """Return the tables, under distinct names, and (name, reason) of those that cannot be opened."""
 
     def demo(name: str) -> NamedTable:
         return NamedTable(load_demo(name, seed=seed), name)
 
-    ways: list[tuple[str, Callable[[], NamedTable]]] = [(name, partial(demo, name)) for name in sets.demos]
-    ways += [(link.name, partial(own, link, kinds, stop)) for link, kinds in sets.own]
-    found: list[NamedTable] = []
+    openers: list[tuple[str, Callable[[], NamedTable]]] = [(name, partial(demo, name)) for name in sets.demos]
+    openers += [(link.name, partial(own, link, choices, stop)) for link, choices in sets.own]
+    tables: list[NamedTable] = []
     absent: list[tuple[str, str]] = []
-    for name, make in ways:
+    for name, make in openers:
         stop.check()
         tell(f"opening {name}")
         try:
@@ -122,12 +138,12 @@ def open_all(
                 raise
             absent.append((name, for_page(error)))
             continue
-        same = next((other for other in found if other.dataset.hash == table.dataset.hash), None)
+        same = next((other for other in tables if other.dataset.hash == table.dataset.hash), None)
         if same is not None:
             absent.append((name, f"it is the same table as {same.dataset.name}"))
         else:
-            found.append(_named(table, [other.dataset.name for other in found]))
-    return tuple(found), tuple(absent)
+            tables.append(_named(table, [other.dataset.name for other in tables]))
+    return tuple(tables), tuple(absent)
 
 
 def _named(table: NamedTable, taken: Sequence[str]) -> NamedTable:

@@ -321,7 +321,7 @@ class ConvergencePage(Page):
     def _seen(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
         if entry is not None:
-            entry.seen_to = max(entry.seen_to, iteration)
+            entry.last_seen_iteration = max(entry.last_seen_iteration, iteration)
 
     def _check_awaited(self) -> None:
         if self.session.table.loading is None and self.session.table.dataset is None and self.race_view.player.waits:

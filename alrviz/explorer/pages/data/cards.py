@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.kinds import FEATURE_KINDS
-from alrviz.errors import for_page
+from alrviz.errors import for_page, plural
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.pictures.columns import ColumnPicture, class_colours
 from alrviz.views.core.style import safe
@@ -27,7 +27,7 @@ def head_html(dataset: "Dataset", line: str) -> str:
     used, ignored = sum(kind in FEATURE_KINDS for kind in kinds), kinds.count("ignore")
     facts = [
         f"{dataset.n_rows:,} rows",
-        f"{used:,} {'column' if used == 1 else 'columns'} used" + (f", {ignored:,} ignored" if ignored else ""),
+        f"{plural(used, 'column')} used" + (f", {ignored:,} ignored" if ignored else ""),
         f"{dataset.n_classes:,} classes of <b>{safe(dataset.target, 60)}</b>",
         f"hash <code>{safe(dataset.hash[:12])}</code>",
     ]
@@ -119,7 +119,7 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
 
 
 def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
-    """Return what was done while reading, as sentences, without those `excluded`, which questions ask about."""
+    """Return the notes of the reading as sentences, without those `excluded`, which questions ask about."""
     notes = [for_page(note) for note in dataset.notes if note not in excluded]
     if not notes:
         return "" if excluded else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"

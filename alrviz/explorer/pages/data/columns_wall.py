@@ -65,13 +65,13 @@ class ColumnsWall(JSComponent):
 
 
 class LinkedHistograms:
-    """Shows the columns of a table as cards, and the rows that are picked in one of them in all others.
+    """Shows the columns of a table as cards; rows picked in one card are shown in all others.
 
     Args:
         tasks: the page's.
-        look: called with the name of the column to be looked at.
+        look: called with the name of the column to show larger.
         set_role: called with a column's name and a role.
-        selected: called with the rows of a selection, None where there is none.
+        selected: called with the rows of a selection, None without one.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class LinkedHistograms:
             self._turn(position)
 
     def reset(self) -> None:
-        """Show the roles that columns have: one that was asked for was refused."""
+        """Show the columns' own roles again, after a role was refused."""
         self.wall._send_msg({})
 
     def clear(self) -> None:
@@ -135,7 +135,7 @@ class LinkedHistograms:
         return [column.name for column in self._linked.dataset.columns].index(name)
 
     def _turn(self, position: int) -> None:
-        """Show the page of columns that this one is on."""
+        """Show the page of cards that holds this column."""
         linked = self._linked
         if linked is None:
             return
@@ -158,7 +158,7 @@ class LinkedHistograms:
         self._tasks.start("columns", work, done)
 
     def _on_message(self, message: Any) -> None:
-        """Do what the browser asks for; messages that make no sense for the table shown are ignored."""
+        """Handle a message of the browser; those that do not fit the table shown are ignored."""
         linked = self._linked
         position = message.get("position") if isinstance(message, dict) else None
         if linked is None or not isinstance(position, int) or not 0 <= position < len(linked.dataset.columns):

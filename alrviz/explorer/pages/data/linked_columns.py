@@ -46,7 +46,7 @@ class LinkedColumns:
     """Counts of a data set's rows by bar and class, column by column; columns are binned when they are asked for.
 
     Args:
-        whole: the table as it was read, whose levels filters go by; `dataset` may hold some of its rows.
+        whole: the table as it was read, to whose levels filters refer; `dataset` may hold some of its rows.
     """
 
     def __init__(self, dataset: "Dataset", whole: "Table"):
@@ -71,14 +71,17 @@ class LinkedColumns:
         return self._binned[position]
 
     def rows(self, picks: Mapping[int, Collection[int]]) -> np.ndarray:
-        """Return the places (M,) of the rows that are in one of the picked bars of each column picked in."""
+        """Return the places (M,) of the rows that are in a picked bar of every column with picks."""
         keep = np.ones(self.dataset.n_rows, dtype=bool)
         for position, bars in picks.items():
-            column = self.column(position)
-            picked = np.zeros(len(column.labels), dtype=bool)
-            picked[list(bars)] = True
-            keep &= picked.take(column.codes)
+            keep &= self._picked(position, bars).take(self.column(position).codes)
         return np.flatnonzero(keep)
+
+    def _picked(self, position: int, bars: Collection[int]) -> np.ndarray:
+        """Return which of a column's bars (B,) are picked."""
+        picked = np.zeros(len(self.column(position).labels), dtype=bool)
+        picked[list(bars)] = True
+        return picked
 
     def counts(self, position: int, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the rows (bars, C) of a column by bar and class; of all rows, or of these places (M,)."""
@@ -99,10 +102,9 @@ class LinkedColumns:
         return LinkedSelection(counts, np.bincount(codes, minlength=self.dataset.n_classes), filters)
 
     def filter_of(self, position: int, bars: Collection[int]) -> RowFilter:
-        """Return what keeps the rows of these bars of a column."""
+        """Return the filter that keeps the rows of these bars of a column."""
         series, column = self.dataset.frame.iloc[:, position], self.column(position)
-        picked = np.zeros(len(column.labels), dtype=bool)
-        picked[list(bars)] = True
+        picked = self._picked(position, bars)
         missing = bool(picked[-1]) and column.labels[-1] == "missing" and bool(series.isna().any())
         if _is_levels(series):
             codes = np.unique(series.cat.codes.to_numpy()[picked[column.codes]])
@@ -122,7 +124,7 @@ class LinkedColumns:
 
 @dataclass(frozen=True, eq=False)
 class LinkedSelection:
-    """The selected rows: counts (bars, C) of columns by position, rows of each class, and what keeps these rows."""
+    """The selected rows: counts (bars, C) of columns by position, rows of each class, and the filters for them."""
 
     counts: dict[int, np.ndarray]
     classes: np.ndarray

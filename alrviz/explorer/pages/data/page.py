@@ -221,7 +221,7 @@ class DataPage(Page):
             self._ask_questions(quartiles_of=self._asked_target)
 
     def _ask_questions(self, quartiles_of: str = "") -> None:
-        """Ask what is doubtful of the table shown, or of the one whose class is still to be chosen."""
+        """Ask about the table shown, or about the one whose class is still to be chosen."""
         dataset, pending = self.session.table.dataset, self.session.table.pending
         if pending is not None:
             self._questions.show(pending, None)
@@ -229,7 +229,7 @@ class DataPage(Page):
             self._questions.show(self.session.table.whole or dataset.table, dataset, quartiles_of)
 
     def _asked_notes(self, dataset: "Dataset") -> list[str]:
-        """Return the notes that a question asks about; nothing is said twice."""
+        """Return the notes whose content a question repeats: they are not shown again."""
         asked = [dataset.leaks_note]
         if self.session.table.source.upload is not None:
             asked += [note for note in dataset.notes if isinstance(note, DoubtNote)]

@@ -1,7 +1,7 @@
-"""What is doubtful about a table, as questions with their answers: how it was read, what is the class, what leaks.
+"""Questions about what is doubtful in a table: how it was read, which column is the class, which columns leak it.
 
 One question about the reading is asked at a time, as an answer may settle others. It shows both readings side by side;
-the other one is made on a thread, of the whole file where it is small, else of its first lines. Answers are changes of
+the other one is made on a thread, of the whole file or, if that is large, of its first lines. Answers are changes of
 the table, which can be undone.
 """
 
@@ -12,7 +12,9 @@ import pandas as pd
 import panel as pn
 from panel.viewable import Viewable
 
+from alrviz.data.compression import is_packed
 from alrviz.data.leaks import percent_told
+from alrviz.data.source import first_lines
 from alrviz.data.target import TargetReason
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.pages.data.readings import Reading, compare_readings
@@ -36,11 +38,11 @@ _ASIDE = {**CARD, "padding": "10px 12px"}
 
 
 class Questions:
-    """Asks what is doubtful about the session's table.
+    """Asks the questions about the session's table.
 
     Args:
         tasks: the page's.
-        ask: called with a column's name and the kind it is to have.
+        ask: called with a column's name and the kind that an answer gives it.
     """
 
     def __init__(self, session: Session, tasks: PageTasks, ask: Callable[[str, str], None]):
@@ -60,7 +62,7 @@ class Questions:
         return [doubt for doubt in table.doubts if doubt.question not in source.settled]
 
     def show(self, table: "Table", dataset: "Dataset | None", quartiles_of: str = "") -> None:
-        """Ask about a table, and what was made of it; `quartiles_of` is a number that was asked to be the class."""
+        """Ask about a table and its data set; `quartiles_of` is a numeric column that was chosen as the class."""
         doubts, upload = self.open_doubts(table), self._session.table.source.upload
         doubt = doubts[0] if doubts else None
         if table is not self._table or doubt != self._doubt:
@@ -187,8 +189,8 @@ def _why(dataset: "Dataset") -> str:
 
 
 def _first_lines(upload: "Upload", table: "Table") -> "Upload":
-    """Return the file, cut behind its first lines where it is large and text."""
-    if len(upload.data) <= PREVIEW_BYTES or table.options.delimiter is None:
+    """Return the file; of a large one of text only its first lines."""
+    if table.options.delimiter is None or is_packed(upload.data):
         return upload
-    end = upload.data.rfind(b"\n", 0, PREVIEW_BYTES)
-    return upload if end < 0 else upload.replace(data=upload.data[: end + 1])
+    lines = first_lines(upload.data, PREVIEW_BYTES)
+    return upload if lines is upload.data else upload.replace(data=lines)

@@ -1,4 +1,4 @@
-"""A file that no table could be read from: its first lines, and what would be possible. Why is said in the notice."""
+"""The card about a file that is no table: its first lines, and advice. The notice above the page gives the reason."""
 
 from functools import partial
 from types import MappingProxyType
@@ -39,7 +39,7 @@ _ALWAYS = (
 
 
 class RefusalCard:
-    """Shown while the session's latest file is refused; it goes with the notice that says why."""
+    """Shown while the session's latest file is refused; it disappears with the notice that gives the reason."""
 
     def __init__(self, session: Session):
         self._session = session
@@ -50,7 +50,7 @@ class RefusalCard:
         session.subscribe(lambda *_: self.show(), ["refused", "problem"])
 
     def show(self) -> None:
-        """Show what would be possible with the file."""
+        """Show the file's first lines and advice."""
         refusal = self._session.table.refused
         self.panel.visible = refusal is not None
         if refusal is None:

@@ -3,7 +3,7 @@
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, plural
 from alrviz.explorer.lesson import Lesson
 from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.progress import progress_of
@@ -49,13 +49,9 @@ class LessonsPage(Page):
         parts = [safe(lesson.audience)] if lesson.audience else []
         return (
             f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{''.join(f'<span>{one}</span><br>' for one in parts)}"
-            f"<span class='quiet'>{lesson.minutes} minutes, {_asked(lesson)}{_where(at, lesson)}</span></a></li>"
+            f"<span class='quiet'>{lesson.minutes} minutes, {plural(len(lesson.questions), 'question')}"
+            f"{_where(at, lesson)}</span></a></li>"
         )
-
-
-def _asked(lesson: Lesson) -> str:
-    count = len(lesson.questions)
-    return f"{count} question{'s' if count != 1 else ''}"
 
 
 def _where(at: int, lesson: Lesson) -> str:
