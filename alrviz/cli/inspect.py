@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alrviz.cli.options import Commands, add_read_options, kind_of, read_options, require_file, with_options
-from alrviz.errors import short
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -48,11 +47,11 @@ def inspect(options: argparse.Namespace) -> int:
     )  # fmt: skip
     if options.kind:  # else the target stays a guess, which a note gives the reason for
         dataset = dataset.with_kinds(**dict(map(kind_of, options.kind)))
-    print(dataset.spec.to_json() if options.json else _summary(dataset), end="" if options.json else "\n")
+    print(dataset.spec.to_json() if options.json else _summary(dataset, options.file), end="" if options.json else "\n")
     return 0
 
 
-def _summary(dataset: Dataset) -> str:
+def _summary(dataset: Dataset, file: Path) -> str:
     """Return rows and columns, the layout, a line for each column, notes, doubts."""
     layout, types = dataset.spec.layout, {column.name: column.type for column in dataset.spec.columns}
     lines = [f"{dataset.name}: {dataset.table.n_rows:,} rows, {len(layout.names):,} columns", "", "layout"]
@@ -71,5 +70,5 @@ def _summary(dataset: Dataset) -> str:
         lines += ["", "doubtful"]
     for doubt in dataset.doubts:
         change = ", ".join(f"{name}={value!r}" for name, value in doubt.change.items())
-        lines += [f"  {doubt.question}", f"    if so: read_table({short(dataset.name)}, options=ReadOptions({change}))"]
+        lines += [f"  {doubt.question}", f"    if so: read_table({str(file)!r}, options=ReadOptions({change}))"]
     return "\n".join(lines)

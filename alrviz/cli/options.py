@@ -26,7 +26,7 @@ _OPTIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"options=ReadOptions\(dayfirst=True\)", "--day-first"),
     (r"options=ReadOptions\(dayfirst=False\)", "--month-first"),
     (r"options=ReadOptions\(missing=\((.*?),?\)\)", lambda m: " ".join(f"--missing {t}" for t in m[1].split(", "))),
-    (r"(?:options=)?ReadOptions\((\w+)=([^)]*)\)", lambda m: f"--{m[1].replace('_', '-')} {m[2]}"),
+    (r"(?:options=)?ReadOptions\((?!columns)(\w+)=([^)]*)\)", lambda m: f"--{m[1].replace('_', '-')} {m[2]}"),
     (r"options \(decimal, thousands, missing\) say", "--decimal, --thousands and --missing say"),
     (r"\bmax_iter was (\S+) and is\b", r"--passes was \1 and is"),
     (r"pass kinds=", "say --kind COLUMN=KIND"),

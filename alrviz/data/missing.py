@@ -24,7 +24,10 @@ from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 from alrviz.errors import Sentence, listed
 from alrviz.stop import NEVER, StopToken
 
-SENTINELS = (7.0, 8.0, 9.0, 77.0, 88.0, *(sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)), -1.0, -9.0)
+SENTINELS = (
+    *(7.0, 8.0, 9.0, 77.0, 88.0, -1.0, -7.0, -8.0, -9.0, -77.0, -88.0),
+    *(sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)),
+)
 FEWEST = 2  # rows that hold it
 FEWEST_OTHERS = 5  # values beside one that is none of SENTINELS
 FEWEST_SHARE = 0.005  # of the rows, of a value that is none of SENTINELS
@@ -196,7 +199,7 @@ def _stands_out(value: float, others: np.ndarray, share: float) -> bool:
         return apart and high < value / 2 if value > 9 else _ends_a_scale(value, others)
     if low < 0:
         return apart
-    if value in (-1.0, -9.0):  # "none of it" may be coded so: where 0 is none, or there are measurements above it
+    if value > -10:  # "none of it" may be coded so: where 0 is none, or there are measurements above it
         return low >= 1 or (high > 10 and len(others) > 10)
     return True
 

@@ -90,6 +90,7 @@ def test_a_path_is_the_traces(run):
     assert path.columns == ("temperature", "pressure")
     assert set(path.losses) == {"training", "test"}
     assert len(bandwidth_path(run, upto=2).iterations) == 3
+    assert bandwidth_path(run, upto=-1).ratios.shape == (0, len(path.columns))
 
 
 def test_frames_are_tidy():

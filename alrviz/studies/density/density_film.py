@@ -108,7 +108,8 @@ def bandwidth_path(run: Any, upto: int | None = None) -> BandwidthPath:
     steps = [step for step in run.trace.since(0) if step.kind != "search" and (upto is None or step.index <= upto)]
     features, rows = run.objective.features, run.trace.rows or 1.0
     places = feature_columns(run.encoded, features)[: len(features.numeric)]
-    h = np.array([[step.extra.get(f"h_{j}", np.nan) for j in places] for step in steps]).reshape(len(steps), -1)
+    bandwidths = [[step.extra.get(f"h_{j}", np.nan) for j in places] for step in steps]
+    h = np.reshape(bandwidths, (len(steps), len(places)))  # also before the first step
     losses = {"training": np.array([step.nll / rows for step in steps])}
     for part, key in (("validation", "validation_log_loss"), ("test", "heldout_log_loss")):
         values = np.array([step.extra.get(key, np.nan) for step in steps], dtype=np.float64)
