@@ -82,11 +82,10 @@ class Questions:
 
     def _doubt_card(self, table: "Table", doubt: "Doubt") -> Viewable:
         session, question = self._session.table, doubt.question
-        keep = button("Keep this reading", lambda: session.settle(question), variant="outlined", **_BELOW)
+        look = {"variant": "outlined", **_BELOW}  # both alike: neither answer is the likelier one
+        keep = button("Keep this reading", lambda: session.settle(question), **look)
         other = table.asked.with_change(doubt.change)
-        reread = button(
-            "Read it this way", lambda: session.reread(other, f"{question} Yes"), variant="contained", **_BELOW
-        )
+        reread = button("Read it this way", lambda: session.reread(other, f"{question} Yes"), **look)
         self._panes, self._change = (html(), html()), reread
         half = {"sizing_mode": "stretch_width", "styles": _ASIDE, "margin": (0, 12, 0, 0)}
         sides = pn.Row(
