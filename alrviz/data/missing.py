@@ -149,12 +149,14 @@ def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
 
     A negative number that does in one column does in others, too, where it is the only one below 0.
     """
-    numbers = {str(series.name): series.to_numpy(dtype=np.float64) for series in columns if series.dtype.kind in "if"}
-    by_column = {name: column_sentinels(values) for name, values in numbers.items()}
+    numeric = {str(series.name): series for series in columns if series.dtype.kind in "if"}
+    by_column = {name: column_sentinels(series.to_numpy(dtype=np.float64)) for name, series in numeric.items()}
     negative = {value for values in by_column.values() for value in values if value < 0}
-    for name, values in numbers.items() if negative else ():
-        below = values[values < 0]
-        if not by_column[name] and len(below) >= FEWEST and below[0] in negative and (below == below[0]).all():
+    for name, series in numeric.items() if negative else ():
+        if by_column[name]:
+            continue
+        below = series[series < 0].to_numpy(dtype=np.float64)
+        if len(below) >= FEWEST and below[0] in negative and (below == below[0]).all():
             by_column[name] = [float(below[0])]
     found: dict[str, list[str]] = {}
     for name, values in by_column.items():
