@@ -71,9 +71,11 @@ class Student(Spectator):
         begun = time.perf_counter()
         stream, out = await asyncio.open_connection(*self._host.split(":"))
         head = f"Cookie: {self._cookie}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-        await get(stream, out, self._host, f"{self._path}/vote", head, "POST")
+        try:
+            await get(stream, out, self._host, f"{self._path}/vote", head, "POST")
+        finally:  # also where the benchmark ends before the server has answered
+            out.close()
         self.took.append(time.perf_counter() - begun)
-        out.close()
 
 
 def _leave(task: asyncio.Task[None], out: asyncio.StreamWriter) -> None:
