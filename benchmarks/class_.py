@@ -51,7 +51,7 @@ class Student(Spectator):
         self.asked: dict[int, float] = {}
         self.took: list[float] = []
         self._host, self._path, self._cookie, self._within = host, path, cookie, within
-        self._answers: set[asyncio.Task[None]] = set()
+        self.answers: set[asyncio.Task[None]] = set()
 
     def read(self, data: bytes) -> None:
         """Take what the server sent, and answer a question."""
@@ -63,7 +63,7 @@ class Student(Spectator):
                 times = 1 + (random.random() < AGAIN)
                 for _ in range(times):
                     task = asyncio.ensure_future(self._answer(told["round"]))
-                    self._answers.add(task)
+                    self.answers.add(task)
 
     async def _answer(self, number: int) -> None:
         await asyncio.sleep(random.uniform(0, self._within))
