@@ -374,7 +374,8 @@ does not differ significantly from the best.
 
 ## What it says
 
-- {name_of(str(ranks.index[0])).strip("*")} has the best mean rank, {ranks.iloc[0]:.2f}. Differences below {apart:.2f} are
+- {name_of(str(ranks.index[0])).strip("*")} has the best mean rank, {ranks.iloc[0]:.2f}. Differences below {apart:.2f}
+  are
   not significant: {", ".join(close) or "none"} lie within. The test by pairs in [the next
   table](#autoclassifier-beside-each-rival) is the sharper one. `AutoClassifier` has the lowest log
   loss on {lowest} of {len(losses)} sets (to four decimals); in the geometric mean it is
