@@ -76,7 +76,7 @@ class HistoryItem:
         if not self.kept.link:
             return ""
         state = read_link(self.kept.link)
-        return write_link(state.replace(kept=self.kept.id) if self.kept.kind == RACE else state)
+        return write_link(state.replace(stored_race=self.kept.id) if self.kept.kind == RACE else state)
 
     @property
     def again(self) -> str:
