@@ -24,7 +24,7 @@ def registry():
 def shared(registry, race=None):
     race = race or ByHand()
     entry = registry.add(race, "ann")
-    return race, entry, RaceFeed(registry, registry.share(entry))
+    return race, entry, RaceFeed(registry, registry.share_link(entry))
 
 
 class Player:
@@ -120,17 +120,17 @@ def test_the_link_leads_on_to_the_next_race_and_ends_when_it_is_taken_back(regis
     other = ByHand(race.recipes[0].replace(alpha=1.0))
     after = registry.add(other, "ann")
     secret = entry.token
-    registry.hand_on(entry, after)
-    assert registry.by_token(secret) is after
+    registry.transfer_link(entry, after)
+    assert registry.find_by_token(secret) is after
     other.take(2)
     assert player.take(feed.pull()).film == film_of(other)
-    registry.take_back(after)
+    registry.revoke_link(after)
     assert feed.pull() == b'{"gone":true}\n'
     assert feed.gone
-    assert registry.by_token(secret) is None
+    assert registry.find_by_token(secret) is None
     alone = registry.add(ByHand(), "ann")
-    registry.hand_on(alone, after)
-    assert not after.shared, "nobody was given its link"
+    registry.transfer_link(alone, after)
+    assert not after.is_shared, "nobody was given its link"
 
 
 def test_whoever_looks_on_keeps_the_race_going_and_does_nothing_else(registry):
@@ -189,7 +189,7 @@ def test_once_held_out_rows_were_scored_the_sentence_tells_a_tie(registry, monke
 
 def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
     race, entry, feed = shared(registry)
-    entry.attended, entry.screens = True, {1}
+    entry.was_on_screen, entry.screens = True, {1}
     reader = Player()
     race.take(100)
     race.end()
@@ -207,9 +207,9 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
         late = Player().take(feed.whole)
         assert late.film == reader.film
     for resting, state in (("paused", "Paused by its owner."), ("away", "Its owner is on another page.")):
-        entry.resting = resting
+        entry.rest_reason = resting
         assert reader.take(feed.pull()).known["state"] == state
-    entry.last_seen_iteration, entry.resting = 99, ""
+    entry.last_seen_iteration, entry.rest_reason = 99, ""
     reader.take(feed.pull())
     assert reader.film == film_of(race)
     assert reader.known["state"] == "The race is over."
@@ -217,7 +217,7 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
 
 def test_a_race_that_its_owner_stopped_is_over_where_the_owner_saw_it(registry):
     race, entry, feed = shared(registry)
-    entry.attended, entry.screens = True, {1}
+    entry.was_on_screen, entry.screens = True, {1}
     race.take(100)
     race.end()
     race.stopped_at, entry.last_seen_iteration = 40, 42
@@ -229,7 +229,7 @@ def test_a_race_that_its_owner_stopped_is_over_where_the_owner_saw_it(registry):
 
 def test_a_race_that_goes_on_without_its_owner_is_told_as_it_goes(registry):
     race, entry, feed = shared(registry)
-    entry.attended, entry.screens = True, {1}
+    entry.was_on_screen, entry.screens = True, {1}
     race.take(30)
     entry.last_seen_iteration = 3
     reader = Player().take(feed.pull())

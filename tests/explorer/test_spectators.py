@@ -50,7 +50,7 @@ class Served:
         self.race.dataset.name = EVIL
         self.race.take(3)
         self.entry = self.registry.add(self.race, "ann")
-        self.secret = self.registry.share(self.entry)
+        self.secret = self.registry.share_link(self.entry)
         application = Application([*routes(self.registry), *class_page.routes(self.registry)])
         application.auth_provider = auth or NullAuth()
         application.prefix = ""
@@ -128,7 +128,7 @@ def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
         assert messages(await two.get())[0]["steps"] == [3]
         late, _ = served.listen()
         assert messages(await late.get())[0]["steps"] == [0, 1, 2, 3], "who comes late is told all"
-        served.registry.take_back(served.entry)
+        served.registry.revoke_link(served.entry)
         assert messages(await one.get()) == messages(await late.get()) == [{"gone": True}]
         assert (await one_ends).code == (await two_ends).code == 200
         assert (await served.ask(served.secret)).code == 404
@@ -216,7 +216,7 @@ def test_beyond_so_many_readers_the_next_is_to_ask_again(limit, monkeypatch):
         served = Served()
         lines, _ = served.listen()
         await lines.get()
-        other = served.registry.share(served.registry.add(ByHand(), "bob"))
+        other = served.registry.share_link(served.registry.add(ByHand(), "bob"))
         for secret in (served.secret, other):
             assert (await served.ask(f"{secret}/steps")).code == 503
 

@@ -71,7 +71,7 @@ class ClassFeed:
 
 
 def _question(room: Classroom) -> bytes:
-    told = room.told()
+    told = room.phone_message()
     if room.round is not None:  # the teacher's words are Markdown
         told["text"] = markdown_html(told["text"], inline=True)
         told["options"] = [[value, markdown_html(words, inline=True)] for value, words in told["options"]]
@@ -130,9 +130,9 @@ class ClassSteps(_OfClass, Steps):
         """Tell of the class until it ends."""
         try:
             room, student = self.entered(secret)
-            if room.here[student] >= MAX_PAGES:
+            if room.open_pages[student] >= MAX_PAGES:
                 raise ClassRefused(429, "This page is open too often: close it elsewhere.")
-            room.come(student, self.address)
+            room.open_page(student, self.address)
         except ClassRefused as refused:
             self.set_status(refused.status)
             self.write(str(refused))
@@ -140,7 +140,7 @@ class ClassSteps(_OfClass, Steps):
         try:
             await self.serve(secret, lambda: ClassFeed(self.registry, secret))
         finally:
-            room.leave(student)
+            room.close_page(student)
 
 
 @stream_request_body

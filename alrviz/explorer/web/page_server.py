@@ -139,7 +139,7 @@ class PageServer:
 def _known(request: HTTPServerRequest) -> bool:
     """Whether this visitor's browser was here before; any cookie may be brought."""
     cookie = request.cookies.get(visitor_ids.COOKIE)
-    return cookie is not None and process_registry().knows(cookie.value)
+    return cookie is not None and process_registry().has_visited(cookie.value)
 
 
 def _as_page(request: HTTPServerRequest, below: str) -> HTTPServerRequest:

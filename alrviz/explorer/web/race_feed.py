@@ -44,11 +44,11 @@ class RaceFeed:
 
     def pull(self) -> bytes:
         """Look at the race; return the message with what is new, b"" where nothing is."""
-        entry = self._registry.by_token(self.token)
+        entry = self._registry.find_by_token(self.token)
         if entry is None:
             self.gone = True
             return GONE
-        self._registry.look(entry)
+        self._registry.note_look(entry)
         if entry is not self._entry:
             self._entry, self._told, self._status = entry, ReplayDelta(), ()
             self._race, self._scoring = cast(Race, entry.job), None
@@ -63,7 +63,7 @@ class RaceFeed:
             watched.end_at(limit)
         over = ended and (not watched.cut or race.stopped_at == limit)
         steps = [len(racer) for racer in watched.racers]
-        status = (over, entry.phase, entry.activity, entry.note, entry.resting, steps)
+        status = (over, entry.phase, entry.activity, entry.note, entry.rest_reason, steps)
         if status == self._status and not scored:
             return b""
         self._status = status
@@ -78,9 +78,9 @@ class RaceFeed:
 def _words(entry: Entry, over: bool) -> str:
     if over:
         return "The race is over."
-    if entry.resting == "away":
+    if entry.rest_reason == "away":
         return "Its owner is on another page."
-    if entry.resting or entry.phase == "paused":
+    if entry.rest_reason or entry.phase == "paused":
         return "Paused by its owner."
     if entry.phase in ("running", "ended"):
         return "Live."

@@ -89,7 +89,7 @@ class RacePage(Quiet):
     @authenticated
     def get(self, secret: str) -> None:
         """Answer with the page, with status 404 where the link leads nowhere."""
-        if not is_id(secret) or self.registry.by_token(secret) is None:
+        if not is_id(secret) or self.registry.find_by_token(secret) is None:
             self.set_status(404)
         self.write_page(_page())
 
@@ -140,7 +140,7 @@ class RaceSteps(Steps):
     @authenticated
     async def get(self, secret: str) -> None:
         """Tell of the race until its link ends."""
-        if self.registry.by_token(secret) is None:
+        if self.registry.find_by_token(secret) is None:
             self.set_status(404)
             return
         await self.serve(secret, lambda: RaceFeed(self.registry, secret))

@@ -88,7 +88,7 @@ class DraggedBandwidth:
 
     def drag(self, moment: DlrFrame, column: str, h: float) -> None:
         """Set a column's bandwidth by hand: the weights follow, and with them every picture."""
-        process_tuning.hand_moved()
+        process_tuning.note_drag()
         player, frames = self._player, self._frames
         if player.player.playing:
             player.scrub(player.head)
@@ -109,4 +109,4 @@ class DraggedBandwidth:
     @property
     def goes_first(self) -> bool:
         """Whether a film leaves out a picture for somebody's hand."""
-        return process_tuning.hand_moving() and time.monotonic() - self.settled < FILM_PAUSE_SECONDS
+        return process_tuning.is_dragging() and time.monotonic() - self.settled < FILM_PAUSE_SECONDS

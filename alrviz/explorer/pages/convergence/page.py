@@ -313,10 +313,10 @@ class ConvergencePage(Page):
                 self._attended.screens.discard(id(self))
             self._attended = entry
         if entry is not None:
-            entry.attended = True
+            entry.was_on_screen = True
             entry.screens.add(id(self))
-            entry.resting = "paused" if self.race_view.player.still else ""
-        self.race_view.tells = entry is not None and entry.shared
+            entry.rest_reason = "paused" if self.race_view.player.still else ""
+        self.race_view.tells = entry is not None and entry.is_shared
 
     def _seen(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
@@ -333,7 +333,7 @@ class ConvergencePage(Page):
         """Hand a race to the registry, shown on this screen."""
         self.session.runs.adopt(race, **cost)
         self.session.stored_race = ""
-        race.entry.attended = True  # nobody is told of it before it is on this screen
+        race.entry.was_on_screen = True  # nobody is told of it before it is on this screen
         race.entry.screens.add(id(self))
         return race
 
@@ -388,7 +388,7 @@ class ConvergencePage(Page):
     def on_hidden(self) -> None:
         """A race goes on while its page is behind another; those who follow its screen wait."""
         if self._attended is not None:
-            self._attended.resting = "away"
+            self._attended.rest_reason = "away"
 
     def close(self) -> None:
         """End the threads' work, and that the race is on this screen; the race is the registry's."""
