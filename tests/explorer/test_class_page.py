@@ -179,12 +179,12 @@ def test_rates_are_limited_and_a_door_can_be_closed():
 
 
 def test_a_page_opened_often_and_a_crowd_beyond_all_places_are_told_so(monkeypatch):
-    monkeypatch.setattr(spectators, "MAX_READERS", class_page.MAX_PAGES + 1)
+    monkeypatch.setattr(spectators, "MAX_READERS", class_page.MAX_STUDENT_PAGES + 1)
 
     async def look():
         held = Class()
         bob = await held.student()
-        open_pages = [held.told(bob) for _ in range(class_page.MAX_PAGES)]
+        open_pages = [held.told(bob) for _ in range(class_page.MAX_STUDENT_PAGES)]
         for came, _ in open_pages:
             await came.get()
         assert (await held.ask(f"{held.own}/steps", headers=bob)).code == 429
@@ -192,7 +192,7 @@ def test_a_page_opened_often_and_a_crowd_beyond_all_places_are_told_so(monkeypat
         await came.get()
         full = await held.ask(f"{held.own}/steps", headers=await held.student())
         assert (full.code, full.body) == (503, b"There is no place for more readers now")
-        assert held.room.open_pages.total() == class_page.MAX_PAGES + 1, "who was refused is not here"
+        assert held.room.open_pages.total() == class_page.MAX_STUDENT_PAGES + 1, "who was refused is not here"
 
     in_loop(look())
 

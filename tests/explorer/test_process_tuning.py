@@ -26,9 +26,9 @@ VISITORS = 3
 @pytest.fixture
 def unsettled(monkeypatch):
     interval = sys.getswitchinterval()
-    monkeypatch.setattr(process_tuning, "_settled", False)
+    monkeypatch.setattr(process_tuning, "_is_tuned", False)
     monkeypatch.setattr(process_tuning, "_frozen_page", False)
-    monkeypatch.setattr(process_tuning, "_leaving", weakref.WeakSet())
+    monkeypatch.setattr(process_tuning, "_left_pages", weakref.WeakSet())
     yield
     sys.setswitchinterval(interval)
     gc.unfreeze()
