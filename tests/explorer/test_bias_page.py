@@ -6,7 +6,7 @@ import pytest
 
 from alrviz.explorer.pages.bias import curve as bias_curve
 from alrviz.explorer.pages.bias.page import GRIDS, BiasPage, GridSpec, with_alpha
-from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.recipes.questions import CUSTOM
 from alrviz.explorer.session.state import State, read_link
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
@@ -143,7 +143,7 @@ def test_training_sizes_of_a_link_are_shares(sizes):
 def test_equal_recipes_are_one():
     asked = GridSpec.read(State(judged=(Recipe("lr"), Recipe("lr"), Recipe("tan"))), "")
     assert asked.recipes == (Recipe("lr"), Recipe("tan"))
-    assert asked.grid == OWN
+    assert asked.grid == CUSTOM
 
 
 @pytest.mark.parametrize("slug", GRIDS)
@@ -165,7 +165,7 @@ def test_recipes_are_chosen_by_chips_of_any_family(opened):
     assert page.tab.spec.recipes[2] == Recipe("rf")
     assert "of=anje_o1~anje~rf" in page.session.link.query
     assert list(page.drawer().objects) == [chooser.settings.panel]
-    assert page.tab.menus["grid"].value == OWN
+    assert page.tab.menus["grid"].value == CUSTOM
 
 
 # -- the learning curve --------------------------------------------------------------------------------------------

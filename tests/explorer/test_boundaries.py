@@ -8,7 +8,7 @@ import pytest
 
 from alrviz import load_model
 from alrviz.explorer.shell.glossary import about_html
-from alrviz.explorer.widgets.export_model import READY
+from alrviz.explorer.widgets.export_model import EXPORTABLE_FAMILIES
 from tests.explorer.maps import SMALL, open_page, said, settled, until
 
 
@@ -42,11 +42,11 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     asked = dict(part.split("=") for part in link.removeprefix("&").split("&"))
     assert {key: shown[key] for key in asked} == asked
     compile(tab.script(), "script", "exec")
-    until(page, lambda: tab.model_part.part.visible == (not tab.name or tab.name in READY))
-    if tab.name in READY:
+    until(page, lambda: tab.model_part.part.visible == (not tab.name or tab.name in EXPORTABLE_FAMILIES))
+    if tab.name in EXPORTABLE_FAMILIES:
         again = load_model(io.BytesIO(tab.model_part.zipped.made()))
         np.testing.assert_array_equal(again.phi_, tab.peer.found.model.phi_)
-        assert f"Fitted on {tab.peer.found.rows} of " in tab.model_part.told.object
+        assert f"Fitted on {tab.peer.found.rows} of " in tab.model_part.status.object
     page.close()
 
 

@@ -11,7 +11,7 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     tab.drawing.begin()
     until(page, lambda: settled(page) and tab.moment.run is None)
     assert not tab.buttons.visible
-    assert "on what is drawn" in said(page)
+    assert "on the drawn points" in said(page)
     assert tab.pictures.path.outdated  # drawn points have no path
     assert "points drawn 200" in tab.pictures.gram.origin().made_from
     assert tab.recipe.name in tab.pictures.ratios.cells["x1"].origin().made_from

@@ -59,7 +59,7 @@ def run(page):
 
 def test_every_recipe_is_priced_on_every_table(page):
     assert [one.dataset.name for one in page.tab.runner.costs.tables] == ["monks-1", "xor"]
-    assert [[one.name for one in line] for line in page.tab.runner.costs.lines] == [["nb", "tan"]] * 2
+    assert [[one.name for one in line] for line in page.tab.runner.costs.estimates_by_table] == [["nb", "tan"]] * 2
     assert "<td>monks-1" not in page.tab.layout.cost_table.object
     assert "432 rows, 6 columns, 2 classes" in page.tab.layout.cost_table.object
     assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.tab.study_view.sentence.object
@@ -67,7 +67,7 @@ def test_every_recipe_is_priced_on_every_table(page):
 
 def test_the_first_settings_are_the_shortest_link():
     page = open_page("?page=compare")
-    assert (page.tab.spec.sets.demos, page.tab.spec.recipes) == (FIRST_SETS.demos, CompareSpec.first)
+    assert (page.tab.spec.sets.demos, page.tab.spec.recipes) == (FIRST_SETS.demos, CompareSpec.default_recipes)
     assert page.session.link.query == "?page=compare"
     page.tab.menus["sets"].value = ["iris"]
     assert "sets=iris" in page.session.link.query
@@ -210,9 +210,9 @@ def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen
 
 
 def test_it_opens_with_the_models_that_which_order_judges_and_boosting():
-    alphas = {recipe.params["alpha"] for recipe in CompareSpec.first if recipe.family == "lr"}
-    assert alphas == {OrderSpec.first[0].params["alpha"]}
-    assert "hgb" in {recipe.family for recipe in CompareSpec.first}
+    alphas = {recipe.params["alpha"] for recipe in CompareSpec.default_recipes if recipe.family == "lr"}
+    assert alphas == {OrderSpec.default_recipes[0].params["alpha"]}
+    assert "hgb" in {recipe.family for recipe in CompareSpec.default_recipes}
 
 
 def test_the_script_reads_the_servers_own_table_where_it_is(tmp_path):
@@ -230,8 +230,8 @@ def test_the_script_reads_the_servers_own_table_where_it_is(tmp_path):
 def given(data, name="mine.csv"):
     """The tab of results with a file dropped into it."""
     page = open_page("?page=compare&tab=results")
-    page.tab._dropped(name, data)
-    until_page(page, lambda: page.tab.results is not None or "bad" in page.tab.said.object)
+    page.tab._read_file(name, data)
+    until_page(page, lambda: page.tab.results is not None or "bad" in page.tab.text.object)
     return page
 
 
@@ -277,6 +277,6 @@ def test_fits_that_compare_saved_are_opened_with_the_same_table(page):
 )
 def test_a_file_without_results_is_refused_with_what_was_expected(text, told):
     page = given(text.encode())
-    assert told in page.tab.said.object
+    assert told in page.tab.text.object
     assert not page.tab.card.visible
     page.close()

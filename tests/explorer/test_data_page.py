@@ -335,7 +335,7 @@ def test_missing_tokens_come_back_from_their_text():
 
 def test_read_options_are_shown_and_read_again(page):
     drop(page, "a;b;class\n" + "".join(f"{i},5;x{i % 3};{'ja' if i % 2 else 'nein'}\n" for i in range(40)))
-    assert "semicolons, utf-8, 1 row of names, decimal commas" in page._head.object
+    assert "semicolons, utf-8, 1 header row, decimal commas" in page._head.object
     panel = find(page)
     assert (panel.widgets["delimiter"].value, panel.widgets["decimal"].value, panel._fields.visible) == (";", ",", True)
     panel.widgets["missing"].value = "empty x0"

@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.recipes.recipe_fields import has_effect, offered, setting_names
+from alrviz.explorer.recipes.recipe_fields import has_effect, setting_names, valid_choices
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
@@ -54,16 +54,16 @@ def test_an_alpha_for_each_order_is_typed_in_a_line():
 def test_nothing_is_offered_that_a_recipe_refuses(family):
     for start in (Recipe(family), Recipe(family, bounds=(0, 1), start="zero"), Recipe(family, objective="hinge")):
         for name, param in FAMILIES[family].params.items():
-            for value in offered(start, name):
+            for value in valid_choices(start, name):
                 assert start.replace(**{name: value}).params[name] == value
-            for value in set(param.choices) - {*offered(start, name), *IN_BATCHES}:
+            for value in set(param.choices) - {*valid_choices(start, name), *IN_BATCHES}:
                 with pytest.raises(RecipeError):
                     start.replace(**{name: value})
 
 
 def test_a_bounded_racer_is_offered_the_solver_that_keeps_bounds():
     bounded = Recipe("alr", bounds=(0, 1))
-    assert offered(bounded, "solver") == ["auto", "lbfgsb"]
+    assert valid_choices(bounded, "solver") == ["auto", "lbfgsb"]
     assert "auto: lbfgsb, which keeps the bounds" in opened(bounded)._fields["solver"].options
     assert "auto: tron" in opened(Recipe("alr"))._fields["solver"].options
     assert "auto: lbfgs" in opened(Recipe("alr", alpha=0))._fields["solver"].options

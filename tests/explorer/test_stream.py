@@ -12,7 +12,7 @@ import alrviz
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage
 from alrviz.explorer.pages.selection.page import SelectionPage
-from alrviz.explorer.recipes.questions import over_passes
+from alrviz.explorer.recipes.questions import for_streaming
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
@@ -121,7 +121,7 @@ def test_a_family_that_is_not_fitted_in_passes_is_refused_in_words(file):
 
 
 def test_a_solver_that_needs_all_rows_at_once_gives_way():
-    sgd, tron = (over_passes([Recipe("lr", order=1, solver=solver)])[0] for solver in ("sgd", "tron"))
+    sgd, tron = (for_streaming([Recipe("lr", order=1, solver=solver)])[0] for solver in ("sgd", "tron"))
     assert (sgd.params["solver"], tron.params["solver"]) == ("auto", "tron")
 
 
@@ -131,7 +131,7 @@ def test_what_racers_lose_over_all_rows_is_said(file):
     assert not page.note.visible, "the sample is in memory"
     page.session.whole = True
     assert page.note.visible
-    assert "Over all rows hlr has alpha 0.3 and 10 quantiles" in page.note.object
+    assert "With all rows hlr has alpha 0.3 and 10 quantiles" in page.note.object
     page.close()
 
 

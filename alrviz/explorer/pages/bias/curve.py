@@ -7,7 +7,7 @@ from math import comb
 from typing import Any, ClassVar
 
 from alrviz.data.dataset import Dataset
-from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.recipes.questions import CUSTOM
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
@@ -24,7 +24,7 @@ from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.learning_curve import learning_curve
 from alrviz.views.studies.learning_curve import LearningCurveView
 
-HIGH = "440px"  # of the cards of both tabs
+MIN_HEIGHT = "440px"  # of the cards of both tabs
 ORDERS = (1, 2, 3)
 LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows)
 REPEATS, WINDOWS = (3, 5, 10, 20, 50), (100, 300, 1000, 3000, 10_000)
@@ -35,7 +35,7 @@ THETAS = {"rows so far (single-pass)": "single-pass", "all rows (two-pass): leak
 _SECONDS_PER_VISIT, _TUNING_VISITS = 8e-8, 16 * 2000
 
 
-def learner(recipe: Recipe) -> Recipe:
+def to_learner(recipe: Recipe) -> Recipe:
     """Return the nearest recipe that can learn row by row."""
     if "solver" not in recipe.params:  # its counts learn
         return recipe
@@ -47,35 +47,35 @@ def learner(recipe: Recipe) -> Recipe:
 
 
 # What has no part in learning row by row: steps are one a row, and rows are never held out.
-LEARNERS = Choosable(LEARNING, "Learner", ("holdout", "alpha", "max_iter", "tol", "memory"), mend=learner)
+LEARNER_CHOICES = Choosable(LEARNING, "Learner", ("holdout", "alpha", "max_iter", "tol", "memory"), mend=to_learner)
 
 
-def _by(solver: str, *families: str, orders: tuple[int, ...] = ORDERS) -> tuple[Recipe, ...]:
+def _recipes_of(solver: str, *families: str, orders: tuple[int, ...] = ORDERS) -> tuple[Recipe, ...]:
     return tuple(Recipe(family, order=n, solver=solver, alpha=0.0) for family in families for n in orders)
 
 
-_COUNTED = tuple(Recipe("anje", order=order) for order in ORDERS)
+_COUNTING_RECIPES = tuple(Recipe("anje", order=order) for order in ORDERS)
 GRIDS: Mapping[str, RecipeGrid] = {
     "orders": RecipeGrid(
         "alr, n = 1, 2, 3",
-        "Few rows are learned best by low orders; where do the higher ones go ahead?",
-        _by("adagrad", "alr"),
+        "Low orders learn best from few rows: from how many rows on are higher orders better?",
+        _recipes_of("adagrad", "alr"),
     ),
     "families": RecipeGrid(
         "lr and alr, n = 1, 2, 3",
         "The same cells and steps, with and without log theta as a scale.",
-        _by("adagrad", "lr", "alr"),
+        _recipes_of("adagrad", "lr", "alr"),
     ),
     "steps": RecipeGrid(
         "sgd and adagrad, n = 2",
         "One step length for all weights, or one for each that shrinks with use.",
-        (*_by("sgd", "lr", "alr", orders=(2,)), *_by("adagrad", "lr", "alr", orders=(2,))),
+        (*_recipes_of("sgd", "lr", "alr", orders=(2,)), *_recipes_of("adagrad", "lr", "alr", orders=(2,))),
     ),
-    "counting": RecipeGrid("AnJE, n = 1, 2, 3", "Nothing is fitted: cells are counted as rows come.", _COUNTED),
+    "counting": RecipeGrid("AnJE, n = 1, 2, 3", "Nothing is fitted: cells are counted, row by row.", _COUNTING_RECIPES),
     "both": RecipeGrid(
         "counting and learning",
-        "Generative ahead on few rows, discriminative on many: the crossing of Ng and Jordan (2002).",
-        (*_COUNTED, *_by("adagrad", "alr")),
+        "Generative models win on few rows, discriminative ones on many: the crossing of Ng and Jordan (2002).",
+        (*_COUNTING_RECIPES, *_recipes_of("adagrad", "alr")),
     ),
 }
 
@@ -91,8 +91,8 @@ def _read_rows(text: str) -> str:
 class CurveSpec(StudySpec):
     """Learning curves; `rows` is the slug of shuffles and window, as a link has them."""
 
-    noun, icon, make = "learning curve", "trending_up", staticmethod(learning_curve)
-    first = GRIDS["orders"].recipes
+    noun, icon, study_function = "learning curve", "trending_up", staticmethod(learning_curve)
+    default_recipes = GRIDS["orders"].recipes
     menus: ClassVar[Mapping[str, Menu]] = {
         "grid": grids_menu(GRIDS),
         "repeats": Menu(
@@ -100,18 +100,20 @@ class CurveSpec(StudySpec):
             160,
             lambda spec: {str(number): number for number in sorted({*REPEATS, spec.repeats})},
             choose=lambda spec, repeats: replace(spec, rows=f"{repeats}-{spec.window}"),
-            why="Orders of the rows; every learner meets the rows in each",
+            description="The number of random orders of the rows; every learner sees the rows in each of them",
         ),
         "window": Menu(
             "Window (rows)",
             136,
             lambda spec: {f"{number:,}": number for number in sorted({*WINDOWS, spec.window})},
             choose=lambda spec, window: replace(spec, rows=f"{spec.repeats}-{window}"),
-            why="Over how many of the last rows a point is the mean",
+            description="The number of latest rows that a point averages",
         ),
-        "theta": Menu("log theta from", 152, THETAS, shown=lambda spec: spec.has_theta, why=explain("theta")),
+        "theta": Menu(
+            "log theta from", 152, THETAS, is_visible=lambda spec: spec.has_theta, description=explain("theta")
+        ),
     }
-    prints = """study.run()
+    print_code = """study.run()
 print(study.summary().to_string())
 """
 
@@ -131,7 +133,7 @@ print(study.summary().to_string())
     @property
     def grid(self) -> str:
         """Slug of the grid of these recipes, whatever their cuts are."""
-        return next((slug for slug, grid in GRIDS.items() if grid.recipes == self.plain), OWN)
+        return next((slug for slug, grid in GRIDS.items() if grid.recipes == self.uncut_recipes), CUSTOM)
 
     @property
     def has_theta(self) -> bool:
@@ -139,9 +141,9 @@ print(study.summary().to_string())
         return any(recipe.definition.learns_rows == "log theta" for recipe in self.recipes)
 
     @classmethod
-    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+    def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return those that can learn row by row, as learners."""
-        return tuple(learner(recipe) for recipe in recipes if recipe.definition.learns_rows)
+        return tuple(to_learner(recipe) for recipe in recipes if recipe.definition.learns_rows)
 
     @property
     def holdout(self) -> float:
@@ -163,19 +165,19 @@ print(study.summary().to_string())
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of all walks."""
-        return self.repeats * sum((one.cost for one in fits), Cost())
+        return self.repeats * sum((fit.cost for fit in fits), Cost())
 
-    def fresh(self, columns: int) -> Recipe:
+    def new_recipe(self, columns: int) -> Recipe:
         """Return the first learner of the grids that is not there and has few enough columns."""
-        tried = (recipe for grid in GRIDS.values() for recipe in grid.recipes if recipe not in self.recipes)
-        return next((recipe for recipe in tried if recipe.params["order"] <= columns), self.recipes[-1])
+        candidates = (recipe for grid in GRIDS.values() for recipe in grid.recipes if recipe not in self.recipes)
+        return next((recipe for recipe in candidates if recipe.params["order"] <= columns), self.recipes[-1])
 
 
 class CurveTab(StudyPage):
     """The learning curve."""
 
-    slug, spec_of, view_of, high = "learning-curve", CurveSpec, LearningCurveView, HIGH
-    choosable = LEARNERS
-    looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
-    keys, viewed = ("measure",), ("span",)
-    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}
+    slug, spec_class, view_class, min_height = "learning-curve", CurveSpec, LearningCurveView, MIN_HEIGHT
+    choosable = LEARNER_CHOICES
+    view_params: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
+    linked_params, packed_params = ("measure",), ("span",)
+    valid_values: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}

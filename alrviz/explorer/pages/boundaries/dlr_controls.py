@@ -79,7 +79,7 @@ class DlrControls:
     def offer_drawing(self, offered: bool, waiting: int) -> None:
         """Offer to draw or not; `waiting` points were put by, and drawing goes on with them."""
         label = f"Resume drawing: {waiting:,} points" if waiting else "Draw"
-        change(self.draw, visible=offered, label=label, description=f"{label}; they were put by" if waiting else DRAW)
+        change(self.draw, visible=offered, label=label, description=f"{label} set aside" if waiting else DRAW)
 
     def show(self, session: Session, table: Dataset | None, recipe: Recipe, peer: str) -> None:
         """Show what is set; a peer that this table does not have gives way to the first."""

@@ -231,7 +231,7 @@ class Drawing:
         self.undo_button.disabled = not self._before
         if list(self.label.options) != list(sketch.classes):
             self.label.param.update(options=list(sketch.classes), value=sketch.classes[0])
-        hint = "No more points: the map could not follow" if sketch.full else _HINTS[self.action.value]
+        hint = "No more points: the models would be too slow to follow" if sketch.full else _HINTS[self.action.value]
         say(self.words, f"<span class='quiet'>{len(sketch):,} points · {safe(hint)}</span>")
 
     # ---- models that follow ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, MapTab, peer_menu
 from alrviz.explorer.pages.boundaries.words import family_script, judged_html, peer_html
-from alrviz.explorer.recipes.recipe_fields import alphas_beside
+from alrviz.explorer.recipes.recipe_fields import alpha_choices
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog, text_button
 from alrviz.explorer.shell.glossary import explain
@@ -124,7 +124,7 @@ class FamilyTab(MapTab):
             self.order.value = order if order in (1, 2, 3) else None
             self.alpha.visible = ours and "alpha" in recipe.params
             alpha = recipe.params.get("alpha", 0.0)
-            self.alpha.options = {in_digits(a): a for a in alphas_beside(alpha)}
+            self.alpha.options = {in_digits(a): a for a in alpha_choices(alpha)}
             self.alpha.value = alpha
         self.buttons.visible = self.starter.pane.visible = self.settings_button.visible = ours
 

@@ -11,7 +11,7 @@ from panel.viewable import Viewable
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import demo_truth
 from alrviz.explorer.page import Tab
-from alrviz.explorer.recipes.recipe_fields import MODEL, Choosable
+from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.export_model import ExportModel
@@ -24,7 +24,7 @@ from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_reference
 from alrviz.views.race.fit_player import FitPlayer
 
 SETTINGS = "Settings: everything else about this model"
-PYTHON = "Python: copy this map as a script whose numbers are the screen's"
+PYTHON = "Python: copy a script that computes this map"
 BEST = "Bayes-optimal"  # what the truth of a demo set is called
 
 
@@ -189,13 +189,13 @@ class MapTab(Tab):
         return RecipeSettings(
             lambda _, recipe: self._set_recipe(recipe), lambda _: None,
             lambda changes: self._set_recipe(self.recipe.replace(**changes)),
-            choosable=Choosable(self._families, MODEL),
+            choosable=Choosable(self._families, is_single=True),
         )  # fmt: skip
 
     def show_settings(self) -> None:
         """Show the settings of the model in the drawer."""
         self.settings.tell(self.starter.solvers)
-        self.settings.show(0, self.recipe, self.recipe.label, alone=True)
+        self.settings.show(0, self.recipe, self.recipe.label, is_only=True)
         self._open_drawer(self.settings.panel)
 
     def _set_recipe(self, recipe: Recipe) -> None:

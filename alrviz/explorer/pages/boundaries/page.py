@@ -60,7 +60,7 @@ class BoundariesPage(TabbedPage):
         about = html(text=about_html("boundaries"))
         panel = super().view(self.data)
         self.session.subscribe(lambda *_: self._show_table(), ["dataset", "dark", "loading"])
-        panel.extend([Collapsible("What am I looking at?", about), self._dialog.place])
+        panel.extend([Collapsible("About this plot", about), self._dialog.place])
         return panel
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
@@ -73,7 +73,7 @@ class BoundariesPage(TabbedPage):
         )  # fmt: skip
         return tab, controls, tab.panel
 
-    def turned(self) -> None:
+    def on_tab_shown(self) -> None:
         """Let the tab in front show the session's table; the one before it rests."""
         if self._before not in (None, self.tab):
             self._before.hidden()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _BEST = "Knows the true densities: no model has a lower expected error; on these rows one may be ahead by chance."
 MIN_CLASS_ROWS = 20  # rows of a class: of eight points in all the loss was seen at 0.04 with four of them wrong
-_FEW_ROWS_HINT = "The loss of so few says little of new ones, and a density that leaves one out tells its class."
+_FEW_ROWS_HINT = "So few rows say little about new rows, and a density without a row gives away the class of that row."
 _COUNTED = {
     "leave-one-out": "every training row is left out of its own densities",
     "self-included": "every training row counts in its own densities: new rows have a higher one",
@@ -121,12 +121,12 @@ def compared_html(tab: "DlrState") -> str:
     at = at_head(racer, tab.player.place)
     bandwidth, few = racer.recipe.params["bandwidth"], few_html(racer.run.encoded, "row")
     if moment.live is not None:
-        here = f"the fit has {number(at['nll'])} at iteration {tab.player.place:,}"
+        here = f"the fit reached {number(at['nll'])} at iteration {tab.player.place:,}"
         validation = moment.live.validation
         more = f", validation {number(validation)}" if np.isfinite(validation) else ""
         return (
             f"<p><b>Bandwidths by hand</b>: {loss_words(bandwidth, moment.live.nll)} per training row{more}; "
-            f"<span class='quiet'>{here}; the weights have followed.</span>{few}</p>"
+            f"<span class='quiet'>{here}; the weights were fitted again.</span>{few}</p>"
         )
     trace = racer.run.trace
     words = [f"{loss_words(bandwidth, at['nll'])} per training row"]
@@ -178,8 +178,8 @@ def _drawn_html(moment: "DlrFrame", recipe: Recipe) -> str:
     widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in moment.scene.columns if r.x is not None]
     loss = loss_words(recipe.params["bandwidth"], live.nll)
     return (
-        f"<p><b>dlr</b> <span class='quiet'>on what is drawn, without test rows:</span> {loss} per point, bandwidths "
-        f"{', '.join(widths)}<span class='quiet'>{'' if live.settled else ' &hellip;'}</span>"
+        f"<p><b>dlr</b> <span class='quiet'>on the drawn points, without test rows:</span> {loss} per point, "
+        f"bandwidths {', '.join(widths)}<span class='quiet'>{'' if live.settled else ' &hellip;'}</span>"
         f"{few_html(live.encoded, 'point')}</p>"
     )
 

@@ -38,10 +38,10 @@ class TableSets:
     """The chosen tables: demo sets by name, the visitor's own by a link's description and their choices."""
 
     demos: tuple[str, ...] = ()
-    own: tuple[tuple[FileLink, Choices], ...] = ()
+    own_tables: tuple[tuple[FileLink, Choices], ...] = ()
 
     def __len__(self) -> int:
-        return len(self.demos) + len(self.own)
+        return len(self.demos) + len(self.own_tables)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class OwnTables:
         self._session = session
         self._tables: dict[str, tuple[FileLink, Choices]] = {link.hash: (link, Choices()) for link in files}
 
-    def look(self) -> FileLink | None:
+    def add_current(self) -> FileLink | None:
         """Add the session's table, or update its choices; return it if it is new here."""
         table, source = self._session.table, self._session.table.source
         if source.file is None or table.dataset is None or table.pending is not None:
@@ -84,38 +84,38 @@ class OwnTables:
             f"{link.name} (yours{', ' + link.hash[:6] if names.count(link.name) > 1 else ''})": link for link in links
         }
 
-    def of(self, links: Sequence[FileLink]) -> tuple[tuple[FileLink, Choices], ...]:
+    def with_choices(self, links: Sequence[FileLink]) -> tuple[tuple[FileLink, Choices], ...]:
         """Return these tables with their choices."""
         return tuple(self._tables[link.hash] for link in links if link.hash in self._tables)
 
 
 def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTable]:
     """Return the function that opens a table of the visitor, to be called on a thread."""
-    mine = session.table.source.file if session.table.pending is None else None
+    current = session.table.source.file if session.table.pending is None else None
     dataset, upload = session.table.dataset, session.table.source.upload
     served, owner = session.table.served, session.owner
     tables, limits = session.registry.tables, session.registry.limits
 
-    def opened(link: FileLink, choices: Choices, stop: StopToken) -> NamedTable:
-        if dataset is not None and mine is not None and mine.hash == link.hash:
+    def open_table(link: FileLink, choices: Choices, stop: StopToken) -> NamedTable:
+        if dataset is not None and current is not None and current.hash == link.hash:
             return NamedTable(dataset, "", upload, choices)
         if served is not None and link.fits(served.hash):
             if choices == Choices():
                 return NamedTable(served)
-            made = derive(served.table, choices.source, stop, served.given_kinds, served, served)
-            return NamedTable(made, choices=choices)
-        held = tables.find(owner, link)
-        if held is None:
-            raise TableError(f"drop {link} again: it is not held here any more")
-        return NamedTable(derive(read_upload(held, limits, stop, owner), choices.source, stop), "", held, choices)
+            derived = derive(served.table, choices.source, stop, served.given_kinds, served, served)
+            return NamedTable(derived, choices=choices)
+        stored = tables.find(owner, link)
+        if stored is None:
+            raise TableError(f"drop {link} again: the server no longer has it")
+        return NamedTable(derive(read_upload(stored, limits, stop, owner), choices.source, stop), "", stored, choices)
 
-    return opened
+    return open_table
 
 
 def open_all(
     sets: TableSets,
     seed: int,
-    own: Callable[[FileLink, Choices, StopToken], NamedTable],
+    open_own: Callable[[FileLink, Choices, StopToken], NamedTable],
     stop: StopToken,
     tell: Callable[[str], None],
 ) -> tuple[tuple[NamedTable, ...], tuple[tuple[str, str], ...]]:
@@ -125,9 +125,9 @@ def open_all(
         return NamedTable(load_demo(name, seed=seed), name)
 
     openers: list[tuple[str, Callable[[], NamedTable]]] = [(name, partial(demo, name)) for name in sets.demos]
-    openers += [(link.name, partial(own, link, choices, stop)) for link, choices in sets.own]
+    openers += [(link.name, partial(open_own, link, choices, stop)) for link, choices in sets.own_tables]
     tables: list[NamedTable] = []
-    absent: list[tuple[str, str]] = []
+    failed: list[tuple[str, str]] = []
     for name, make in openers:
         stop.check()
         tell(f"opening {name}")
@@ -136,19 +136,19 @@ def open_all(
         except AlrvizError as error:
             if stop.stopped:
                 raise
-            absent.append((name, for_page(error)))
+            failed.append((name, for_page(error)))
             continue
-        same = next((other for other in tables if other.dataset.hash == table.dataset.hash), None)
-        if same is not None:
-            absent.append((name, f"it is the same table as {same.dataset.name}"))
+        duplicate = next((opened for opened in tables if opened.dataset.hash == table.dataset.hash), None)
+        if duplicate is not None:
+            failed.append((name, f"it is the same table as {duplicate.dataset.name}"))
         else:
-            tables.append(_named(table, [other.dataset.name for other in tables]))
-    return tuple(tables), tuple(absent)
+            tables.append(_with_unique_name(table, [opened.dataset.name for opened in tables]))
+    return tuple(tables), tuple(failed)
 
 
-def _named(table: NamedTable, taken: Sequence[str]) -> NamedTable:
+def _with_unique_name(table: NamedTable, used_names: Sequence[str]) -> NamedTable:
     """Return the table under a name that is not taken."""
     name, count = table.dataset.name, 2
-    while name in taken:
+    while name in used_names:
         name, count = f"{table.dataset.name} {count}", count + 1
     return table if name == table.dataset.name else replace(table, dataset=replace(table.dataset, name=name))

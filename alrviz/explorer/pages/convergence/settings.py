@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from alrviz.explorer.recipes.questions import FIRST, FIRST_ALPHA, OWN, QUESTIONS, cut_by, recipes_of
+from alrviz.explorer.recipes.questions import CUSTOM, FIRST_ALPHA, FIRST_QUESTION, QUESTIONS, apply_cuts, recipes_of
 from alrviz.fitting.recipe import Recipe
 
 
@@ -25,12 +25,12 @@ class RaceSettings:
         seed: int = 0,
         cuts: Mapping[str, Any] = MappingProxyType({}),
     ):
-        self.question = question if question in (*QUESTIONS, OWN) else FIRST
+        self.question = question if question in (*QUESTIONS, CUSTOM) else FIRST_QUESTION
         # None: racers of one's own that differ in it
         self.order: int | None = 2
-        self.alpha: float | None = FIRST_ALPHA if self._pulls else 0.0
+        self.alpha: float | None = FIRST_ALPHA if self._needs_penalty else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
-        self._chosen = False  # whether alpha is the reader's, not the question's
+        self._alpha_is_chosen = False  # whether alpha is the reader's, not the question's
         self.recipes = recipes
         if recipes:
             self._read()
@@ -38,8 +38,8 @@ class RaceSettings:
             self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts)
 
     @property
-    def _pulls(self) -> bool:
-        return self.question in QUESTIONS and QUESTIONS[self.question].pulls
+    def _needs_penalty(self) -> bool:
+        return self.question in QUESTIONS and QUESTIONS[self.question].needs_penalty
 
     def _read(self) -> None:
         """Set order, alpha and question to what the racers have."""
@@ -51,56 +51,56 @@ class RaceSettings:
         self.cuts = {"discretize": self.recipes[0].discretize, "n_bins": self.recipes[0].n_bins}
         seed = self.recipes[0].seed
         for slug in dict.fromkeys((self.question, *QUESTIONS)):
-            if slug != OWN and self.recipes == recipes_of(
+            if slug != CUSTOM and self.recipes == recipes_of(
                 slug, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts
             ):
                 self.question = slug
                 return
-        self.own(*self.recipes)
+        self.set_custom(*self.recipes)
 
     @property
     def is_first(self) -> bool:
         """Whether these are the racers of the first screen."""
-        return self.recipes == recipes_of(FIRST, seed=self.recipes[0].seed)
+        return self.recipes == recipes_of(FIRST_QUESTION, seed=self.recipes[0].seed)
 
     def choose(self, name: str, value: Any) -> None:
         """Set "question", "order" or "alpha" as the reader chose it; an alpha that a question brought goes with it."""
-        if name == "question" and self._pulls and not self._chosen and self.alpha == FIRST_ALPHA:
+        if name == "question" and self._needs_penalty and not self._alpha_is_chosen and self.alpha == FIRST_ALPHA:
             self.alpha = 0.0
-        self._chosen = name == "alpha" or (self._chosen and bool(self.alpha))
+        self._alpha_is_chosen = name == "alpha" or (self._alpha_is_chosen and bool(self.alpha))
         setattr(self, name, value)
 
     def ask(self, columns: int, seed: int) -> None:
         """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
         self.order = None if self.order is None else min(self.order, columns)
-        if self.question == OWN:
-            self.recipes = tuple(dict.fromkeys(r.replace(**self._asked(r, columns)) for r in self.recipes))
+        if self.question == CUSTOM:
+            self.recipes = tuple(dict.fromkeys(r.replace(**self._new_params(r, columns)) for r in self.recipes))
             return
         self.order, self.alpha = self.order or min(2, columns), self.alpha or 0.0
-        if self._pulls and not self.alpha:
+        if self._needs_penalty and not self.alpha:
             self.alpha = FIRST_ALPHA
         self.recipes = recipes_of(
             self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns, cuts=self.cuts
         )
 
-    def _asked(self, recipe: Recipe, columns: int) -> dict[str, Any]:
+    def _new_params(self, recipe: Recipe, columns: int) -> dict[str, Any]:
         """What a racer of one's own is given: the order that is set, else its own, of so many columns at most; a word
         for alpha, or one an order, stays until another is chosen.
         """
-        own = recipe.params.get("order")
-        wanted: dict[str, Any] = {"order": self.order or min(own, columns)} if isinstance(own, int) else {}
-        if self._chosen or isinstance(recipe.params.get("alpha"), float):
-            wanted["alpha"] = self.alpha
-        return {name: value for name, value in wanted.items() if name in recipe.params and value is not None}
+        order = recipe.params.get("order")
+        params: dict[str, Any] = {"order": self.order or min(order, columns)} if isinstance(order, int) else {}
+        if self._alpha_is_chosen or isinstance(recipe.params.get("alpha"), float):
+            params["alpha"] = self.alpha
+        return {name: value for name, value in params.items() if name in recipe.params and value is not None}
 
-    def cut(self, cuts: Mapping[str, Any]) -> None:
+    def recut(self, cuts: Mapping[str, Any]) -> None:
         """Give all racers these cuts."""
         self.cuts = dict(cuts)
-        self.recipes = tuple(dict.fromkeys(cut_by(recipe, self.cuts) for recipe in self.recipes))
+        self.recipes = tuple(dict.fromkeys(apply_cuts(recipe, self.cuts) for recipe in self.recipes))
 
-    def own(self, *recipes: Recipe) -> None:
+    def set_custom(self, *recipes: Recipe) -> None:
         """Set racers that the reader has put together; order and alpha are theirs, where they agree."""
-        self.question, self.recipes = OWN, recipes
+        self.question, self.recipes = CUSTOM, recipes
         for name in ("order", "alpha"):
             values = {value for recipe in recipes if isinstance(value := recipe.params.get(name), int | float)}
             if values:

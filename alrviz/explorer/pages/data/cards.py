@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from alrviz.data.options import ReadOptions
 
 MOST_CLASSES = 12
-_BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+_DELIMITER_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 MOST_COLUMNS = 4  # of classes in the table under a column's picture, which is half a page wide
 
 
@@ -36,14 +36,13 @@ def head_html(dataset: "Dataset", line: str) -> str:
 
 
 def layout_words(options: "ReadOptions") -> str:
-    """Return how a file was laid out, such as "cells between commas, utf-8, 1 row of names"."""
+    """Describe how a file was laid out, such as "separated by commas, utf-8, 1 header row"."""
     parts = [f"sheet {options.sheet}"] if options.sheet is not None else []
     if options.delimiter is not None:
-        parts += [f"cells between {_BETWEEN.get(options.delimiter, repr(options.delimiter))}", str(options.encoding)]
+        delimiter = _DELIMITER_WORDS.get(options.delimiter, repr(options.delimiter))
+        parts += [f"separated by {delimiter}", str(options.encoding)]
     if options.delimiter is not None or options.sheet is not None:
-        parts.append(
-            {0: "no names", 1: "1 row of names"}.get(int(options.header or 0), f"{options.header} rows of names")
-        )
+        parts.append(plural(int(options.header), "header row") if options.header else "no header row")
         parts += ["decimal commas"] if options.decimal == "," else []
     return ", ".join(parts)
 
@@ -128,21 +127,17 @@ def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
 
 
 ABOUT = (
-    "<h1>What am I looking at?</h1><br>"
-    "<p>A classifier here sees every column as a few <b>levels</b>. A column of words has its words; a column of "
-    "numbers is "
-    f"cut into intervals ({term_html('MDL')} cuts only where a cut pays for itself, so a useless column keeps one "
-    "level). "
-    f"At {term_html('order')} n the model looks at every set of n columns, a {term_html('tuple')}, and has one "
-    "number for "
-    f"each of its {term_html('cell', 'cells')} and each class. So the number of parameters is</p>"
+    "<h1>About this page</h1><br>"
+    "<p>This page shows the columns of the table and what a model of each order would cost.</p>"
+    "<p>The models see every column as a few <b>levels</b>. The levels of a column of words are its words; a column of "
+    f"numbers is cut into intervals ({term_html('MDL')} cuts only where a cut tells something about the class, so a "
+    f"useless column keeps one level). A model of {term_html('order')} n looks at every set of n columns, a "
+    f"{term_html('tuple')}, and has one number for each of its {term_html('cell', 'cells')} and each class. So the "
+    "number of parameters is</p>"
     "<p style='text-align:center; font-size:1.1em'>p = C + C · e<sub>n</sub>(levels)</p>"
-    "<p>with C classes and e<sub>n</sub> the sum over all sets of n columns of the product of their numbers of "
-    "levels. It is "
-    "known, with the memory and the time of one pass over the rows, before anything runs: that is the table of "
-    "costs.</p>"
-    "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. "
-    "<b>ordinal</b>: the same, "
-    "and their order sorts axes. <b>numeric</b>: cut into intervals, on training rows only. <b>ignore</b>: not used. "
+    "<p>where C is the number of classes and e<sub>n</sub> the sum over all sets of n columns of the product of their "
+    "numbers of levels. The table of costs estimates parameters, memory and time before anything runs.</p>"
+    "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. <b>ordinal</b>: "
+    "the same, in their order. <b>numeric</b>: cut into intervals, on training rows only. <b>ignore</b>: not used. "
     "<b>target</b>: the class.</p>"
 )

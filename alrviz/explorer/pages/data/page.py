@@ -128,8 +128,8 @@ class DataPage(Page):
         text = html((0, 0, 12, 0))
         text.object = (
             "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, JSON, Parquet, Arrow, "
-            "ARFF, Excel, OpenDocument, SPSS, Stata or SAS, also packed, one row per example and a column that says "
-            "its class. Or take one of these demo sets, whose truth is known.</p>"
+            "ARFF, Excel, OpenDocument, SPSS, Stata or SAS, also compressed, with one row per example and a column for "
+            "its class. Or choose one of these demo sets.</p>"
         )
         return card(text, demo_list(self._take_demo))
 

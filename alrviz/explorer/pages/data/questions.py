@@ -134,7 +134,7 @@ class Questions:
     def _meaning(self, dataset: "Dataset", quartiles_of: str) -> list[Viewable]:
         rows = []
         if quartiles_of:
-            text = f"<b>{safe(quartiles_of, 60)}</b> is a measured number. It can be the class if it is cut into four."
+            text = f"<b>{safe(quartiles_of, 60)}</b> is a measurement. Cut into quartiles it can be the class."
             rows.append(self._row(text, {"Cut into quartiles": (quartiles_of, "quartiles")}))
         if class_in_doubt(dataset):
             choices = [choice.name for choice in dataset.table.target_choices if choice.name != dataset.target]
@@ -142,7 +142,7 @@ class Questions:
             rows.append(self._row(text, {name: (name, "target") for name in choices[:MAX_TARGETS]}))
         for name, share in [*dataset.leaks.items()][:MAX_LEAKS]:
             told = f"the class of {percent_told(share)} of the rows"
-            text = f"<b>{safe(name, 60)}</b> alone tells {told}. Is it known beforehand?"
+            text = f"<b>{safe(name, 60)}</b> alone predicts {told}. Is it known before the class is?"
             rows.append(self._row(text, {"No, ignore it": (name, "ignore")}))
         return rows
 

@@ -16,7 +16,7 @@ from alrviz.views.core.style import safe
 _DELIMITER_WORDS = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |", " ": "space"}
 _MARK_WORDS = {"": "none", ",": "comma ,", ".": "point .", " ": "space", "'": "apostrophe '"}
 _EMPTY = "empty"
-_OWN = ""  # as a decimal mark: every column has its own
+_PER_COLUMN = ""  # the decimal mark is detected for each column
 _ORDERS = {"": None, "day": True, "month": False}
 
 
@@ -43,8 +43,8 @@ class ReadOptionsPanel:
             "delimiter": pmui.Select(label="Delimiter", options={}, **wide),
             "encoding": pmui.Select(label="Encoding", options=list(ENCODINGS), **wide),
             "decimal": pmui.Select(
-                label="Decimal mark", options={_MARK_WORDS[m]: m for m in DECIMALS} | {"each column's own": _OWN},
-                **wide,
+                label="Decimal mark",
+                options={_MARK_WORDS[m]: m for m in DECIMALS} | {"detected for each column": _PER_COLUMN}, **wide,
             ),
             "thousands": pmui.Select(
                 label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide
@@ -61,11 +61,11 @@ class ReadOptionsPanel:
             ),
             "sheet": pmui.Select(label="Sheet", options=[], **wide),
             "header": pmui.Select(
-                label="Rows of names", options={"none": 0, "one": 1, "two": 2, "three": 3}, **wide
+                label="Header rows", options={"none": 0, "one": 1, "two": 2, "three": 3}, **wide
             ),
-            "skip_rows": pmui.IntInput(label="Lines before the names to leave out", start=0, value=0, **wide),
-            "skip_footer": pmui.IntInput(label="Lines behind the table to leave out", start=0, value=0, **wide),
-            "comment": pmui.TextInput(label="Lines to leave out begin with", **wide),
+            "skip_rows": pmui.IntInput(label="Lines to skip before the header", start=0, value=0, **wide),
+            "skip_footer": pmui.IntInput(label="Lines to skip after the table", start=0, value=0, **wide),
+            "comment": pmui.TextInput(label="Comment lines begin with", **wide),
             "merge_case": pmui.Checkbox(label="Yes, yes and YES are one level (yES is another)", **wide),
         }  # fmt: skip
         self._again = button("Read the file again", self._reread, variant="contained", margin=(12, 0))
@@ -86,12 +86,12 @@ class ReadOptionsPanel:
             return
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
-            what = "A demo set is made, not read. Drop a file of your own"
+            reason = "A demo set is generated, not read. Drop a file of your own"
             if session.table.source.demo is None and table is not None:
-                what = "The explorer was started with this table. Drop its file here"
+                reason = "The explorer was started with this table. Drop its file here"
             self._head.object = (
-                f"<h1>How it was read</h1><br><p class='quiet'>{what} to see, and to change, how its delimiter, "
-                "encoding, numbers and missing values were understood.</p>"
+                f"<h1>How it was read</h1><br><p class='quiet'>{reason} to see and change how its delimiter, encoding, "
+                "numbers and missing values were read.</p>"
             )
             return
         self._head.object = (
@@ -116,7 +116,7 @@ class ReadOptionsPanel:
         self._shown = {
             "delimiter": options.delimiter or ",",
             "encoding": options.encoding or ENCODINGS[0],
-            "decimal": options.decimal or _OWN,
+            "decimal": options.decimal or _PER_COLUMN,
             "thousands": options.thousands or "",
             "missing": missing_text(options.missing or ("",)),
             "header": int(options.header if options.header is not None else 1),

@@ -9,22 +9,21 @@ from alrviz.explorer.shell.theme import button, card, html
 from alrviz.views.core.style import safe
 
 LINES, LONGEST_LINE = 5, 120  # of the file that are shown
-_POSSIBLE = MappingProxyType(
+_ADVICE = MappingProxyType(
     {
         ONE_COLUMN: (
-            "If a mark such as ; or a tab stands between the columns, choose it in “How it was read”.",
+            "If the columns are separated by another character, such as ; or a tab, choose it in “How it was read”.",
             "If each line is a text or a single measurement, add columns that describe it: where it is from, how long "
             "it is, whether a word occurs. A class is predicted from other columns.",
         ),
         EMPTY_TABLE: (
-            "Save the file with a first line of names, and below it one line for each example.",
+            "Save the file with a first line of column names, and below it one line for each example.",
             "If the rows are further down, say in “How it was read” how many lines come before the names.",
         ),
         UNEVEN_LINES: (
-            "If this is running text, put what you know of each example into a table: a line each, a column for each "
-            "property, one of them the class.",
-            "If it is a table, choose the mark between its columns in “How it was read”, or leave out there the lines "
-            "above and below it.",
+            "If this is running text, put what you know of each example into a table: one line for each example, one "
+            "column for each property, one of them the class.",
+            "If it is a table, choose its delimiter in “How it was read”, or skip the lines above and below it there.",
         ),
         FOREIGN_FORMAT: (
             "Open it in the program that made it and save the table as CSV or as a workbook (xlsx).",
@@ -32,8 +31,8 @@ _POSSIBLE = MappingProxyType(
         ),
     }
 )
-_ALWAYS = (
-    "A table of rows has a line of names, and below it a line for each example, with as many cells.",
+_GENERAL_ADVICE = (
+    "A table has a line of column names, and below it a line for each example, with as many cells.",
     "Any spreadsheet program can save a table as CSV, which is always read.",
 )
 
@@ -59,13 +58,14 @@ class RefusalCard:
             self._session.table.refused = None
             return
         code = refusal.error.code if isinstance(refusal.error, AlrvizError) else ""
-        possible = "".join(f"<li>{safe(sentence, 400)}</li>" for sentence in _POSSIBLE.get(code, _ALWAYS))
+        advice = "".join(f"<li>{safe(sentence, 400)}</li>" for sentence in _ADVICE.get(code, _GENERAL_ADVICE))
         lines = first_lines(refusal.upload.data)
         self.options.visible = lines is not None
         shown = "".join(f"<div>{safe(line, LONGEST_LINE) or '&nbsp;'}</div>" for line in lines or ())
         self.text.object = (
-            f"<h1>{safe(refusal.upload.name, 80)} is no table yet</h1><br><p>What would be possible:</p>"
-            f"<ul>{possible}</ul>" + (f"<p>The file begins so:</p><code class='scroll'>{shown}</code>" if shown else "")
+            f"<h1>{safe(refusal.upload.name, 80)} could not be read as a table</h1><br><p>What you can do:</p>"
+            f"<ul>{advice}</ul>"
+            + (f"<p>First lines of the file:</p><code class='scroll'>{shown}</code>" if shown else "")
         )
 
 

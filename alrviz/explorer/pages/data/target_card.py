@@ -80,4 +80,4 @@ def why_no_class(table: "Table") -> str:
             )
         text = for_page(error)
         return safe(text[:1].upper() + text[1:], 600) + "."
-    return "Choose it, then go on."
+    return "Choose it to continue."

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
-from alrviz.explorer.recipes.questions import MAX_RACERS, STEPS
+from alrviz.explorer.recipes.questions import MAX_ITERATIONS, MAX_RACERS
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_estimate import estimate_recipes
-from alrviz.explorer.widgets.study_page import Answer, StudyPage
+from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import choices
@@ -27,9 +27,9 @@ FAMILIES = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
 FAMILY_NAMES = {"alr": "alr", "lr": "lr", "lr and alr": "both"}
 CENTERS: dict[str, tuple[Any, ...]] = {"anje": ("anje",), "0": (0,), "1": (1,), "all": (0, 1, "anje")}
 CENTER_NAMES = {"AnJE": "anje", "nothing (0)": "0", "ones (1)": "1", "compare all": "all"}
-_OF_LINK = {"of the link": ""}  # what no choice of the menus gives
+_FROM_LINK = {"from the link": ""}  # recipes of a link that the menus cannot produce
 # Passes that an unregularised fit takes, for an estimate: it has no finite optimum where rows can be told apart.
-_FREE = 500
+_UNPENALISED_PASSES = 500
 
 _ROOM = room(280, 246, 126)  # two lines of menus, the sentence, the measures, the slider, the row of Run
 
@@ -42,11 +42,11 @@ class PathGrid:
     centers: str
     order: int
 
-    def recipes(self, like: Recipe) -> tuple[Recipe, ...]:
+    def recipes(self, template: Recipe) -> tuple[Recipe, ...]:
         """The recipes of all families and centers that go together, all else as one has it."""
         pairs = [(family, center) for family in FAMILIES[self.families] for center in CENTERS[self.centers]]
-        there = [(family, center) for family, center in pairs if center in choices(family, "center")]
-        return tuple(like.replace(family=family, center=center, order=self.order) for family, center in there)
+        available = [(family, center) for family, center in pairs if center in choices(family, "center")]
+        return tuple(template.replace(family=family, center=center, order=self.order) for family, center in available)
 
 
 def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
@@ -56,7 +56,7 @@ def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
     return next((grid for grid in grids if grid.recipes(recipes[0]) == tuple(recipes)), None)
 
 
-def _menu(name: str, label: str, width: int, options: Any, **more: Any) -> Menu:
+def _menu(name: str, label: str, width: int, options: Any, **params: Any) -> Menu:
     """Return the menu of a part of the grid; the rest of recipes of a link becomes what the menus have."""
 
     def choose(spec: "PathSpec", value: Any) -> "PathSpec":
@@ -68,37 +68,37 @@ def _menu(name: str, label: str, width: int, options: Any, **more: Any) -> Menu:
     def value(spec: "PathSpec") -> Any:
         return "" if spec.grid is None else getattr(spec.grid, name)
 
-    return Menu(label, width, options, value, choose, **more)
+    return Menu(label, width, options, value, choose, **params)
 
 
 def _families(spec: "PathSpec") -> dict[str, str]:
-    return FAMILY_NAMES | (_OF_LINK if spec.grid is None else {})
+    return FAMILY_NAMES | (_FROM_LINK if spec.grid is None else {})
 
 
 def _centers(spec: "PathSpec") -> dict[str, str]:
     ones = spec.grid is not None and spec.grid.families == "alr"
     names = {name: slug for name, slug in CENTER_NAMES.items() if slug != "1" or ones}
-    return names | (_OF_LINK if spec.grid is None else {})
+    return names | (_FROM_LINK if spec.grid is None else {})
 
 
 @dataclass(frozen=True)
 class PathSpec(StudySpec):
     """Paths along alpha: one for each recipe, whose own alpha is not used."""
 
-    noun, icon, make = "path", "timeline", staticmethod(alpha_path)
+    noun, icon, study_function = "path", "timeline", staticmethod(alpha_path)
     kind = "path"
     # The alpha is only so that equal paths are equal recipes.
-    first = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=STEPS),)
+    default_recipes = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=MAX_ITERATIONS),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": _menu("families", "Family", 136, _families),
         "order": replace(
             _menu("order", "Order", 104, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
-            value=lambda spec: spec.order, why=explain("order"),
+            value=lambda spec: spec.order, description=explain("order"),
         ),
-        "center": _menu("centers", "Shrink toward", 152, _centers, why=explain("center")),
+        "center": _menu("centers", "Shrink toward", 152, _centers, description=explain("center")),
     }  # fmt: skip
     imports = "from alrviz.studies.protocols.alpha_path_verdict import sentence\n"
-    prints = """# The recipes' own alpha is not used.
+    print_code = """# The recipes' own alpha is not used.
 for row in study.rows():
     if row["outcome"] == "failed":
         print(row["label"], row["sentence"])
@@ -117,13 +117,13 @@ for row in study.rows():
         return int(self.recipes[0].params["order"])
 
     @classmethod
-    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+    def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return those that have a path, as the page has them."""
-        holdout = cls.first[0].holdout
-        found = [
+        holdout = cls.default_recipes[0].holdout
+        paths = [
             recipe.replace(alpha=1.0, objective="nll", holdout=holdout, seed=0) for recipe in filter(has_path, recipes)
         ]
-        return tuple(dict.fromkeys(found))[:MAX_RACERS]
+        return tuple(dict.fromkeys(paths))[:MAX_RACERS]
 
     @property
     def holdout(self) -> float:
@@ -140,10 +140,10 @@ for row in study.rows():
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study, two fits without a penalty beside it included."""
-        slowest = max((one.one_pass for one in fits), key=lambda one_pass: one_pass.seconds, default=Cost())
-        return len(ALPHAS) * sum((one.cost for one in fits), Cost()) + 2 * _FREE * slowest
+        slowest = max((fit.one_pass for fit in fits), key=lambda one_pass: one_pass.seconds, default=Cost())
+        return len(ALPHAS) * sum((fit.cost for fit in fits), Cost()) + 2 * _UNPENALISED_PASSES * slowest
 
-    def most_processes(self, recipes: tuple[Recipe, ...]) -> int:
+    def max_processes(self, recipes: tuple[Recipe, ...]) -> int:
         """One for each path, and one for the fits beside them."""
         return len(recipes) + 1
 
@@ -152,20 +152,22 @@ class PathPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Generative to discriminative", "swap_horiz", "Explore", "path"
-    spec_of, view_of = PathSpec, PathView
-    looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, f"calc(.645 * {_ROOM})")}
-    keys, dragged = ("measure", "path"), "alpha"
-    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}
-    use_hint = "race it on the page Convergence"
+    spec_class, view_class = PathSpec, PathView
+    view_params: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, f"calc(.645 * {_ROOM})")}
+    linked_params, dragged_param = ("measure", "path"), "alpha"
+    valid_values: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}
+    offers_race = True
 
-    def answer(self) -> Answer | None:
+    def recommendation(self) -> Recommendation | None:
         """Return the best alpha of each path."""
         view = self.study_view
         best = best_of(view.readings)
         if best is None or view.study is None:
             return None
         study, readings = view.study, view.readings
-        return Answer(f"alpha {alpha_text(best.alpha)}", lambda: racers_of(study.recipes, readings, self.session.seed))
+        return Recommendation(
+            f"alpha {alpha_text(best.alpha)}", lambda: racers_of(study.recipes, readings, self.session.seed)
+        )
 
     def script(self) -> str:
         """Return the script of "copy as Python", with the best alphas there are."""
@@ -173,11 +175,11 @@ class PathPage(StudyPage):
         if costs is None:
             return ""
         best = "".join(
-            f"chosen = study.recipes[{one.racer}].replace(alpha={one.alpha!r}, seed={seed})\n"
-            f"print(chosen.name, {one.value:.6f})  # the lowest test {view.measure} of this path\n"
-            for one in ([] if view.outdated else view.readings)
+            f"chosen = study.recipes[{verdict.racer}].replace(alpha={verdict.alpha!r}, seed={seed})\n"
+            f"print(chosen.name, {verdict.value:.6f})  # the lowest test {view.measure} of this path\n"
+            for verdict in ([] if view.outdated else view.readings)
         )
-        prints = f"{self.spec_of.prints}print(sentence(study, {view.measure!r}))\n{best}"
+        prints = f"{self.spec_class.print_code}print(sentence(study, {view.measure!r}))\n{best}"
         return str(self.spec.script(self.session, costs, __version__, prints))
 
     def close(self) -> None:
@@ -187,9 +189,9 @@ class PathPage(StudyPage):
             self.study_view.follower.give_up()
 
 
-def racers_of(recipes: Sequence[Recipe], found: Sequence[AlphaPathVerdict], seed: int) -> tuple[Recipe, ...]:
+def racers_of(recipes: Sequence[Recipe], verdicts: Sequence[AlphaPathVerdict], seed: int) -> tuple[Recipe, ...]:
     """Return the racers of "use this": each path's recipe at its best alpha; of one path the other family beside it."""
-    racers = [recipes[one.racer].replace(alpha=one.alpha, seed=seed) for one in found]
+    racers = [recipes[verdict.racer].replace(alpha=verdict.alpha, seed=seed) for verdict in verdicts]
     if len(racers) == 1 and racers[0].params["center"] != 1:
         racers.append(racers[0].replace(family=racers[0].definition.rival))
     return tuple(racers)[:MAX_RACERS]
