@@ -45,8 +45,8 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     until(page, lambda: tab.model_part.part.visible == (not tab.name or tab.name in EXPORTABLE_FAMILIES))
     if tab.name in EXPORTABLE_FAMILIES:
         again = load_model(io.BytesIO(tab.model_part.zipped.made()))
-        np.testing.assert_array_equal(again.phi_, tab.peer.found.model.phi_)
-        assert f"Fitted on {tab.peer.found.rows} of " in tab.model_part.status.object
+        np.testing.assert_array_equal(again.phi_, tab.peer.reference.model.phi_)
+        assert f"Fitted on {tab.peer.reference.rows} of " in tab.model_part.status.object
     page.close()
 
 
@@ -117,7 +117,7 @@ class Endless:
 def test_maps_nobody_sees_are_not_worked_out(tab, leave):
     page = open_page(SMALL + tab)
     until(page, lambda: settled(page))
-    maps = [page.tab.map] if tab else [page.tab.pictures.map, page.tab.pictures.other]
+    maps = [page.tab.map] if tab else [page.tab.pictures.map, page.tab.pictures.peer_map]
     model = Endless()
     for view in maps:
         view.set_model(model)

@@ -1,7 +1,4 @@
-"""The questions of the Convergence page: each chooses its racers from an order, an alpha and a seed.
-
-Pure data: a question gives recipes and says which controls have an effect on it.
-"""
+"""The questions of the Convergence page: each chooses its racers from an order, an alpha and a seed. Pure data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,20 +13,19 @@ from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 
 MAX_RACERS = 6
-# Room for both racers of the first screen to converge (lr needs 673 iterations there); separable tables end by
-# themselves.
+# Both racers of the first screen converge before (lr needs 673 iterations); fits of separable tables stop earlier.
 MAX_ITERATIONS = 1000
 ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-FIRST_ALPHA = 0.1  # alpha where a question needs a penalty and none was chosen
+FIRST_ALPHA = 0.1  # default alpha of questions that need a penalty
 
-_TYPICAL_COLUMNS = 9  # of a table for which no order is too high
-MAX_PASSES = 10  # over a table larger than memory: [sALR]'s promise
+_TYPICAL_COLUMNS = 9  # of a table that no order is too high for
+MAX_PASSES = 10  # over a table larger than memory, as in [sALR]
 _AUTOMATIC: Mapping[str, Any] = {"alpha": "auto", "solver": "auto"}
 Racers = tuple[tuple[str, dict[str, Any]], ...]
 
 
 def for_streaming(recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
-    """Return the racers as they are fitted to a table that is read in batches: in few passes, by a solver for these."""
+    """Return the racers adapted to a table read in batches: at most `MAX_PASSES` passes, and a solver for streams."""
     return tuple(_for_streaming(recipe) for recipe in recipes)
 
 
@@ -37,7 +33,7 @@ def _for_streaming(recipe: Recipe) -> Recipe:
     if not recipe.definition.streams or "max_iter" not in recipe.params:
         return recipe
     streamed = recipe.replace(max_iter=min(recipe.params["max_iter"], MAX_PASSES))
-    if streamed.cuts in SMOOTH_WAYS:  # nor penalties by folds: these are of tables in memory
+    if streamed.cuts in SMOOTH_WAYS:  # smooth levels, like alphas by folds, need the rows in memory
         streamed = streamed.replace(discretize="mdl" if streamed.discretize == "mdl-smooth" else "quantile")
     if streamed.params["alpha"] == "auto":
         streamed = streamed.replace(alpha=streamed.definition.params["alpha"].default)
@@ -49,7 +45,7 @@ def _for_streaming(recipe: Recipe) -> Recipe:
 
 
 def streaming_note(recipes: Sequence[Recipe]) -> str:
-    """What racers lose that are fitted to a table read in batches, "" where they stay as they are.
+    """Return a note on the settings that `for_streaming` changes, "" if it changes none.
 
     >>> over_passes_words([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
     'With all rows hlr has alpha 0.3 and 10 quantiles'
@@ -67,8 +63,12 @@ def streaming_note(recipes: Sequence[Recipe]) -> str:
 class Question:
     """One question.
 
-    words: how the menu asks it. why: one line on what it shows. racers: of an order, families and parameters.
-    pulls: whether it needs alpha above 0. orders: whether the order control has an effect.
+    Attributes:
+        label: of the menu.
+        description: one line on what the question shows.
+        racers: returns families and parameters for an order.
+        needs_penalty: whether alpha must be above 0.
+        has_order: whether the order control has an effect.
     """
 
     label: str
@@ -197,7 +197,7 @@ def recipes_of(
     columns: int = 12,
     cuts: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Recipe, ...]:
-    """The racers of a question; orders above the number of columns are left out. cuts: discretize and n_bins."""
+    """Return the racers of a question, without orders above the number of columns. cuts: discretize and n_bins."""
     definition = QUESTIONS.get(question) or QUESTIONS[FIRST_QUESTION]
     order = min(order, columns)
     alpha = alpha or (FIRST_ALPHA if definition.needs_penalty else 0.0)
@@ -218,7 +218,7 @@ def recipes_of(
 
 
 def apply_cuts(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:
-    """Return the recipe with these cuts, discretize and n_bins; with quantiles where it takes no smooth levels."""
+    """Return the recipe with these cuts (discretize and n_bins), or with quantiles if it cannot use smooth levels."""
     try:
         return recipe.replace(**cuts)
     except RecipeError:
@@ -227,7 +227,12 @@ def apply_cuts(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A chip beside the picture: a question, a set and settings whose outcome is known."""
+    """An example to try: a question, a data set and settings with a known outcome.
+
+    Attributes:
+        label, hint: of the chip.
+        data: name of the demo set.
+    """
 
     label: str
     hint: str

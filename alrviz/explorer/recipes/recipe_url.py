@@ -1,8 +1,8 @@
 """Recipes in a link: short, typed, whitelisted text.
 
-`alr_o3_a0.01_sanje` is a racer: the family, then the key and the value of each setting that is not its default;
-`~` stands between racers. Both marks, and every value, need no escaping in a URL. Reading never fails: what is not
-known is left out, a number out of range is moved to the nearest end, and the seed comes from outside.
+`alr_o3_a0.01_sanje` is a recipe: the family, then the key and the value of each setting that is not a default; `~`
+separates recipes. No character needs escaping in a URL. Reading never fails: unknown parts are ignored, and numbers
+are clipped to their range. The seed is not part of the text.
 """
 
 import math
@@ -15,21 +15,18 @@ from alrviz.explorer.recipes.questions import MAX_RACERS
 from alrviz.fitting.families import ENCODING, FAMILIES, Param
 from alrviz.fitting.recipe import Recipe
 
-_MAX_FIELDS = 50  # of a recipe that are read: more than any family has
+_MAX_FIELDS = 50  # per recipe; no family has as many
 
 
 def write_recipes(recipes: tuple[Recipe, ...]) -> str:
-    """Return up to six recipes as text for a link (their seed is not in it)."""
+    """Return up to `MAX_RACERS` recipes as text for a link, without their seed."""
     return "~".join(_write(recipe) for recipe in recipes[:MAX_RACERS])
 
 
 def read_recipes(
     text: str, seed: int = 0, families: Collection[str] = FAMILIES, words: bool = False
 ) -> tuple[Recipe, ...]:
-    """Return the recipes of `families` that `text` holds, leaving out what is not one.
-
-    words: whether a number may be a word ("cv") that only studies know what to do with.
-    """
+    """Return the valid recipes of `families` in a text. words: whether keywords of studies ("cv") are numbers too."""
     racers = [_read(part, seed, words) for part in text.split("~")[:MAX_RACERS]]
     return tuple(racer for racer in racers if racer is not None and racer.family in families)
 
@@ -50,7 +47,7 @@ def _text(value: Any) -> str:
 
 
 def _is_short(value: Any) -> bool:
-    """Whether six digits say all there is to a float."""
+    """Whether a float has at most six digits."""
     return isinstance(value, float) and float(f"{value:g}") == value
 
 

@@ -1,4 +1,4 @@
-"""The tab "learning curve" of "Bias and variance": learners that meet rows one by one, shuffles, the window."""
+"""The tab "Learning curve" of "Bias and variance": learners that see the rows one by one."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -30,14 +30,14 @@ LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows
 REPEATS, WINDOWS = (3, 5, 10, 20, 50), (100, 300, 1000, 3000, 10_000)
 _MAX_REPEATS, _MAX_WINDOW = 100, 1_000_000
 THETAS = {"rows so far (single-pass)": "single-pass", "all rows (two-pass): leaks": "two-pass"}
-# Seconds of a learner's visit of a row, a tuple; rows visited to find the step length: 16 are tried on 2,000 rows.
-# Measured on led, led24, poker-hand and waveform: 6e-8 to 1e-7.
+# Seconds per row and tuple (6e-8 to 1e-7 on led, led24, poker-hand and waveform), and rows of the search for a step
+# length, which tries 16 on 2,000 rows.
 _SECONDS_PER_VISIT, _TUNING_VISITS = 8e-8, 16 * 2000
 
 
 def to_learner(recipe: Recipe) -> Recipe:
     """Return the nearest recipe that can learn row by row."""
-    if "solver" not in recipe.params:  # its counts learn
+    if "solver" not in recipe.params:  # learns by counting
         return recipe
     solver = recipe.params["solver"] if recipe.params["solver"] in STOCHASTIC else "adagrad"
     return recipe.replace(
@@ -46,7 +46,7 @@ def to_learner(recipe: Recipe) -> Recipe:
     )  # fmt: skip
 
 
-# What has no part in learning row by row: steps are one a row, and rows are never held out.
+# Hidden settings have no effect: there is one step per row, and no row is held out.
 LEARNER_CHOICES = Choosable(LEARNING, "Learner", ("holdout", "alpha", "max_iter", "tol", "memory"), mend=to_learner)
 
 
@@ -89,7 +89,7 @@ def _read_rows(text: str) -> str:
 
 @dataclass(frozen=True)
 class CurveSpec(StudySpec):
-    """Learning curves; `rows` is the slug of shuffles and window, as a link has them."""
+    """Learning curves. rows: shuffles and window, "5-1000"."""
 
     noun, icon, study_function = "learning curve", "trending_up", staticmethod(learning_curve)
     default_recipes = GRIDS["orders"].recipes
@@ -122,40 +122,40 @@ print(study.summary().to_string())
 
     @property
     def repeats(self) -> int:
-        """Shuffles of the rows."""
+        """Number of random orders of the rows."""
         return int(self.rows.split("-")[0])
 
     @property
     def window(self) -> int:
-        """Rows over which a point is the mean."""
+        """Number of rows that a point averages."""
         return int(self.rows.split("-")[1])
 
     @property
     def grid(self) -> str:
-        """Slug of the grid of these recipes, whatever their cuts are."""
+        """Slug of the grid of these recipes, ignoring cuts."""
         return next((slug for slug, grid in GRIDS.items() if grid.recipes == self.uncut_recipes), CUSTOM)
 
     @property
     def has_theta(self) -> bool:
-        """Whether a learner takes log theta from the rows: alr alone does."""
+        """Whether a learner computes log theta from the rows, as alr does."""
         return any(recipe.definition.learns_rows == "log theta" for recipe in self.recipes)
 
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return those that can learn row by row, as learners."""
+        """Return the recipes that can learn row by row, as learners."""
         return tuple(to_learner(recipe) for recipe in recipes if recipe.definition.learns_rows)
 
     @property
     def holdout(self) -> float:
-        """Every row is learned from, after it was predicted."""
+        """Fraction of rows held out: none, since every row is learned from after it was predicted."""
         return 0.0
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
-        """Return shuffles, window, and where theta is from."""
+        """Return shuffles, window and the rows that theta is counted on."""
         return {"repeats": self.repeats, "window": self.window, "theta": self.theta}
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
-        """Estimate a walk of every learner over all rows."""
+        """Estimate one pass of every learner."""
 
         def seconds(recipe: Recipe) -> float:
             rows = dataset.n_rows + (_TUNING_VISITS if "solver" in recipe.params else 0)
@@ -164,17 +164,17 @@ print(study.summary().to_string())
         return estimate_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of all walks."""
+        """Return the cost of all passes."""
         return self.repeats * sum((fit.cost for fit in fits), Cost())
 
     def new_recipe(self, columns: int) -> Recipe:
-        """Return the first learner of the grids that is not there and has few enough columns."""
+        """Return the first learner of the grids that is not chosen yet and whose order the table allows."""
         candidates = (recipe for grid in GRIDS.values() for recipe in grid.recipes if recipe not in self.recipes)
         return next((recipe for recipe in candidates if recipe.params["order"] <= columns), self.recipes[-1])
 
 
 class CurveTab(StudyPage):
-    """The learning curve."""
+    """The tab of the learning curve."""
 
     slug, spec_class, view_class, min_height = "learning-curve", CurveSpec, LearningCurveView, MIN_HEIGHT
     choosable = LEARNER_CHOICES

@@ -1,4 +1,4 @@
-"""The page "Bias and variance": a tab for the grid of recipes and training sizes, and one for the learning curve."""
+"""The page "Bias and variance": a tab for a grid of recipes and training sizes, and one for learning curves."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": 
 FOLD_NAMES = {slug.replace("x", " x "): slug for slug in FOLDS}
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MAX_SIZES = 6
-_SEPARATE_ALPHAS = "-"  # each family's own: None is nothing a menu can show
+_SEPARATE_ALPHAS = "-"  # menus cannot show None
 _ALPHAS = {"separate alpha per recipe": _SEPARATE_ALPHAS, "nested CV": "cv", "automatic": "auto"}
 _FOLDS_HELP = (
     "Repeated k-fold cross-validation: the number of repeats, each with the rows in another order, and of folds"
@@ -65,13 +65,13 @@ GRIDS: Mapping[str, RecipeGrid] = {
 
 
 def _has_alpha(recipe: Recipe) -> bool:
-    """Whether a recipe has an alpha that a fold may choose."""
+    """Whether a recipe has an alpha that each fold can choose."""
     param = recipe.definition.params.get("alpha")
     return param is not None and "cv" in param.keywords
 
 
 def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
-    """Return the recipes with this alpha where they have one; None: each family's own."""
+    """Return the recipes with this alpha if they have one; None for each family's default."""
     changed_recipes = []
     for recipe in recipes:
         if _has_alpha(recipe):
@@ -99,7 +99,7 @@ def _alphas(spec: "GridSpec") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class GridSpec(StudySpec):
-    """A grid of recipes and training sizes; folds and sizes are slugs, as a link has them."""
+    """A grid of recipes and training sizes; folds and sizes are slugs."""
 
     noun, icon, study_function = "bias and variance", "balance", staticmethod(bias_variance)
     default_recipes, splits = GRIDS["orders"].recipes, FOLDS
@@ -123,17 +123,17 @@ class GridSpec(StudySpec):
 print(study.summary().to_string())
 """
 
-    folds: str = choice("5x2", FOLDS)  # as [WANBIA-C] has it
+    folds: str = choice("5x2", FOLDS)  # as in [WANBIA-C]
     sizes: str = setting(SIZES[0], _read_sizes)
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Shares of the training rows."""
+        """Fractions of the training rows."""
         return tuple(int(size) / 100 for size in self.sizes.split("-"))
 
     @property
     def grid(self) -> str:
-        """Slug of the grid of these recipes, whatever their cuts are, and their alpha where it is one for all."""
+        """Slug of the grid of these recipes, ignoring cuts and an alpha that all of them share."""
         for slug, grid in GRIDS.items():
             if self.uncut_recipes in (grid.recipes, with_alpha(grid.recipes, self.alpha)):
                 return slug
@@ -141,13 +141,13 @@ print(study.summary().to_string())
 
     @property
     def alpha(self) -> float | str | None:
-        """The alpha that all recipes have that can; None where it is each family's own, or several."""
+        """The alpha of all recipes that have one; None if they differ."""
         alphas = {recipe.params["alpha"] for recipe in self.recipes if _has_alpha(recipe)}
         return alphas.pop() if len(alphas) == 1 else None
 
     @property
     def shares_alpha(self) -> bool:
-        """Whether there is an alpha to be set for all: it is one for all, or each family's own."""
+        """Whether alpha can be set for all recipes: they share one, or have their families' defaults."""
         has_defaults = self.recipes == with_alpha(self.recipes, None)
         return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or has_defaults)
 
@@ -156,11 +156,11 @@ print(study.summary().to_string())
         return dict(zip(("rounds", "folds"), self.split, strict=True)) | {"train_shares": self.shares}
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of the study: half of what a fit takes does not shrink with its rows."""
+        """Return the cost of the study; half of a fit's seconds do not depend on its rows (`share_seconds`)."""
         return sum(map(share_seconds, self.shares)) * super().cost(dataset, fits)
 
     def new_recipe(self, columns: int) -> Recipe:
-        """Return the last recipe's next order, else a family that is not there yet."""
+        """Return the last recipe's next order, else a family that is not chosen yet."""
         last = self.recipes[-1]
         if "order" in last.params and last.params["order"] < min(ORDERS[-1], columns):
             higher = last.replace(order=last.params["order"] + 1)
@@ -171,7 +171,7 @@ print(study.summary().to_string())
 
 
 class GridTab(StudyPage):
-    """The grid."""
+    """The tab of the grid."""
 
     slug, spec_class, view_class, choosable, min_height = "grid", GridSpec, BiasVarianceView, STUDY_CHOICES, MIN_HEIGHT
     view_params: ClassVar[Mapping[str, Any]] = {"height": room(286, 246, 178)}
@@ -179,7 +179,7 @@ class GridTab(StudyPage):
 
 
 class BiasPage(StudyTabs):
-    """See the module's text; the shell describes what a page is."""
+    """The page with its two tabs."""
 
     title, icon, group, slug = "Bias and variance", "balance", "Evaluate", "bias"
     tabs: ClassVar[Mapping[str, str]] = {"Grid": GridTab.slug, "Learning curve": CurveTab.slug}

@@ -1,6 +1,6 @@
-"""The tab "history" of Compare: the owner's runs, to be opened, raced again, compared, exported, deleted.
+"""The tab "History" of Compare: the owner's saved runs, to be opened, raced again, compared, exported, deleted.
 
-A list, the latest first; what is chosen in it is told beside it, with what can be done. The store is read on a thread.
+A list, the latest first, with the details of the selected run beside it. The store is read on a thread.
 """
 
 import panel as pn
@@ -32,19 +32,19 @@ EMPTY = (
     "<p><b>No runs yet.</b></p><p class='quiet'>The races, maps and studies that you run are saved here, also after a "
     "restart of the server. Press Run on any page.</p>"
 )
-# {} is the reason, a clause. Runs work all the same, so the visitor is told what differs and who can help.
+# {} is the reason, a clause.
 NOT_SAVED = (
     "<p class='bad'><b>Runs are not saved:</b> {}.</p><p class='quiet'>Races and studies work as usual, but they are "
     "lost when the server stops. Whoever runs the server finds more in its log.</p>"
 )
 LOADING = "<p class='quiet'>Loading your runs …</p>"
-# In a narrow window it stands below the list; beside it, it stays in sight by itself.
+# In a narrow window the details are below the list: scroll to them.
 SCROLL_JS = "setTimeout(() => window.alrvizFirst('.alrviz-detail')?.scrollIntoView({block: 'nearest'}), 300);"
 DELETE, CONFIRM_DELETE = "Delete", "Delete: press again"
 
 
 class HistoryTab(Tab):
-    """The list and what is told beside it."""
+    """The list of runs and the details of one."""
 
     slug = "history"
 
@@ -52,14 +52,14 @@ class HistoryTab(Tab):
         super().__init__(session)
         self.items: list[HistoryItem] = []
         self._n_listed = RUNS_PER_PAGE
-        self._deletion_id = ""  # the run whose deletion was asked for once
+        self._deletion_id = ""  # the run whose Delete was pressed once
         self._listing = Updating()
-        self._n_pruned = 0  # runs of the owner's that were deleted to make room
-        self._has_loaded = False  # whether what is kept has been read once
-        self._problem = ""  # why nothing is being kept
+        self._n_pruned = 0  # runs of this owner that were deleted to free space
+        self._has_loaded = False
+        self._problem = ""  # why runs are not saved
 
     def build(self) -> tuple[Viewable, Viewable]:
-        """Make what is shown; return the row of menus, which is empty, and everything below it."""
+        """Build the widgets; return the row of menus, which is empty, and everything below it."""
         self.list = pmui.MenuList(items=[], active=0, dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
         self.list.param.watch(lambda _: self._turn(), "active")
         self.more_button = button("More", self._show_more, variant="text", size="small", visible=False, margin=(4, 0))
@@ -82,10 +82,10 @@ class HistoryTab(Tab):
         self._show_item()
         return pn.Row(margin=0), pn.Row(left, self.detail, sizing_mode="stretch_width", margin=0)
 
-    # ---- what there is ---------------------------------------------------------------------------------------------
+    # ---- the list --------------------------------------------------------------------------------------------------
 
     def on_shown(self) -> None:
-        """Read what is kept, on a thread."""
+        """Read the saved runs on a thread."""
         owner = self.session.owner
         self.tasks.start(
             "history", lambda stop: (load_history(owner), count_pruned(owner), store_problem()), self._take_items
@@ -122,10 +122,10 @@ class HistoryTab(Tab):
 
     @property
     def item(self) -> HistoryItem | None:
-        """The run that is chosen."""
+        """The selected run."""
         return self.items[self._active] if self._active < len(self.items) else None
 
-    # ---- what is chosen --------------------------------------------------------------------------------------------
+    # ---- the selected run ------------------------------------------------------------------------------------------
 
     def _turn(self) -> None:
         if not self._listing:
@@ -160,7 +160,7 @@ class HistoryTab(Tab):
             return f"# {for_page(error)}\n"
 
     def _delete(self) -> None:
-        """Delete what is chosen, at the second press."""
+        """Delete the selected run at the second press."""
         item = self.item
         if item is None:
             return
@@ -170,7 +170,7 @@ class HistoryTab(Tab):
         owner, id = self.session.owner, item.run.id
         self.items = [run for run in self.items if run.run.id != id]
         self._list(self._active)
-        # Each is work of its own: a second one in place of the first would leave that undone.
+        # One task per run: a second deletion under the same name would cancel the first.
         self.tasks.start(f"delete {id}", lambda stop: open_run_store().delete(owner, id), lambda gone: self.on_shown())
 
 
@@ -181,7 +181,7 @@ def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> pmui.B
 
 
 def item_html(item: HistoryItem, size: int, count: int) -> str:
-    """What is told of a run: recipes in words, tables, state, version; and how much is kept in all."""
+    """Return the details of a run: recipes, table, state, version; and the size of all saved runs."""
     run = item.run
     recipes = "".join(
         f"<li>{safe(name, 80)} <span class='quiet'>{safe(_settings(recipe), 300)}</span></li>"
@@ -197,7 +197,7 @@ def item_html(item: HistoryItem, size: int, count: int) -> str:
 
 
 def pruned_html(count: int) -> str:
-    """Return the line that says how many of one's runs were deleted to make room; "" of none."""
+    """Return a line on the runs that were deleted to free space; "" if none were."""
     if not count:
         return ""
     runs = plural(count, "older run was", "older runs were")
@@ -205,7 +205,7 @@ def pruned_html(count: int) -> str:
 
 
 def _settings(recipe: Recipe) -> str:
-    """The order, and what differs from a family's defaults, in words."""
+    """Return the order and the settings that are not defaults, in words."""
     params = recipe.definition.params
     settings = {
         name: value for name, value in recipe.params.items() if name == "order" or value != params[name].default

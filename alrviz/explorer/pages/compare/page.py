@@ -1,6 +1,6 @@
-"""The page "Compare": several recipes on several tables by the same folds, which one wins, and by how much.
+"""The page "Compare": several recipes on several tables, cross-validated on the same folds.
 
-Its tab "results" shows figures of a file so; its tab "history" lists all that the visitor ran, on whatever page.
+The tab "Results" shows figures of a file in the same way; the tab "History" lists the visitor's runs of all pages.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -44,12 +44,12 @@ NO_DATA_SETS = "<span class='quiet'>Choose at least one data set.</span>"
 
 @dataclass(frozen=True)
 class PlannedComparison(PlannedStudy):
-    """What is known of a comparison before it runs; `fits` are of all tables.
+    """The estimate of a comparison; `fits` has the estimates of all tables, one table after the other.
 
     Attributes:
-        names: of the recipes that were asked for.
-        tables: those that are there.
-        absent: name of each that is not, and why.
+        names: of the chosen recipes.
+        tables: those that could be opened.
+        absent: (name, reason) of the others.
     """
 
     names: tuple[str, ...] = ()
@@ -58,12 +58,12 @@ class PlannedComparison(PlannedStudy):
 
     @property
     def estimates_by_table(self) -> list[Sequence[RecipeEstimate]]:
-        """The estimates of each table."""
+        """The estimates, a list per table."""
         return split_by_table(self.fits, len(self.names))
 
     @property
     def left_out(self) -> list[str]:
-        """Tables that are not there, and of each recipe that no table takes the first reason."""
+        """Tables that could not be opened, and recipes that every table refuses, with the first reason."""
         reasons = [f"{name}: {reason}" for name, reason in self.absent]
         refused_everywhere = [
             fits for fits in zip(*self.estimates_by_table, strict=True) if all(fit.refused for fit in fits)
@@ -72,16 +72,16 @@ class PlannedComparison(PlannedStudy):
 
 
 def split_by_table(fits: Sequence[RecipeEstimate], recipes: int) -> list[Sequence[RecipeEstimate]]:
-    """Return the estimates of each table, of so many recipes each."""
+    """Split the estimates by table, each of so many recipes."""
     return [fits[start : start + recipes] for start in range(0, len(fits), recipes)]
 
 
 @dataclass(frozen=True)
 class CompareSpec(StudySpec):
-    """Recipes on data sets. A recipe that no table takes is left out; where some refuse it, its fits there fail."""
+    """Recipes on data sets. A recipe that every table refuses is left out; on a table that refuses it its fits fail."""
 
     noun, icon, study_function = "comparison", "compare_arrows", staticmethod(compare)
-    # alpha by nested CV, as the page "Which order?" has it: the two pages must not contradict each other.
+    # alpha by nested CV, as on "Which order?", so that the two pages agree.
     default_recipes = (
         Recipe("anje", order=1), Recipe("lr", order=1, alpha="cv"), Recipe("lr", order=2, alpha="cv"), Recipe("tan"),
         Recipe("hgb"),
@@ -100,7 +100,7 @@ print(ranks(study, "log_loss"))
     sets: TableSets = FIRST_SETS
 
     def link_values(self) -> dict[str, Any]:
-        """Return what is set as the state of a link has it; the page's own sets are left out."""
+        """Return the settings as attributes of the link's `State`; the default data sets are left out."""
         if self.sets == FIRST_SETS:
             return super().link_values()
         return super().link_values() | {
@@ -109,19 +109,19 @@ print(ranks(study, "log_loss"))
         }
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
-        """Return the recipes that some table can take."""
+        """Return the recipes that at least one table accepts."""
         tables = split_by_table(fits, len(self.recipes))
         return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not fits[k].refused for fits in tables))
 
     def new_recipe(self, columns: int) -> Recipe:
-        """Return the next order of alr, where it is not there yet."""
+        """Return an order of alr that is not chosen yet, else AnDE."""
         candidates = with_cuts([Recipe("alr", order=order, alpha="cv") for order in (2, 1, 3)], self.cuts)
         return next((recipe for recipe in candidates if recipe not in self.recipes), Recipe("ande"))
 
     def estimate_job(
         self, dataset: Dataset | None, session: Session
     ) -> Callable[[StopToken, Callable[[str], None]], PlannedComparison]:
-        """Return what opens the tables on a thread, estimates every recipe on each, and looks for what is kept."""
+        """Return a job for a thread that opens the tables, estimates every recipe on each and looks up stored tasks."""
         seed, open_own, plan = session.seed, opener(session), self.planning_job(session)
 
         def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedComparison:
@@ -145,16 +145,16 @@ print(ranks(study, "log_loss"))
         return work
 
     def table_code(self, session: Session, planned: PlannedComparison) -> tuple[str, str]:
-        """Return Python that makes the tables, and what it calls them."""
+        """Return code that loads the tables, and the name of its list."""
         return tables_code(planned.tables, session.seed, session.table.served_from), "tables"
 
 
 class CompareMenus(StudyMenus):
-    """The menus: data sets, several at once, in place of the session's table.
+    """The menus of a comparison: several data sets in place of the session's table.
 
     Args:
-        own: the visitor's tables.
-        session, chosen, cut: as for `StudyMenus`.
+        own_tables: the visitor's tables.
+        session, on_choice, on_cuts: as for `StudyMenus`.
     """
 
     def __init__(
@@ -183,9 +183,9 @@ class CompareMenus(StudyMenus):
         return pn.Row(*self.parts, *trailing, margin=0)
 
     def show(self, spec: Any) -> None:
-        """Show what is set."""
+        """Show the current settings."""
         super().show(spec)
-        self["cuts"].visible = True  # whatever the session's own table is
+        self["cuts"].visible = True  # `super().show` hides it if the session's table has no numbers
         options: dict[str, str | FileLink] = {**self._own_tables.options(), **{name: name for name in demo_names()}}
         with self._setting:
             sets = spec.sets
@@ -193,7 +193,7 @@ class CompareMenus(StudyMenus):
 
 
 def _cost_html(planned: PlannedComparison) -> str:
-    """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
+    """Return the table of costs: a row per data set, a column per recipe."""
     if not planned.tables:
         return NO_DATA_SETS
     rows = []
@@ -216,7 +216,7 @@ def _cost_text(fit: RecipeEstimate) -> str:
 
 
 class CompareTab(StudyPage):
-    """The comparison."""
+    """The tab of the comparison."""
 
     slug, spec_class, view_class, choosable = "comparison", CompareSpec, CompareView, STUDY_CHOICES
     has_evaluation, cost_html = True, staticmethod(_cost_html)
@@ -225,7 +225,7 @@ class CompareTab(StudyPage):
     valid_values: ClassVar[Mapping[str, Collection[str]]] = {"measure": COMPARED}
 
     def read(self, state: State) -> StudySpec:
-        """Return what a link asks for."""
+        """Parse the link."""
         self.own_tables = OwnTables(self.session, state.files)
         spec = CompareSpec.read(state, self.session.cuts)
         return (
@@ -239,7 +239,7 @@ class CompareTab(StudyPage):
         return CompareMenus(self.own_tables, self.session, self.choose, self.choose_cuts)
 
     def choose(self, name: str, value: Any) -> None:
-        """Take what was chosen from a menu."""
+        """Apply a choice from a menu."""
         if name == "sets":
             demos = tuple(table for table in value if isinstance(table, str))
             value = TableSets(
@@ -250,14 +250,14 @@ class CompareTab(StudyPage):
             super().choose(name, value)
 
     def request_estimate(self) -> None:
-        """Take notice of a table that was dropped: it joins the data sets; then learn what is set."""
+        """Add a newly dropped table to the data sets; then estimate the current settings."""
         if self.session.page != self._page:
-            return  # the link holds what another page has for itself
+            return  # the session's link is another page's
         new = self.own_tables.add_current()
         sets = self.spec.sets
         links = [link for link, _ in sets.own_tables]
         if new is not None or self.own_tables.with_choices(links) != sets.own_tables:
-            # The page's own sets make room: nobody chose them.
+            # A dropped table replaces the default sets, which nobody chose.
             demos = () if new is not None and sets == FIRST_SETS else sets.demos
             own_tables = self.own_tables.with_choices(links if new is None else [*links, new])
             self.change(replace(self.spec, sets=TableSets(demos, own_tables)))
@@ -265,7 +265,7 @@ class CompareTab(StudyPage):
             super().request_estimate()
 
     def estimate(self, dataset: Dataset | None) -> None:
-        """Estimate the study of the data sets chosen; the session's table matters only if it is one of them."""
+        """Estimate the study; the session's table matters only if it is one of the data sets."""
         session = self.session
         uses_session_table = dataset is not None and any(
             session.table.source.file == link for link, _ in self.spec.sets.own_tables
@@ -275,7 +275,7 @@ class CompareTab(StudyPage):
 
 
 class ComparePage(StudyTabs):
-    """See the module's text; the shell describes what a page is."""
+    """The page with its three tabs."""
 
     title, icon, group, slug = "Compare", "compare_arrows", "Evaluate", "compare"
     tabs: ClassVar[Mapping[str, str]] = {
@@ -285,7 +285,7 @@ class ComparePage(StudyTabs):
 
 
 def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> str:
-    """Python that makes a list of the tables; served_from: the path of the server's own, where that is known."""
+    """Return code that loads a list of tables. served_from: path of the table the server was started with."""
     code = "tables = []\n"
     for table in tables:
         demo = (table.demo, None) if table.demo else None
@@ -293,7 +293,7 @@ def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> 
         origin = TableOrigin(table.dataset, table.upload, demo, seed, choices.kinds, served_from, bool(choices.rows))
         lines = table_code(origin)
         original_name = table.dataset.table.name if not table.demo else table.demo
-        if table.dataset.name != original_name:  # two of one name: one was given another
+        if table.dataset.name != original_name:  # it was renamed, because another table has the same name
             lines += f"\ndataset = dataclasses.replace(dataset, name={table.dataset.name!r})"
             code = code if code.startswith("import") else f"import dataclasses\n\n{code}"
         code += f"{lines}\ntables.append(dataset)\n"

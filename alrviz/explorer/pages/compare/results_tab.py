@@ -1,6 +1,6 @@
-"""The tab "results" of Compare: figures of a file (CSV), shown like a comparison that was run here.
+"""The tab "Results" of Compare: figures of a CSV file, shown like a comparison that was run here.
 
-That is how the papers' tables, which `python -m reproduction` measures, and tables of other programs are looked at.
+Used for the papers' tables, which `python -m reproduction` measures, and for results of other programs.
 """
 
 from typing import Any, cast
@@ -28,7 +28,7 @@ FIELD_HELP = "A line for each data set and method (or each fit), with figures su
 
 
 class ResultsTab(Tab):
-    """The field that takes the file, its methods, and the comparison of those that are chosen."""
+    """The upload field, the menu of methods, and the comparison of the chosen ones."""
 
     slug = "results"
 
@@ -37,7 +37,7 @@ class ResultsTab(Tab):
         self.results: Results | None = None
 
     def build(self) -> tuple[Viewable, Viewable]:
-        """Make what is shown; return the row of menus and everything below it."""
+        """Build the widgets; return the row of menus and everything below it."""
         session = self.session
         self.strip = FileStrip(session, self._read_file, self._show_error, FIELD_LABEL, FIELD_HELP, width=300, margin=0)
         self.methods = pmui.MultiChoice(
@@ -48,7 +48,7 @@ class ResultsTab(Tab):
         first = pn.Row(self.strip, self.methods, margin=0)
         self.text = html(text=about_html("results"))
         self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(330, 290, 82)})")
-        self.study_view.bar.panel.visible = False  # there is nothing to run
+        self.study_view.bar.panel.visible = False  # nothing runs here
         self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)
         session.subscribe(lambda event: self.study_view.param.update(dark=event.new), "dark")
         return first, pn.Column(self.text, self.card, sizing_mode="stretch_width", margin=0)
@@ -65,7 +65,7 @@ class ResultsTab(Tab):
         say(self.text, f"<p class='bad'>{safe(for_page(error), 600)}</p>")
 
     def show(self, results: Results, name: str) -> None:
-        """Show a file's figures: of its methods those with figures on most sets."""
+        """Show a file's results, first the methods with results on most sets."""
         self.results = results
         sets, methods = (f"{len(items):,}" for items in (results.datasets, results.methods))
         say(self.text, f"<p class='quiet'>{safe(name, 60)}: {methods} methods on {sets} data sets</p>")
@@ -82,10 +82,10 @@ class ResultsTab(Tab):
         self.study_view.watch(cast("Any", selection))
 
     def pump(self) -> bool:
-        """Take over what comes of a file; returns whether there may be more."""
+        """Take over received files and what threads have finished; return whether there may be more."""
         return self.strip.pump() | super().pump()
 
     def close(self) -> None:
-        """End the threads' work, and a file that still comes."""
+        """End the threads' work, and the upload of a file."""
         self.strip.cancel()
         super().close()

@@ -1,7 +1,7 @@
-"""The tables that recipes are compared on: demo sets by name, and the visitor's own, several at once.
+"""The tables that recipes are compared on: demo sets, and several of the visitor's tables.
 
-Of a visitor's table a page keeps the link's description and the chosen kinds, split and rows; the table is read again
-from the bytes that the process holds, unless it is the session's table.
+For a visitor's table a page keeps its `FileLink` and the chosen kinds, split and rows. The table is read again from
+the uploaded bytes, which the server keeps, unless it is the session's table.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from alrviz.stop import StopToken
 
 @dataclass(frozen=True)
 class Choices:
-    """What a visitor chose for a table: kinds by column position, the slug of a split, the rows that are kept."""
+    """A visitor's choices for a table: kinds by column position, slug of the split, filters of rows."""
 
     kinds: tuple[tuple[int, str], ...] = ()
     split: str = ""
@@ -29,13 +29,13 @@ class Choices:
 
     @property
     def source(self) -> Source:
-        """The same, as `derive` takes it."""
+        """The choices as an argument of `derive`."""
         return Source(kinds=dict(self.kinds), split=self.split, rows=self.rows)
 
 
 @dataclass(frozen=True)
 class TableSets:
-    """The chosen tables: demo sets by name, the visitor's own by a link's description and their choices."""
+    """The chosen tables: demo sets by name, and the visitor's tables with their choices."""
 
     demos: tuple[str, ...] = ()
     own_tables: tuple[tuple[FileLink, Choices], ...] = ()
@@ -46,7 +46,7 @@ class TableSets:
 
 @dataclass(frozen=True)
 class NamedTable:
-    """An opened table, under a name that no other one has, and its origin.
+    """An opened table with a unique name, and its origin.
 
     Attributes:
         demo: the demo set's name, "" for a visitor's table.
@@ -61,14 +61,14 @@ class NamedTable:
 
 
 class OwnTables:
-    """The visitor's tables that a page has seen, the latest first."""
+    """The visitor's tables that were loaded while the page existed, and those of its link."""
 
     def __init__(self, session: Session, files: Sequence[FileLink]):
         self._session = session
         self._tables: dict[str, tuple[FileLink, Choices]] = {link.hash: (link, Choices()) for link in files}
 
     def add_current(self) -> FileLink | None:
-        """Add the session's table, or update its choices; return it if it is new here."""
+        """Add the session's table, or update its choices; return it if it is new."""
         table, source = self._session.table, self._session.table.source
         if source.file is None or table.dataset is None or table.pending is not None:
             return None
@@ -77,7 +77,7 @@ class OwnTables:
         return link if is_new else None
 
     def options(self) -> dict[str, FileLink]:
-        """The entries of a menu: of equal names the hash tells which."""
+        """Return the entries of a menu; equal names are distinguished by the hash."""
         links = [link for link, _ in self._tables.values()]
         names = [link.name for link in links]
         return {
@@ -90,7 +90,7 @@ class OwnTables:
 
 
 def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTable]:
-    """Return the function that opens a table of the visitor, to be called on a thread."""
+    """Return a function for a thread that opens a table of the visitor."""
     current = session.table.source.file if session.table.pending is None else None
     dataset, upload = session.table.dataset, session.table.source.upload
     served, owner = session.table.served, session.owner
@@ -119,7 +119,7 @@ def open_all(
     stop: StopToken,
     tell: Callable[[str], None],
 ) -> tuple[tuple[NamedTable, ...], tuple[tuple[str, str], ...]]:
-    """Return the tables, under distinct names, and (name, reason) of those that cannot be opened."""
+    """Return the tables with distinct names, and (name, reason) of those that cannot be opened."""
 
     def demo(name: str) -> NamedTable:
         return NamedTable(load_demo(name, seed=seed), name)
@@ -147,7 +147,7 @@ def open_all(
 
 
 def _with_unique_name(table: NamedTable, used_names: Sequence[str]) -> NamedTable:
-    """Return the table under a name that is not taken."""
+    """Return the table, renamed if its name is used."""
     name, count = table.dataset.name, 2
     while name in used_names:
         name, count = f"{table.dataset.name} {count}", count + 1

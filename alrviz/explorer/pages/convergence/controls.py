@@ -1,6 +1,6 @@
 """The controls above the picture: question, data, order, alpha, and the examples to try.
 
-They show what they are told and tell what was chosen; which racers follow from it is the page's business.
+They show settings and report choices; the page derives the racers.
 """
 
 from collections.abc import Callable
@@ -19,24 +19,24 @@ from alrviz.explorer.widgets.menus import FILE_ENTRY, order_buttons, pill, rows_
 from alrviz.fitting.families.param import in_digits
 from alrviz.views.core.panes import Updating
 
-QUESTION_WIDTHS = 128, 324  # px of the menu of questions, at least and at most
-_MIXED = "mixed"  # of racers that differ
+QUESTION_WIDTHS = 128, 324  # minimum and maximum width of the menu of questions, px
+_MIXED = "mixed"  # menu value for racers that differ
 
 
 class RaceMenus:
     """The row of controls.
 
     Args:
-        session: whose tables are offered.
-        changed: called with "question", "data", "order" or "alpha" and what was chosen.
-        tried: called with the example that was chosen.
+        session: its tables are offered.
+        on_change: called with "question", "data", "order" or "alpha" and the value chosen.
+        on_try: called with the example chosen.
     """
 
     def __init__(self, session: Session, on_change: Callable[[str, Any], None], on_try: Callable[[Example], None]):
         self._on_change = on_change
         self._setting = Updating()
         questions = {definition.label: slug for slug, definition in QUESTIONS.items()}
-        # It takes the room that the row has left: what stands beside it comes and goes with the question.
+        # Flexible, because the controls beside it depend on the question.
         flexible = {
             "flex": f"1 1 {QUESTION_WIDTHS[0]}px",
             "max-width": f"{QUESTION_WIDTHS[1]}px",
@@ -52,7 +52,7 @@ class RaceMenus:
         try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         try_it.css_classes = ["alrviz-hint"]
         examples = pn.Row(try_it, *(pill(example, on_try) for example in EXAMPLES), margin=0)
-        # In a window less wide the examples have a line of their own.
+        # In a narrow window the examples wrap onto a second line.
         examples.styles = {"margin-left": "auto"}
         self.panel = pn.Row(
             self.question, self.data, self.whole, self.order, self.alpha, examples,
@@ -65,7 +65,7 @@ class RaceMenus:
             self._on_change(name, value)
 
     def show(self, choice: RaceSettings, session: Session) -> None:
-        """Show what is set; what has no effect on the question is hidden."""
+        """Show the settings; controls without an effect are hidden."""
         question, order, alpha, tables = choice.question, choice.order, choice.alpha, tables_menu(session)
         definition = QUESTIONS.get(question)
         with self._setting:
@@ -81,7 +81,7 @@ class RaceMenus:
             show_rows(self.whole, session)
             any_order = any("order" in recipe.params for recipe in choice.recipes)
             self.order.visible = any_order and (definition is None or definition.has_order)
-            # a word, or one for each order, is that racer's alone
+            # An alpha such as "auto", or one per order, is set in a racer's own settings.
             self.alpha.visible = any(isinstance(recipe.params.get("alpha"), float) for recipe in choice.recipes)
             orders: dict[str, Any] = {f"n = {n}": n for n in sorted({1, 2, 3, order or 1})}
             self.order.options = ({_MIXED: _MIXED} if order is None else {}) | orders

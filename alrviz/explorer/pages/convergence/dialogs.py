@@ -1,4 +1,4 @@
-"""Two dialogs of the Convergence page: the script of "copy as Python", and the read-only link to a race."""
+"""The dialogs of the Convergence page: the script of "copy as Python", and the read-only link to a race."""
 
 from collections.abc import Sequence
 from urllib.parse import urljoin
@@ -46,11 +46,11 @@ class RaceDialogs:
         self.panels = (self._script.place, self._share.place)
 
     def show_script(self, recipes: Sequence[Recipe], version: str) -> None:
-        """Show the script for what is set now."""
+        """Show the script for the current settings."""
         self._script.show(script(self.session, recipes, version))
 
     def show_share(self) -> None:
-        """Show the secret link to the race shown; it exists once a race was started."""
+        """Show the link to the current race; there is none before a race was started."""
         entry = self.session.runs.entry
         self._show_link(entry is not None)
         if entry is None:
@@ -78,7 +78,7 @@ class RaceDialogs:
 
 
 def reader_link(secret: str) -> str:
-    """The address of the readers' page, below that of this page in the browser; its end where that is unknown."""
+    """Return the address of the read-only page of a race; relative if the address of this page is unknown."""
     location = pn.state.location
     path = f"race/{secret}"
     return path if location is None else urljoin(location.href.split("?")[0].split("#")[0].rstrip("/") + "/", path)

@@ -1,8 +1,7 @@
 """The Convergence page: a question chooses the racers, Run starts the race, one sentence states the result.
 
-The first screen is alive: a recorded race is there at once, and a live one takes its place as soon as the table is
-made. What computes (costs, the picture of scales) does so on threads and arrives with the pump; the race itself is
-watched by a `RaceView`, which this page feeds with races and never looks into.
+The first screen shows a recorded race at once; a live one replaces it as soon as the table is made. Costs and the
+picture of scales are computed on threads and arrive with the pump. The race is shown by a `RaceView`.
 """
 
 from importlib.resources import files
@@ -52,19 +51,19 @@ from alrviz.views.core.style import safe
 from alrviz.views.race.race_view import RaceView
 
 FIRST_MEASURE = "gap"
-HEIGHT = room(322, 300, 26)  # of menus, picture and buttons
+HEIGHT = room(322, 300, 26)  # of the picture
 _PYTHON = "Python: copy a script that computes the numbers of this race"
 _SHARE = "Share: a read-only link to this race"
 
 
 class ConvergencePage(Page):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Convergence", "show_chart", "Explore", "convergence"
 
     @staticmethod
     def choices() -> Choices:
-        """Return what a link may hold of this page's own."""
+        """Return the valid values of this page's link properties."""
         return {"question": (*QUESTIONS, CUSTOM), "axis": AXES, "measure": MEASURES}
 
     def __init__(self, session: Session):
@@ -72,10 +71,10 @@ class ConvergencePage(Page):
         race = session.runs.race
         recipes = session.recipes if race is None else tuple(race.recipes)
         self.settings = RaceSettings(session.question, recipes, session.seed, cut_params(session.cuts))
-        self._shown_cuts, self._shown_rows = session.cuts, session.whole  # those that were taken notice of
-        self._had_race = session.runs.entry is not None  # a race was there on arrival: its settings are shown
+        self._shown_cuts, self._shown_rows = session.cuts, session.whole
+        self._had_race = session.runs.entry is not None  # whether the page opens with a running or finished race
         self._attended: Entry | None = None  # the registry's entry of the race on this screen
-        self._table_pending = False  # whether another table came while another page was shown
+        self._table_pending = False  # whether the table changed while another page was in front
 
     # ---- building ----------------------------------------------------------------------------------------------
 
@@ -99,7 +98,7 @@ class ConvergencePage(Page):
         )
         self.starter = RaceStarter(session, self.tasks, self.race_view, self._adopt, "race", self.chooser.tell)
         self.starter.autorun = not self._had_race and not session.kept and not session.runs.lost
-        self.note = html((0, 0, 4, 0))  # what racers lose over a table larger than memory
+        self.note = html((0, 0, 4, 0))  # settings that change for a table larger than memory
         self.scales = PreconditionerChart(session, self.tasks)
         self.model = ExportModel(session, self.tasks)
         self._show_controls()
@@ -147,7 +146,7 @@ class ConvergencePage(Page):
         )  # fmt: skip
 
     def result(self) -> Race | None:
-        """Return the race of what is set, when it has ended and all of it was shown."""
+        """Return the race of the current settings once it has ended and was shown to its end, else None."""
         player = self.race_view.player
         player_race = player.shown
         if player_race is None or not player_race.shown or player.playing or player.coming is not None:
@@ -168,12 +167,12 @@ class ConvergencePage(Page):
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:
-        """The racers that are set."""
+        """The racers as set."""
         return self.settings.recipes
 
     @property
     def racers(self) -> tuple[Recipe, ...]:
-        """As they race: over all rows of a table larger than memory by passes."""
+        """The racers as they run: with the settings for passes over files if all rows are fitted."""
         return for_streaming(self.recipes) if isinstance(self.session.table.race_data, Stream) else self.recipes
 
     # ---- showing -----------------------------------------------------------------------------------------------
@@ -193,14 +192,14 @@ class ConvergencePage(Page):
         self.chooser.show()
 
     def _check_outdated(self) -> None:
-        """Mark the picture when it is not the one of the settings."""
+        """Mark the picture as outdated if it shows a race of other settings."""
         race, dataset = self.race_view.race, self.session.table.race_data
         if race is None or dataset is None:
             return
         self.race_view.outdated = not race.matches(self.racers, dataset)
 
     def _set(self) -> None:
-        """Show what was chosen, also in the address; the first screen's is the shortest."""
+        """Show the settings and write them into the link; the defaults are left out of it."""
         settings = self.settings
         self.session.param.update(
             recipes=() if settings.is_first else settings.recipes,
@@ -227,7 +226,7 @@ class ConvergencePage(Page):
         self._race_if_cheap()
 
     def _race_if_cheap(self) -> None:
-        """Race what was set, whichever control set it, as soon as its cost is known to be low; not what is shown."""
+        """Start the race of new settings as soon as its estimate shows that it is cheap."""
         race = self.race_view.race
         self.starter.arm(race is None or race.recorded or self.race_view.outdated)
         self.race_view.player.expected = self.starter.autorun
@@ -235,7 +234,7 @@ class ConvergencePage(Page):
         self.starter.start_if_cheap()
 
     def show_example(self, example: Example) -> None:
-        """Set everything to an example and race as soon as its table is there."""
+        """Apply an example, and race as soon as its table is loaded."""
         self.settings.question, self.settings.order, self.settings.alpha = example.question, example.order, 0.0
         self.starter.arm(True)
         table = self.session.table
@@ -246,7 +245,7 @@ class ConvergencePage(Page):
             table.load_demo(example.data)
 
     def _revisit(self) -> None:
-        """Show the question and the race that the reader has gone back to; what was not raced yet is raced if cheap."""
+        """Show the question and the race after Back or Forward in the browser; race it now if that is cheap."""
         session = self.session
         race, run_id = session.runs.race, session.kept or session.runs.lost
         self.settings = RaceSettings(session.question, session.recipes, session.seed, cut_params(session.cuts))
@@ -260,7 +259,7 @@ class ConvergencePage(Page):
         self.starter.start_if_cheap()
 
     def _recut(self) -> None:
-        """Cut numbers as is set on some page, unless it is not seen: then when it is."""
+        """Apply the session's cuts if this page is in front; `on_shown` does it otherwise."""
         session = self.session
         if session.page != self.slug:
             return
@@ -271,7 +270,7 @@ class ConvergencePage(Page):
             self._race_if_cheap()
 
     def _turn_rows(self) -> None:
-        """Race the sample, or all rows, as is set on some page, unless it is not seen: then when it is."""
+        """Apply the session's choice of rows if this page is in front; `on_shown` does it otherwise."""
         if self.session.page == self.slug and self._shown_rows != self.session.whole:
             self._shown_rows = self.session.whole
             self._show_controls()
@@ -305,7 +304,7 @@ class ConvergencePage(Page):
         self.race_view.expect(self.recipes)
 
     def _attend(self) -> None:
-        """Say of the race shown that it is on a screen, and whether it rests there; one with a link is followed."""
+        """Tell the registry which race is on this screen, and whether it is paused; report steps of a shared race."""
         racer = self.race_view.player.shown
         entry = getattr(None if racer is None else racer.race, "entry", None)
         if entry is not self._attended:
@@ -325,35 +324,35 @@ class ConvergencePage(Page):
 
     def _check_awaited(self) -> None:
         if self.session.table.loading is None and self.session.table.dataset is None and self.race_view.player.waits:
-            self.race_view.press_stop()  # the table that Run waits for does not come
+            self.race_view.press_stop()  # the table that Run waits for could not be loaded
         elif self._table_pending and self.session.table.loading is None:
-            self._table_changed()  # the next table, which was awaited when the page came to the front, does not come
+            self._table_changed()  # a table was being loaded when the page came to the front, and failed
 
     def _adopt(self, race: Race, **cost: Any) -> Race:
         """Hand a race to the registry, shown on this screen."""
         self.session.runs.adopt(race, **cost)
         self.session.kept = ""
-        race.entry.attended = True  # nobody is told of it before it is on this screen
+        race.entry.attended = True  # viewers of a shared race see no step before this screen does
         race.entry.screens.add(id(self))
         return race
 
     # ---- the run store -------------------------------------------------------------------------------------------
 
     def _reopen(self, id: str) -> None:
-        """Show a race of the run store, its curves as they were."""
+        """Show a race of the run store."""
         owner = self.session.owner
         self.tasks.start("kept", lambda stop: reopen(owner, id), self._reopened)
 
     def _reopened(self, race: Race | None) -> None:
         session, lost_id = self.session, self.session.runs.lost
         session.runs.lost = ""
-        if race is None and lost_id and not session.kept:  # never this visitor's: their own race of the same settings
+        if race is None and lost_id and not session.kept:  # another visitor's race: run the same settings
             self.starter.autorun = True
             self.starter.start_if_cheap()
         elif race is None:
             session.kept = ""
             session.problem = AlrvizError("the race that this link opens is no longer stored; press Run to repeat it")
-        elif self.race_view.race is None or self.race_view.outdated:  # else another was begun meanwhile
+        elif self.race_view.race is None or self.race_view.outdated:  # else another race was started meanwhile
             session.kept = session.kept or lost_id
             self.race_view.watch(race)
             self._check_outdated()
@@ -361,7 +360,7 @@ class ConvergencePage(Page):
     # ---- the shell's calls -------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
+        """Take over what threads have finished; return whether there may be more."""
         waiting = super().pump()
         moving = self.race_view.pump()
         self._attend()
@@ -370,7 +369,7 @@ class ConvergencePage(Page):
         return moving or waiting or receiving
 
     def on_shown(self) -> None:
-        """Turn to a table that came meanwhile; race, where another page asked for it and it was not raced yet."""
+        """Catch up with changes made while another page was in front; start the race that another page requested."""
         if self._table_pending and self.session.table.loading is None:
             self._table_changed()
         run_requested, self.session.race_wanted = self.session.race_wanted, False
@@ -384,12 +383,12 @@ class ConvergencePage(Page):
             self.race_view.press_run()
 
     def on_hidden(self) -> None:
-        """A race goes on while its page is behind another; those who follow its screen wait."""
+        """Pause the viewers of a shared race; the race itself continues."""
         if self._attended is not None:
             self._attended.resting = "away"
 
     def close(self) -> None:
-        """End the threads' work, and that the race is on this screen; the race is the registry's."""
+        """End the threads' work and leave the race, which belongs to the registry."""
         super().close()
         if "race_view" in vars(self):  # it is built on the first visit
             self.race_view.cancel_scoring()

@@ -32,7 +32,7 @@ EXAMPLE_ROWS = (
 
 
 class PreconditionerChart:
-    """Each family's scale beside the curvature, for the first racer's table of cells; drawn while it is unfolded."""
+    """Each family's scale and the curvature, for the cells of the first racer; drawn while the part is unfolded."""
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks
@@ -55,7 +55,7 @@ class PreconditionerChart:
         self.part.param.watch(lambda _: self.show(), "open")
 
     def show(self, recipe: Recipe | None = None) -> None:
-        """Draw it for this racer (the last one given) on the session's table, if it is unfolded and not drawn yet."""
+        """Draw the picture for a racer (by default the last one) if the part is unfolded and the picture outdated."""
         if recipe is not None and isinstance(recipe.params.get("order"), int):  # dlr has no cells
             self.recipe = recipe
         recipe, dataset = self.recipe, self._session.table.dataset
@@ -65,7 +65,7 @@ class PreconditionerChart:
         if key == self._drawn_key:
             return
         self._drawn_key = key
-        self.picture.pane.styles = {"opacity": FADED}  # what is drawn belongs to other settings until the new one comes
+        self.picture.pane.styles = {"opacity": FADED}  # outdated until the new points arrive
         self.status.object = "<p class='quiet'>counting &hellip;</p>"
         words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
         self._tasks.start(
@@ -93,19 +93,19 @@ class PreconditionerChart:
         return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": recipe.seed}
 
     def origin(self) -> Origin:
-        """Return what stands above and below the picture when it is saved."""
+        """Return the title and the source of a saved picture."""
         order = "" if self.recipe is None else f"order {self.recipe.params['order']}"
         return Origin("Each family's scale beside the Hessian's diagonal", f"{made_from(self._provenance())} · {order}")
 
 
 def scale_points_of(dataset: Dataset, recipe: Recipe, stop: StopToken) -> pd.DataFrame:
-    """The points of the picture of scales, from the counts that the race shares."""
+    """Return the points of the picture, from counts that the race shares."""
     from alrviz.studies.race.preconditioner_scales import scale_points
 
     params = recipe.params
     tables = prepare(dataset, recipe, stop=stop).tables(params["order"], params["smoothing"], stop)
     alpha = params["alpha"]
-    if isinstance(alpha, tuple):  # of the order's own cells, or of the highest that there is
+    if isinstance(alpha, tuple):  # the alpha of the highest order that has cells
         alpha = next(value for value in reversed(alpha) if value != math.inf)
     on_phi = alpha if params.get("penalty") == "phi" and alpha != "auto" else 0.0
     return scale_points(tables, alpha_on_phi=on_phi)

@@ -1,4 +1,4 @@
-"""The racers of the page, and the question, order and alpha that they are made from. Pure data."""
+"""The racers of the Convergence page, and the question, order and alpha that define them. Pure data."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,10 +12,10 @@ class RaceSettings:
     """The racers of a page.
 
     Args:
-        question: slug of a question, or `OWN`; anything else is the first.
-        recipes: racers that were found; without any they are the question's.
-        seed: of their split, where they are the question's.
-        cuts: discretize and n_bins, where they are the question's.
+        question: slug of a question, or `CUSTOM`; anything else is the first question.
+        recipes: the racers; () for those of the question.
+        seed: of the question's racers.
+        cuts: discretize and n_bins of the question's racers.
     """
 
     def __init__(
@@ -26,11 +26,11 @@ class RaceSettings:
         cuts: Mapping[str, Any] = MappingProxyType({}),
     ):
         self.question = question if question in (*QUESTIONS, CUSTOM) else FIRST_QUESTION
-        # None: racers of one's own that differ in it
+        # order, alpha: None if custom racers differ in it
         self.order: int | None = 2
         self.alpha: float | None = FIRST_ALPHA if self._needs_penalty else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
-        self._alpha_is_chosen = False  # whether alpha is the reader's, not the question's
+        self._alpha_is_chosen = False  # whether the reader chose alpha, rather than the question
         self.recipes = recipes
         if recipes:
             self._read()
@@ -42,10 +42,10 @@ class RaceSettings:
         return self.question in QUESTIONS and QUESTIONS[self.question].needs_penalty
 
     def _read(self) -> None:
-        """Set order, alpha and question to what the racers have."""
+        """Derive order, alpha and question from the racers."""
         orders = [order for r in self.recipes if isinstance(order := r.params.get("order"), int)]
         self.order = orders[0] if orders else 2
-        # a word, or one for each order, is that racer's alone
+        # An alpha such as "auto", or one per order, is no value of the menu.
         alphas = [alpha for r in self.recipes if isinstance(alpha := r.params.get("alpha"), float)]
         self.alpha = alphas[0] if alphas else 0.0
         self.cuts = {"discretize": self.recipes[0].discretize, "n_bins": self.recipes[0].n_bins}
@@ -64,14 +64,14 @@ class RaceSettings:
         return self.recipes == recipes_of(FIRST_QUESTION, seed=self.recipes[0].seed)
 
     def choose(self, name: str, value: Any) -> None:
-        """Set "question", "order" or "alpha" as the reader chose it; an alpha that a question brought goes with it."""
+        """Set "question", "order" or "alpha"; a question's default alpha is reset when the question changes."""
         if name == "question" and self._needs_penalty and not self._alpha_is_chosen and self.alpha == FIRST_ALPHA:
             self.alpha = 0.0
         self._alpha_is_chosen = name == "alpha" or (self._alpha_is_chosen and bool(self.alpha))
         setattr(self, name, value)
 
     def ask(self, columns: int, seed: int) -> None:
-        """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
+        """Set the racers to those of the question, for so many columns; custom racers get the order and alpha."""
         self.order = None if self.order is None else min(self.order, columns)
         if self.question == CUSTOM:
             self.recipes = tuple(dict.fromkeys(r.replace(**self._new_params(r, columns)) for r in self.recipes))
@@ -84,8 +84,9 @@ class RaceSettings:
         )
 
     def _new_params(self, recipe: Recipe, columns: int) -> dict[str, Any]:
-        """What a racer of one's own is given: the order that is set, else its own, of so many columns at most; a word
-        for alpha, or one an order, stays until another is chosen.
+        """Return order and alpha for a custom racer.
+
+        The order is at most `columns`. An alpha such as "auto", or one per order, is kept until another is chosen.
         """
         order = recipe.params.get("order")
         params: dict[str, Any] = {"order": self.order or min(order, columns)} if isinstance(order, int) else {}
@@ -94,12 +95,12 @@ class RaceSettings:
         return {name: value for name, value in params.items() if name in recipe.params and value is not None}
 
     def recut(self, cuts: Mapping[str, Any]) -> None:
-        """Give all racers these cuts."""
+        """Apply these cuts to all racers."""
         self.cuts = dict(cuts)
         self.recipes = tuple(dict.fromkeys(apply_cuts(recipe, self.cuts) for recipe in self.recipes))
 
     def set_custom(self, *recipes: Recipe) -> None:
-        """Set racers that the reader has put together; order and alpha are theirs, where they agree."""
+        """Set custom racers; order and alpha follow if all racers agree."""
         self.question, self.recipes = CUSTOM, recipes
         for name in ("order", "alpha"):
             values = {value for recipe in recipes if isinstance(value := recipe.params.get(name), int | float)}
@@ -107,5 +108,5 @@ class RaceSettings:
                 setattr(self, name, values.pop() if len(values) == 1 else None)
 
     def reseed(self, seed: int) -> None:
-        """Give all racers this seed."""
+        """Apply this seed to all racers."""
         self.recipes = tuple(r if r.seed == seed else r.replace(seed=seed) for r in self.recipes)

@@ -1,4 +1,4 @@
-"""The page "Interactions": which tuples matter to a model, how sure that is, and why it predicts a row so."""
+"""The page "Interactions": the importance of tuples in a model, its uncertainty, and the explanation of a row."""
 
 import io
 import zipfile
@@ -44,7 +44,7 @@ HOLDOUT = 0.3
 
 
 def _unpacked_bytes(data: bytes) -> int:
-    """Bytes of the files in a zip; of what is none its own."""
+    """Return the unpacked size of a zip in bytes; the size of `data` if it is no zip."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as zipped:
             return sum(file.file_size for file in zipped.infolist())
@@ -74,7 +74,7 @@ def _alphas(spec: "InteractionsSpec") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class InteractionsSpec(StudySpec):
-    """One recipe, and how many refits."""
+    """The effects of one recipe, and the number of refits."""
 
     noun, icon, study_function, takes_one_recipe = "interactions", "hub", staticmethod(effect_bands), True
     default_recipes = (Recipe("hlr", order=2, alpha=1.0),)
@@ -98,21 +98,21 @@ print(study.importance())
 
     @property
     def holdout(self) -> float:
-        """Share of the rows that losses are measured on."""
+        """Fraction of test rows."""
         return HOLDOUT
 
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return the first whose cells refits share."""
+        """Return the first recipe that supports refits with the same cells."""
         supported = (recipe for recipe in recipes if not no_bands(recipe))
         return tuple(supported)[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
-        """Return how many refits, and the share of test rows."""
+        """Return the number of refits, and the fraction of test rows."""
         return {"refits": REFITS[self.refits], "holdout": HOLDOUT}
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of the fit and the refits, and of taking each apart."""
+        """Return the cost of the fit, of the refits, and of computing the effects of each."""
         refits = REFITS[self.refits]
         total = (1 + refits) * sum((fit.cost for fit in fits), Cost())
         if dataset is None or not fits:
@@ -122,29 +122,29 @@ print(study.importance())
         return total + Cost(seconds=seconds)
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
-        """Estimate the fit, and what the refits say of each cell, in single precision."""
+        """Estimate the fit, including the memory for the refits' effects in single precision."""
         fits, refits = estimate_recipes(dataset, self.recipes, HOLDOUT, stop), REFITS[self.refits]
         effects = (Cost(bytes=4 * fit.cost.parameters * refits) for fit in fits)
         return tuple(replace(fit, cost=fit.cost.alongside(memory)) for fit, memory in zip(fits, effects, strict=True))
 
 
 class InteractionsPage(StudyPage):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
     spec_class, view_class = InteractionsSpec, InteractionsView
     packed_params = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     offers_race = True
     autorun_seconds = 5.0
-    cost_text = staticmethod(time_line)  # the time alone: the menus leave no more room
-    _last_racer: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
-    _saw_racers: bool = False  # whether racers were looked at before
-    # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.
+    cost_text = staticmethod(time_line)  # the time only: the menus fill the row
+    _last_racer: Recipe | None = None  # the first supported racer of Convergence at the last request
+    _saw_racers: bool = False  # whether there was a request before
+    # Memory claimed for the model file that is shown, and for one that is being opened.
     _shown_claim: UploadClaim | None = None
     _opening_claim: UploadClaim | None = None
 
     def build(self) -> tuple[Viewable, Viewable]:
-        """Make what every study page shows, and the part that takes a model file."""
+        """Build the study's widgets, and the part for a model file."""
         menu_row, body = super().build()
         self.strip = FileStrip(
             self.session, self._open_model, self._show_error, FILE_WORDS, FILE_HELP, width=400, margin=(0, 16, 8, 0)
@@ -160,8 +160,9 @@ class InteractionsPage(StudyPage):
         return menu_row, body
 
     def request_estimate(self) -> None:
-        """Learn of what is set: of racers set since it was looked at last, by "Use this" or by hand, the first whose
-        cells refits share. A model that a link asks for comes before the racers in it.
+        """Use the first supported racer of Convergence if it has changed since the last request.
+
+        A model in the link takes precedence over the racers in the same link.
         """
         session = self.session
         if self.is_front:
@@ -178,7 +179,7 @@ class InteractionsPage(StudyPage):
         super().request_estimate()
 
     def _open_model(self, name: str, data: bytes) -> None:
-        """Take the model of a file apart, on the table that is chosen."""
+        """Compute the effects of a model file on the session's table."""
         dataset, name = self.session.table.dataset, safe_name(name)
         claim = self.session.registry.tables.claim(self.session.owner)
         try:
@@ -186,7 +187,7 @@ class InteractionsPage(StudyPage):
         except TableError as error:
             self._show_error(error)
             return
-        _release(self._opening_claim)  # of one that was still being opened: its work is replaced
+        _release(self._opening_claim)  # a file that was still being opened is replaced
         self._opening_claim = claim
         say(self.file_text, f"<p class='quiet'>analysing {safe(name, 60)} &hellip;</p>")
 
@@ -222,7 +223,7 @@ class InteractionsPage(StudyPage):
         say(self.file_text, f"<p class='bad'>The model cannot be analysed: {safe(error_text(error), 600)}</p>")
 
     def _on_model(self, model: Interactions | None) -> None:
-        """Where the recipe's study has taken the place of a file's model, that leaves the memory."""
+        """Update the button; release the memory of a file's model when the recipe's study replaces it."""
         self.back_button.visible = model is not None
         if model is None:
             _release(self._shown_claim)
@@ -230,23 +231,23 @@ class InteractionsPage(StudyPage):
             say(self.file_text, about_html("model-file"))
 
     def _leave_file(self) -> None:
-        if self.runner.costs is not None:  # otherwise it follows when they are estimated
+        if self.runner.costs is not None:  # else it is shown when the estimate arrives
             self.runner.show(self.runner.costs)
 
     def pump(self) -> bool:
-        """Take over what threads have finished, and what comes of a file; returns whether there may be more."""
+        """Take over what threads have finished and files have been received; return whether there may be more."""
         receiving = self.strip.pump()
         return super().pump() or receiving
 
     def close(self) -> None:
-        """End the threads' work, and a file that still comes."""
+        """End the threads' work, and the upload of a file."""
         if "strip" in vars(self):  # it is built on the first visit
             self.strip.cancel()
         _release(self._shown_claim, self._opening_claim)
         super().close()
 
     def recommendation(self) -> Recommendation | None:
-        """Return the model once it is fitted, and its rival beside it; not that of a file, which is no recipe."""
+        """Return the fitted model and its rival; None for a model file, which has no recipe."""
         if getattr(self.study_view.study, "interactions", None) is None:
             return None
         model = self.spec.recipe.replace(seed=self.session.seed)

@@ -1,4 +1,4 @@
-"""The page Lessons: a list with topic, audience, minutes and the progress of this visitor."""
+"""The page Lessons: the list of lessons, with the visitor's progress in each."""
 
 import panel as pn
 from panel.viewable import Viewable
@@ -23,7 +23,7 @@ _WRITE_HINT = (
 
 
 class LessonsPage(Page):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Lessons", "school", "Explore", "lessons"
 
@@ -34,7 +34,7 @@ class LessonsPage(Page):
         return pn.Column(self._list, sizing_mode="stretch_width", margin=0)
 
     def on_shown(self) -> None:
-        """Say how far the visitor is by now."""
+        """Update the visitor's progress."""
         items = "".join(self._item(id) for id in library.names())
         self._list.object = f"{_INTRODUCTION}<ul class='lessons'>{items}</ul>{_WRITE_HINT}"
 

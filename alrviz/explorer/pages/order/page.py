@@ -1,4 +1,4 @@
-"""The page "Which order?": the same cross-validation for orders 0 to 3, one sentence, and a way to use the answer."""
+"""The page "Which order?": cross-validation of orders 0 to 3 on the same folds, and a recommended order."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automatic_line, choose_order, middle_alpha
 from alrviz.views.studies.order import OrderStudyView
 
-ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
+ORDERS = (1, 2, 3)  # and 0, the class prior, which is not fitted
 FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
 REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
 
@@ -39,15 +39,10 @@ def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
     alpha = previous.params.get("alpha", spec.alpha)
     recipe = Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins)
     if "alpha" in recipe.params:
-        alpha_per_order = recipe.definition.params["alpha"].each  # one alpha for all orders is not what these are for
-        new_alpha = (
-            "auto"
-            if alpha_per_order and alpha == "cv"
-            else alpha
-            if alpha_per_order or not isinstance(alpha, tuple)
-            else alpha[-1]
-        )
-        recipe = recipe.replace(alpha=new_alpha)
+        if recipe.definition.params["alpha"].each:  # "cv" would choose one alpha for all orders
+            recipe = recipe.replace(alpha="auto" if alpha == "cv" else alpha)
+        else:
+            recipe = recipe.replace(alpha=alpha[-1] if isinstance(alpha, tuple) else alpha)
     return replace(spec, recipes=(recipe,), alpha=alpha)
 
 
@@ -59,7 +54,7 @@ def _alphas(spec: "OrderSpec") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class OrderSpec(StudySpec):
-    """Orders of one recipe."""
+    """Cross-validation of the orders of one recipe."""
 
     noun, icon, study_function, takes_one_recipe = "which order", "stairs", staticmethod(choose_order), True
     default_recipes = (Recipe("lr", alpha="cv"),)
@@ -84,7 +79,7 @@ for sentence in (verdict.sentence, *verdict.notes):
 
     folds: str = choice("2x5", FOLDS)
     references: str = choice("all", tuple(REFERENCES.values()))
-    alpha: Any = field(default="cv", compare=False)  # the last that was set: AnJE has none
+    alpha: Any = field(default="cv", compare=False)  # remembered while a family without alpha is chosen
 
     @property
     def recipe(self) -> Recipe:
@@ -93,12 +88,12 @@ for sentence in (verdict.sentence, *verdict.notes):
 
     @property
     def fits_references(self) -> bool:
-        """Whether AutoClassifier's model and boosting are judged beside the orders."""
+        """Whether AutoClassifier and gradient boosting are fitted for comparison."""
         return self.references == "all"
 
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return the first that has orders."""
+        """Return the first recipe of a family that has orders."""
         return tuple(recipe for recipe in recipes if recipe.family in FAMILIES.values())[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
@@ -107,20 +102,20 @@ for sentence in (verdict.sentence, *verdict.notes):
         return {"orders": orders} | super().arguments(fits) | {"references": self.fits_references}
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
-        """Estimate a fit of each order above 0, and AutoClassifier's where it is judged."""
+        """Estimate a fit of each order above 0, and of AutoClassifier if it is compared."""
         named = estimate_orders(dataset, [self.recipe.replace(order=n) for n in ORDERS], self.holdout, stop)
         if not self.fits_references:
             return named
         (automatic,) = estimate_recipes(dataset, [AUTOMATIC], self.holdout, stop)
-        refused = automatic.refused or named[0].refused  # n = 1 is its least
+        refused = automatic.refused or named[0].refused  # AutoClassifier's lowest order is 1
         return *named, replace(automatic, name="Auto", note="", refused=refused)
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
-        """Return the recipe, where it has an order above 0."""
+        """Return the recipe, unless all its orders are refused."""
         return () if all(fit.refused for fit in fits[: len(ORDERS)]) else self.recipes
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of the study, boosting included where it is judged."""
+        """Return the cost of the study, including boosting if it is compared."""
         orders = super().cost(dataset, fits)
         if not self.fits_references:
             return orders
@@ -131,7 +126,7 @@ for sentence in (verdict.sentence, *verdict.notes):
 
 
 class OrderPage(StudyPage):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Which order?", "stairs", "Evaluate", "order"
     spec_class, view_class = OrderSpec, OrderStudyView
@@ -140,14 +135,14 @@ class OrderPage(StudyPage):
     }
     has_evaluation = True
     offers_race = True
-    cost_text = staticmethod(time_line)  # the time alone: the menus leave no more room
+    cost_text = staticmethod(time_line)  # the time only: the menus fill the row
 
     def cost_html(self, costs: PlannedStudy) -> str:
-        """Return what each order costs: what its fits took, as the picture has it, where some are there."""
+        """Return the table of costs by order, measured if fits have finished."""
         return costs_html(costs, term_html("order"), "", "n", self._measurements())
 
     def _measurements(self) -> dict[str, tuple[float, float]]:
-        """Return the mean parameters and seconds of the fits of each order, by the name of its estimate."""
+        """Return mean parameters and seconds of the finished fits, by the name of the estimate."""
         study = self.runner.current
         if study is None:
             return {}
@@ -159,7 +154,7 @@ class OrderPage(StudyPage):
         return means | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
 
     def recommendation(self) -> Recommendation | None:
-        """Return the verdict's order, or AutoClassifier's model where that is better."""
+        """Return the verdict's order, or AutoClassifier's model if that is better."""
         study, verdict = self.study_view.study, self.study_view.verdict
         if study is None or verdict is None:
             return None
@@ -171,9 +166,9 @@ class OrderPage(StudyPage):
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
-    """Return the racers of "use this": the verdict's recipe, and lr or alr beside it; none for the class prior.
+    """Return the recommended models: the verdict's recipe, and its rival (lr or alr); none for the class prior.
 
-    An alpha that each fold chose is the middle one of them. AutoClassifier's model comes first where it is better.
+    If each fold chose an alpha, the median is used. AutoClassifier's model comes first if it is better.
     """
     chosen, automatic = study.recipe(), study.verdict().automatic
     automatic_models = () if automatic is None else (automatic.replace(seed=seed),)
@@ -188,5 +183,5 @@ def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
         return *automatic_models, model
     params = {name: model.params[name] for name in ("order", "alpha", "penalty") if name in model.params}
     if isinstance(params.get("alpha"), tuple):
-        params["alpha"] = params["alpha"][-1]  # of the order's own cells
+        params["alpha"] = params["alpha"][-1]  # the alpha of the highest order
     return model, Recipe(model.definition.rival, seed=seed, **params)

@@ -1,4 +1,4 @@
-"""The page "Generative to discriminative": losses along alpha, a fit that follows a slider, the best alpha to use."""
+"""The page "Generative to discriminative": losses along alpha, a fit at the slider's alpha, and the best alpha."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ FAMILY_NAMES = {"alr": "alr", "lr": "lr", "lr and alr": "both"}
 CENTERS: dict[str, tuple[Any, ...]] = {"anje": ("anje",), "0": (0,), "1": (1,), "all": (0, 1, "anje")}
 CENTER_NAMES = {"AnJE": "anje", "nothing (0)": "0", "ones (1)": "1", "compare all": "all"}
 _FROM_LINK = {"from the link": ""}  # recipes of a link that the menus cannot produce
-# Passes that an unregularised fit takes, for an estimate: it has no finite optimum where rows can be told apart.
+# Passes of a fit without a penalty, for the estimate; it has no finite optimum on separable rows.
 _UNPENALISED_PASSES = 500
 
 _ROOM = room(280, 246, 126)  # two lines of menus, the sentence, the measures, the slider, the row of Run
@@ -36,32 +36,32 @@ _ROOM = room(280, 246, 126)  # two lines of menus, the sentence, the measures, t
 
 @dataclass(frozen=True)
 class PathGrid:
-    """Paths as the menus have them: slugs of FAMILIES and CENTERS, and an order."""
+    """Paths that the menus can produce: slugs of FAMILIES and CENTERS, and an order."""
 
     families: str
     centers: str
     order: int
 
     def recipes(self, template: Recipe) -> tuple[Recipe, ...]:
-        """The recipes of all families and centers that go together, all else as one has it."""
+        """Return the recipes of all valid pairs of family and center; other settings are the template's."""
         pairs = [(family, center) for family in FAMILIES[self.families] for center in CENTERS[self.centers]]
         available = [(family, center) for family, center in pairs if center in choices(family, "center")]
         return tuple(template.replace(family=family, center=center, order=self.order) for family, center in available)
 
 
 def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
-    """Return what the menus show of recipes; None where no choice of theirs gives them."""
+    """Return the menus' values for recipes; None if the menus cannot produce these."""
     order = recipes[0].params["order"]
     grids = (PathGrid(families, centers, order) for families in FAMILIES for centers in CENTERS)
     return next((grid for grid in grids if grid.recipes(recipes[0]) == tuple(recipes)), None)
 
 
 def _menu(name: str, label: str, width: int, options: Any, **params: Any) -> Menu:
-    """Return the menu of a part of the grid; the rest of recipes of a link becomes what the menus have."""
+    """Return the menu of one field of the grid; a choice replaces recipes of a link by those of the menus."""
 
     def choose(spec: "PathSpec", value: Any) -> "PathSpec":
         grid = replace(spec.grid or PathGrid("alr", "anje", spec.order), **({name: value} if value else {}))
-        if grid.centers == "1" and grid.families != "alr":  # of lr there is no such model
+        if grid.centers == "1" and grid.families != "alr":  # lr has no center 1
             grid = replace(grid, centers="anje")
         return replace(spec, recipes=grid.recipes(spec.recipes[0]))
 
@@ -83,11 +83,11 @@ def _centers(spec: "PathSpec") -> dict[str, str]:
 
 @dataclass(frozen=True)
 class PathSpec(StudySpec):
-    """Paths along alpha: one for each recipe, whose own alpha is not used."""
+    """Paths along alpha: one for each recipe, whose own alpha is ignored."""
 
     noun, icon, study_function = "path", "timeline", staticmethod(alpha_path)
     kind = "path"
-    # The alpha is only so that equal paths are equal recipes.
+    # One alpha for all, so that equal paths are equal recipes.
     default_recipes = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=MAX_ITERATIONS),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": _menu("families", "Family", 136, _families),
@@ -108,7 +108,7 @@ for row in study.rows():
 
     @property
     def grid(self) -> PathGrid | None:
-        """What the menus show; None where no choice of theirs gives it."""
+        """The menus' values; None if they cannot produce these recipes."""
         return grid_of(self.recipes)
 
     @property
@@ -118,7 +118,7 @@ for row in study.rows():
 
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return those that have a path, as the page has them."""
+        """Return the recipes that have a path, with the settings that a path ignores at their defaults."""
         holdout = cls.default_recipes[0].holdout
         paths = [
             recipe.replace(alpha=1.0, objective="nll", holdout=holdout, seed=0) for recipe in filter(has_path, recipes)
@@ -127,29 +127,29 @@ for row in study.rows():
 
     @property
     def holdout(self) -> float:
-        """The path's own."""
+        """Fraction of test rows of a path."""
         return 0.3
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
-        """Return nothing: the path's alphas and split are its own."""
+        """Return {}: a path has fixed alphas and a fixed split."""
         return {}
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
-        """Estimate a fit of every path on the split that it has."""
+        """Estimate one fit of every path."""
         return estimate_recipes(dataset, [recipe.replace(seed=seed) for recipe in self.recipes], self.holdout, stop)
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of the study, two fits without a penalty beside it included."""
+        """Return the cost of the study, including two fits without a penalty."""
         slowest = max((fit.one_pass for fit in fits), key=lambda one_pass: one_pass.seconds, default=Cost())
         return len(ALPHAS) * sum((fit.cost for fit in fits), Cost()) + 2 * _UNPENALISED_PASSES * slowest
 
     def max_processes(self, recipes: tuple[Recipe, ...]) -> int:
-        """One for each path, and one for the fits beside them."""
+        """Return one for each path, and one for the fits without a penalty."""
         return len(recipes) + 1
 
 
 class PathPage(StudyPage):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Generative to discriminative", "swap_horiz", "Explore", "path"
     spec_class, view_class = PathSpec, PathView
@@ -159,7 +159,7 @@ class PathPage(StudyPage):
     offers_race = True
 
     def recommendation(self) -> Recommendation | None:
-        """Return the best alpha of each path."""
+        """Return the models at the best alpha of each path."""
         view = self.study_view
         best = best_of(view.readings)
         if best is None or view.study is None:
@@ -170,7 +170,7 @@ class PathPage(StudyPage):
         )
 
     def script(self) -> str:
-        """Return the script of "copy as Python", with the best alphas there are."""
+        """Return the script of "copy as Python", with the best alphas found so far."""
         view, seed, costs = self.study_view, self.session.seed, self.runner.costs
         if costs is None:
             return ""
@@ -190,7 +190,7 @@ class PathPage(StudyPage):
 
 
 def racers_of(recipes: Sequence[Recipe], verdicts: Sequence[AlphaPathVerdict], seed: int) -> tuple[Recipe, ...]:
-    """Return the racers of "use this": each path's recipe at its best alpha; of one path the other family beside it."""
+    """Return each path's recipe at its best alpha; a single path is joined by its rival family."""
     racers = [recipes[verdict.racer].replace(alpha=verdict.alpha, seed=seed) for verdict in verdicts]
     if len(racers) == 1 and racers[0].params["center"] != 1:
         racers.append(racers[0].replace(family=racers[0].definition.rival))

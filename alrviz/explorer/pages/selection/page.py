@@ -1,4 +1,4 @@
-"""The page "Selection": a search for tuples that follows the line t, and the gain of keeping more of them."""
+"""The page "Selection": the search for informative tuples, and the loss against the share of tuples kept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ PASSES_NOTE = (
     "one pass; the first fit of a table also encodes its rows.</span>"
 )
 
-PASSES_HEIGHT = "330px"  # of the picture of the passes, whose buttons stand above the tuples
+PASSES_HEIGHT = "330px"  # of the picture of the passes
 _PRESS_RUN = (
     "Press Run: all {rows:,} rows are encoded once, tuples are scored on the training rows order by order, and the "
     "model of the selected ones is trained in at most {passes} passes."
@@ -67,7 +67,7 @@ def _orders(spec: "SelectionSpec") -> dict[str, int]:
 
 @dataclass(frozen=True)
 class SelectionSpec(StudySpec):
-    """Shares of tuples kept, and orders up to that of one recipe."""
+    """Cross-validation of the share of tuples kept, for orders up to that of one recipe."""
 
     noun, icon, study_function, takes_one_recipe = "how many tuples", "filter_alt", staticmethod(choose_tuples), True
     default_recipes = (Recipe("hsalr", order=2),)
@@ -91,12 +91,12 @@ print(study.verdict().sentence)
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of the highest order, whatever its share."""
+        """The recipe, with the highest order; its share is ignored."""
         return self.recipes[0]
 
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return the first that selects, by tuples, which the pictures show; the share is the view's."""
+        """Return the first selective recipe, set to select tuples; the share comes from the view."""
         fixed = {name: cls.default_recipes[0].params[name] for name in ("keep", "unit")}
         selective = [recipe.replace(**fixed) for recipe in recipes if recipe.family in FAMILIES.values()]
         with_order = [
@@ -120,11 +120,11 @@ print(study.verdict().sentence)
         return estimate_orders(dataset, recipes, self.holdout, stop)
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
-        """Return the recipe, where it has an order."""
+        """Return the recipe, unless all its orders are refused."""
         return () if all(fit.refused for fit in fits) else self.recipes
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of the study: a fit goes by the tuples it keeps."""
+        """Return the cost of the study; a fit's cost is proportional to the tuples it keeps."""
         return sum(KEEPS) * super().cost(dataset, fits)
 
 
@@ -134,10 +134,10 @@ class StreamedSelection:
     Args:
         session: the visitor's.
         tasks: runs the estimate.
-        view: shows the levels of the run, where there is such a table.
+        view: shows the levels of the run.
 
     Attributes:
-        above, below: what stands above the tuples (buttons, words) and below them (the picture, numbers).
+        above, below: the widgets above the tuples (buttons, sentence) and below them (picture, numbers).
     """
 
     def __init__(self, session: Session, tasks: PageTasks, view: SelectionView):
@@ -155,15 +155,15 @@ class StreamedSelection:
 
     @property
     def recipe(self) -> Recipe | None:
-        """What Run fits, of which all rows are gone over; None where there is no such table."""
+        """The recipe that Run fits to all rows; None if the table is in memory."""
         return None if self._target is None else self._target[1]
 
     def want(self, stream: Stream | None, recipe: Recipe) -> None:
-        """Say what Run is to fit; without a table larger than memory nothing of this is shown."""
+        """Set what Run fits; with stream=None the run's widgets are hidden."""
         view, is_streamed = self._view, stream is not None
         if view.over_rows != is_streamed:
             view.over_rows = self.above.visible = self.below.visible = self.starter.pane.visible = is_streamed
-            self.race_view.line.visible, self._requested = False, None  # nothing is said of nothing
+            self.race_view.line.visible, self._requested = False, None
         if stream is None:
             self._target = self.starter.dataset = None
             return
@@ -187,7 +187,7 @@ class StreamedSelection:
             say(view.found, f"<div class='sentence quiet'>{press}</div>")
 
     def pump(self) -> bool:
-        """Follow the run; returns whether there may be more."""
+        """Follow the run; return whether there may be more."""
         if not self._view.over_rows:
             return False
         moving, race = self.race_view.pump(), self.race_view.race
@@ -198,7 +198,7 @@ class StreamedSelection:
 
 
 class SelectionPage(StudyPage):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Selection", "filter_alt", "Explore", "selection"
     spec_class, view_class = SelectionSpec, SelectionView
@@ -206,10 +206,10 @@ class SelectionPage(StudyPage):
     dragged_param, fits_streams = "keep", True
     offers_race = True
 
-    cost_text = staticmethod(time_line)  # the time alone: the menus leave no more room
+    cost_text = staticmethod(time_line)  # the time only: the menus fill the row
 
     def build(self) -> tuple[Viewable, Viewable]:
-        """Make what every study page shows, and the run over all rows of a table larger than memory."""
+        """Build the study's widgets, and those of the run over all rows of a table larger than memory."""
         menu_row, body = super().build()
         self.streamed = streamed = StreamedSelection(self.session, self.tasks, self.study_view)
         menu_row[-1].insert(0, streamed.starter.pane)
@@ -220,7 +220,7 @@ class SelectionPage(StudyPage):
     def estimate(self, dataset: Dataset | None) -> None:
         """Estimate the run if it reads all rows, otherwise the study of the rows in memory."""
         all_rows = isinstance(self.session.table.race_data, Stream)
-        for name in ("folds", "split"):  # of a study's folds, and of rows that are held out together
+        for name in ("folds", "split"):  # no effect on a run over all rows
             self.menus[name].visible &= not all_rows
         if all_rows:
             self.tasks.cancel("study")
@@ -244,16 +244,16 @@ class SelectionPage(StudyPage):
         return self.streamed.pump() | moving
 
     def script(self) -> str:
-        """Return the script of "copy as Python": of the run if it reads all rows."""
+        """Return the script of "copy as Python": of the study, or of the run over all rows."""
         recipe = self.streamed.recipe
         return super().script() if recipe is None else script(self.session, (recipe,), __version__)
 
     def cost_html(self, costs: PlannedStudy) -> str:
-        """Return what each order costs."""
+        """Return the table of costs by order."""
         return costs_html(costs, f"{term_html('order')}, all tuples", "", "n")
 
     def recommendation(self) -> Recommendation | None:
-        """Return the verdict's order and share, otherwise those of the line."""
+        """Return the verdict's order and share, or those of the line t without a verdict."""
         selected = self._chosen()
         if selected is None:
             return None
