@@ -23,7 +23,7 @@ def settled(page):
         return done and tab.map.surface is not None and not tab.map.busy and not tab._stale
     maps = (tab.pictures.map, tab.pictures.peer_map)
     drawn = all(view.surface is not None and not view.busy for view in maps)
-    followed = tab.moment is not None and not tab.frames.busy and not tab.frames.stale
+    followed = tab.frame is not None and not tab.frames.busy and not tab.frames.stale
     return drawn and followed and not tab.peer.waiting and (tab.drawing.is_drawing or tab.player.ended)
 
 

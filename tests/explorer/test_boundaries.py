@@ -80,7 +80,7 @@ def test_a_tab_stops_what_the_other_ran(page):
 
 def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
     dlr = page.tab
-    moment, figure, run = dlr.moment, dlr.pictures.map.picture.pane.object, dlr.player.racer.run
+    frame, figure, run = dlr.frame, dlr.pictures.map.picture.pane.object, dlr.player.racer.run
     for _ in range(2):
         page.session.tab = "any"
         assert [part.visible for part in (dlr.panel, page.tab.panel)] == [False, True]
@@ -88,12 +88,12 @@ def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
         mapped = page.tab.map.picture.pane.object
         page.session.tab = ""
         assert page.tab is dlr
-        assert dlr.moment is moment  # at once, and the slider answers
+        assert dlr.frame is frame  # at once, and the slider answers
         dlr.drag("x1", 9.0)
-        until(page, lambda: dlr.moment.by_hand and settled(page))
+        until(page, lambda: dlr.frame.by_hand and settled(page))
         dlr.redraw()
-        until(page, lambda: not dlr.moment.by_hand and settled(page))
-        moment = dlr.moment
+        until(page, lambda: not dlr.frame.by_hand and settled(page))
+        frame = dlr.frame
         assert dlr.pictures.map.picture.pane.object is figure
         assert dlr.player.racer.run is run
     page.session.tab = "any"

@@ -42,7 +42,7 @@ def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
     assert "Few" not in said(page)
     tab.drawing.begin()
     tab.drawing._clear()
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 4)
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 4)
     assert "without test rows" in said(page)
     assert "Few points" in said(page)
     assert "a class has 2 points" in said(page)
@@ -68,7 +68,7 @@ def test_the_film_moves_all_pictures_together(page):
     tab.player.scrub(2)
     until(page, lambda: settled(page))
     run = tab.player.racer.run
-    assert tab.moment.model.step == tab.pictures.path.head == tab.pictures.ratios.scene.iteration == 2
+    assert tab.frame.model.step == tab.pictures.path.head == tab.pictures.ratios.scene.iteration == 2
     widths = [ratio.bandwidth for ratio in tab.pictures.ratios.scene.columns]
     assert widths == pytest.approx([run.trace[2].extra["h_0"], run.trace[2].extra["h_1"]], rel=1e-5)
     assert f"NLL {run.trace[2].nll / run.trace.rows:.4f}" in said(page)
@@ -88,7 +88,7 @@ def test_a_fit_that_ended_at_once_is_watched_from_its_first_step(page):
     last = player.racer.run.trace[-1].index
     moved = [head for k, head in enumerate(seen) if head != seen[k - 1]]
     assert moved[-last - 1 :] == list(range(last + 1))
-    assert tab.moment.model.step == tab.pictures.path.head == last
+    assert tab.frame.model.step == tab.pictures.path.head == last
     assert "ended" in player.status.object
 
 
@@ -122,25 +122,25 @@ def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):
     monkeypatch.setattr(density_ratio, "BUILT", 0.0)
     until(page, lambda: settled(page))
     assert player.head == player.racer.run.trace[-1].index > 0
-    assert tab.moment.model.step == player.head
+    assert tab.frame.model.step == player.head
 
 
 def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
     tab = page.tab
     fit, scene, surface = said(page), tab.pictures.ratios.scene, tab.pictures.map.surface
     tab.drag("x1", 9.0)
-    until(page, lambda: tab.moment.by_hand and settled(page))
+    until(page, lambda: tab.frame.by_hand and settled(page))
     by_hand = tab.pictures.ratios.scene
     assert by_hand.columns[0].bandwidth == pytest.approx(9.0)
     assert by_hand.columns[1].bandwidth == pytest.approx(scene.columns[1].bandwidth)
     assert np.abs(by_hand.columns[0].phi - scene.columns[0].phi).max() > 1
     assert np.array_equal(by_hand.columns[1].phi, scene.columns[1].phi)
-    assert f"NLL {tab.moment.live.nll:.4f}" in said(page)
+    assert f"NLL {tab.frame.live.nll:.4f}" in said(page)
     assert "By hand" in by_hand.note
     assert tab.back_button.visible
     assert np.abs(tab.pictures.map.surface.values - surface.values).max() > 0.1
     tab.redraw()
-    until(page, lambda: not tab.moment.by_hand and settled(page))
+    until(page, lambda: not tab.frame.by_hand and settled(page))
     assert said(page) == fit
     assert not tab.back_button.visible
 
@@ -150,7 +150,7 @@ def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab.player.player.again = lambda: None  # nothing starts
     tab.menus._bandwidth.value = "validation"
     assert tab.outdated
-    tab.show_moment(tab.moment)
+    tab.show_frame(tab.frame)
     assert tab.pictures.map.outdated
     assert tab.pictures.ratios.outdated
     assert "model=dlr" in page.session.link.query
@@ -217,13 +217,13 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
         tab.drag("x1", h)
         assert tab.pictures.ratios.cells["x1"].ratio.bandwidth == pytest.approx(h)
         page.pump()
-        assert tab.moment.is_passing
+        assert tab.frame.is_passing
     assert said(page) == words
     assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
     assert tab.pictures.ratios.cells["x2"].ratio.phi is other
     monkeypatch.setattr(frame_queue, "MAX_REST_WAIT_SECONDS", 0.0)  # so long ago did all pictures follow
     tab.drag("x1", 6.0)
-    until(page, lambda: settled(page) and not tab.moment.is_passing)
+    until(page, lambda: settled(page) and not tab.frame.is_passing)
     assert "By hand" in tab.pictures.ratios.scene.note
     assert tab.pictures.map.surface is not surface
     assert tab.pictures.path.path is path

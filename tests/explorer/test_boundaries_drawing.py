@@ -9,7 +9,7 @@ from tests.explorer.maps import open_page, said, settled, until
 def test_drawn_points_are_followed_kept_and_found_again(page):
     tab, session = page.tab, page.session
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.run is None)
+    until(page, lambda: settled(page) and tab.frame.run is None)
     assert not tab.buttons.visible
     assert "on the drawn points" in said(page)
     assert tab.pictures.path.outdated  # drawn points have no path
@@ -23,14 +23,14 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
             0.0,
             0.5 * k - 3,
         )
-    until(page, lambda: settled(page) and len(tab.moment.X) == 212)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 212)
     assert tab.pictures.map.surface.points.total == tab.pictures.peer_map.surface.points.total == 212
     assert np.abs(tab.pictures.map.surface.values - before.values).max() > 0.05
     tab.drawing.label.value = "new"
     tab.drawing.add(1.0, 1.0)
     tab.drawing.move(0, 2.0, 2.0)
     tab.drawing.remove(1)
-    until(page, lambda: settled(page) and len(tab.moment.X) == 212 and len(tab.moment.model.classes_) == 3)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 212 and len(tab.frame.model.classes_) == 3)
     sketch = tab.drawing.sketch
     tab.drawing.save()
     until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
@@ -48,18 +48,18 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
 def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(page):
     tab = page.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.run is None)
-    log_h, nll = tab.moment.density.log_h, tab.moment.live.nll
+    until(page, lambda: settled(page) and tab.frame.run is None)
+    log_h, nll = tab.frame.density.log_h, tab.frame.live.nll
     tab.drawing.discard()
-    until(page, lambda: settled(page) and tab.moment.run is not None)
-    limit = tab.moment.run.objective.features.bounds[1][0]
+    until(page, lambda: settled(page) and tab.frame.run is not None)
+    limit = tab.frame.run.objective.features.bounds[1][0]
     tab.drag("x1", float(np.exp(limit)))
-    until(page, lambda: tab.moment.by_hand and settled(page))
-    assert tab.moment.density.log_h[0] > log_h[0] + 2
+    until(page, lambda: tab.frame.by_hand and settled(page))
+    assert tab.frame.density.log_h[0] > log_h[0] + 2
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.run is None)
-    assert np.array_equal(tab.moment.density.log_h, log_h)
-    assert tab.moment.live.nll == nll
+    until(page, lambda: settled(page) and tab.frame.run is None)
+    assert np.array_equal(tab.frame.density.log_h, log_h)
+    assert tab.frame.live.nll == nll
 
 
 def test_a_drawn_class_may_have_any_name():
@@ -88,9 +88,9 @@ def test_points_that_are_left_are_forgotten(page):
     fit, table = said(page), tab.table
     tab.drawing.begin()
     tab.drawing._clear()
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 4)
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 4)
     tab.drawing.discard()
-    until(page, lambda: settled(page) and tab.moment.run is not None)
+    until(page, lambda: settled(page) and tab.frame.run is not None)
     assert said(page) == fit
     assert tab.table is table
     assert tab.pictures.map.surface.points.total == tab.pictures.peer_map.surface.points.total == 200
@@ -101,7 +101,7 @@ def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
     tab.drawing.begin()
     tab.drawing.add(0.0, 0.5)
     sketch = session.drawn
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 201)
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 201)
     session.tab = "any"
     assert session.drawn is None
     until(page, lambda: settled(page))
@@ -109,7 +109,7 @@ def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
     assert session.drawn is sketch
     assert tab.drawing.panel.visible
     tab.drawing.add(0.0, 0.7)
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 202)
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 202)
     assert tab.pictures.map.surface.points.total == 202
     tab.drawing.discard()
     assert not tab.drawing.is_drawing
@@ -137,11 +137,11 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     tab._on_press("draw")
     assert session.drawn is sketch
     assert not any(menu.visible for menu in tab.columns.menus)  # the points have columns of their own
-    until(page, lambda: settled(page) and tab.moment.X is not None)
+    until(page, lambda: settled(page) and tab.frame.X is not None)
     assert tab.pictures.map.surface.points.total == 201
     assert str(tab.pictures.map.surface.across.name) == "x1"
     tab.drawing.discard()
-    until(page, lambda: settled(page) and tab.moment.run is not None)
+    until(page, lambda: settled(page) and tab.frame.run is not None)
     assert all(menu.visible for menu in tab.columns.menus)
     assert tab.menus.draw.label == "Draw"
     assert not tab.menus.draw.visible
@@ -167,7 +167,7 @@ def test_changes_are_taken_back_one_by_one(page):
     tab.drawing.undo()
     assert tab.drawing.sketch is first
     assert drawing.undo_button.disabled
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 200)
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 200)
     tab.drawing.discard()
 
 
@@ -175,30 +175,30 @@ def test_points_that_come_back_have_the_fit_that_they_had(page):
     """A fit goes on from the one before: after Undo it came from elsewhere, and ended elsewhere."""
     tab = page.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.X is not None)
-    fit, words, names = tab.moment.density, said(page), set(tab.moment.X.index)
+    until(page, lambda: settled(page) and tab.frame.X is not None)
+    fit, words, names = tab.frame.density, said(page), set(tab.frame.X.index)
     for k in range(25):
         tab.drawing.add(0.2 * k - 2, 30.0)
-    until(page, lambda: settled(page) and len(tab.moment.X) == 225)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 225)
     assert said(page) != words
     for _ in range(25):
         tab.drawing.undo()
-    until(page, lambda: settled(page) and len(tab.moment.X) == 200)
-    assert set(tab.moment.X.index) == names
-    assert np.array_equal(tab.moment.density.log_h, fit.log_h)
-    assert np.array_equal(tab.moment.density.w, fit.w)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 200)
+    assert set(tab.frame.X.index) == names
+    assert np.array_equal(tab.frame.density.log_h, fit.log_h)
+    assert np.array_equal(tab.frame.density.w, fit.w)
     assert said(page) == words
 
 
 def test_a_new_point_is_on_the_map_before_any_model_has_seen_it(page):
     tab = page.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.X is not None)
+    until(page, lambda: settled(page) and tab.frame.X is not None)
     sources = tab.pictures.map.picture.plot["points"]
     for k in range(10):
         tab.drawing.add(0.1 * k, 0.5)
         assert len(sources.data["x"]) == 201 + k  # nothing was waited for in between
     assert sources.data["truth"][-1] == tab.drawing.label.value
-    until(page, lambda: settled(page) and len(tab.moment.X) == 210)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 210)
     assert len(sources.data["x"]) == 210
     tab.drawing.discard()

@@ -134,17 +134,17 @@ def peer_of_points(
     return fit_rows(name, X, y), X, y
 
 
-def gram_of(moment: DlrFrame, classes: Sequence[str]) -> Gram:
+def gram_of(frame: DlrFrame, classes: Sequence[str]) -> Gram:
     """Return the kernel's Gram matrix of the training rows of a frame."""
-    encoded = (moment.live or moment.run).encoded
-    return gram(moment.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
+    encoded = (frame.live or frame.run).encoded
+    return gram(frame.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
 
 
-def _fitted_density(moment: DlrFrame | None) -> DensityModel | None:
+def _fitted_density(frame: DlrFrame | None) -> DensityModel | None:
     """Return the density model of a frame; for dragged bandwidths that of the run's step."""
-    if moment is None or not moment.by_hand:
-        return None if moment is None else moment.density
-    fitted = model_at(moment.run, moment.model.step)
+    if frame is None or not frame.by_hand:
+        return None if frame is None else frame.density
+    fitted = model_at(frame.run, frame.model.step)
     return cast("DensityModel", fitted.model) if isinstance(fitted, StepModel) else None
 
 

@@ -37,8 +37,8 @@ class DlrTab(DlrState):
         super().__init__(session, open_drawer, "", ("dlr",), first_recipe(session.seed), has_film=True)
         self._dialogs = dialogs
         self.name = self.name or FIRST_PEER
-        self.frames = FrameQueue(session, self.tasks, self.show_moment, self._advance)
-        self.table = self.moment = None
+        self.frames = FrameQueue(session, self.tasks, self.show_frame, self._advance)
+        self.table = self.frame = None
         self._session_table: Dataset | None = None  # the table that `table` is a part of
         self._was_drawing = False
         self._build()
@@ -104,7 +104,7 @@ class DlrTab(DlrState):
                 self._hidden = False
                 (self.drawing.begin if self._was_drawing else self._want)()
             return
-        self._session_table, self.table, self.moment, self._hidden = dataset, None, None, False
+        self._session_table, self.table, self.frame, self._hidden = dataset, None, None, False
         self.drawing.set_aside()
         self.recipe = self.recipe.replace(seed=session.seed)
         self.columns.offer(dataset, session.axes)
@@ -140,7 +140,7 @@ class DlrTab(DlrState):
         names = self.columns.chosen
         if names is None:
             return
-        self.table, self.moment = table, None
+        self.table, self.frame = table, None
         self.pictures.take(table, names)
         self.show_controls()
         self._want()
@@ -203,14 +203,14 @@ class DlrTab(DlrState):
 
     def drag(self, column: str, h: float) -> None:
         """Set a bandwidth by dragging, unless the fit shown is outdated."""
-        moment = self.moment
-        if moment is not None and moment.run is not None and not self.outdated:
-            self.hand.drag(moment, column, h)
+        frame = self.frame
+        if frame is not None and frame.run is not None and not self.outdated:
+            self.hand.drag(frame, column, h)
 
     def redraw(self) -> None:
         """Show the run's step again in place of dragged bandwidths or drawn points."""
         table = self.table
-        if table is not None and self.moment is not None and self.moment.run is None:
+        if table is not None and self.frame is not None and self.frame.run is None:
             self._table_made(table)
         self._place_changed()
 
@@ -220,41 +220,41 @@ class DlrTab(DlrState):
 
     def _drawn(self) -> int | None:
         """Return the iteration that the pictures show; None if they show no step of the run."""
-        moment = self.moment
-        return None if moment is None or moment.run is not self.drawn_run or moment.by_hand else moment.model.step
+        frame = self.frame
+        return None if frame is None or frame.run is not self.drawn_run or frame.by_hand else frame.model.step
 
-    def _ask_moment(self) -> None:
+    def _request_frame(self) -> None:
         self.frames.stale = False
         run, race, table = self.drawn_run, self.player.player.race, self.table
         if run is None or table is None or race is None or run.dataset.hash != table.hash:
             return
-        step, moment = self.player.head, self.moment
-        previous = moment.scene if moment is not None and moment.run is run else None
+        step, frame = self.player.head, self.frame
+        previous = frame.scene if frame is not None and frame.run is run else None
         self.frames.ask(lambda stop: dlr_frames.of_run(run, step, previous, stop))
 
-    def show_moment(self, moment: DlrFrame) -> None:
+    def show_frame(self, frame: DlrFrame) -> None:
         """Show a frame in all pictures; while bandwidths are dragged only the curves."""
-        if (moment.run is None) != self.drawing.is_drawing:  # requested before drawing started or ended
+        if (frame.run is None) != self.drawing.is_drawing:  # requested before drawing started or ended
             return
-        self.moment = moment
+        self.frame = frame
         if self.drawing.is_drawing:
-            self.drawing.remember(moment)
-        if self.hand.passes(moment):
+            self.drawing.remember(frame)
+        if self.hand.passes(frame):
             with pn.io.hold():
-                self.pictures.ratios.watch(moment.scene)
+                self.pictures.ratios.watch(frame.scene)
             return
         with pn.io.hold():
-            self.pictures.show(moment, self.outdated and not self.drawing.is_drawing)
-            self.back_button.visible = moment.by_hand
+            self.pictures.show(frame, self.outdated and not self.drawing.is_drawing)
+            self.back_button.visible = frame.by_hand
             self.player.say_status()
             self._say()
         self._show_gram()
 
     def _show_gram(self) -> None:
-        moment = self.moment
-        if self.pictures.folded.open and moment is not None:
-            classes = [str(label) for label in moment.model.classes_]
-            self.tasks.start("gram", lambda stop: dlr_frames.gram_of(moment, classes), self.pictures.gram.watch)
+        frame = self.frame
+        if self.pictures.folded.open and frame is not None:
+            classes = [str(label) for label in frame.model.classes_]
+            self.tasks.start("gram", lambda stop: dlr_frames.gram_of(frame, classes), self.pictures.gram.watch)
 
     def _peer_changed(self) -> None:
         fit = self.peer.reference
@@ -266,7 +266,7 @@ class DlrTab(DlrState):
     def _say(self) -> None:
         player = self.player.player
         self.bar.visible = player.waits or player.coming is not None or self.peer.waiting
-        if self.columns.chosen is not None and not (self.moment is not None and self.moment.is_passing):
+        if self.columns.chosen is not None and not (self.frame is not None and self.frame.is_passing):
             say(self.words, dlr_html(self))
 
     # ---- time --------------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ class DlrTab(DlrState):
         moving = not drawing and player.pump(hold=self.pictures.ratios.building)
         late = player.player.playing and (frames.busy or self.hand.goes_first)  # a film leaves out pictures
         if frames.stale and not drawing and not late:
-            self._ask_moment()
+            self._request_frame()
         coming = self.model_part.pump(None if drawing else player.player.race)
         return bool(self._advance() or waiting or moving or frames.stale or coming)
 

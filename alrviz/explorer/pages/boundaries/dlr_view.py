@@ -107,19 +107,19 @@ class Pictures:
         for view in (self.map, self.peer_map):
             view.param.update(classes=list(classes), across=columns[0], up=columns[1])
 
-    def show(self, moment: DlrFrame, outdated: bool) -> None:
+    def show(self, frame: DlrFrame, outdated: bool) -> None:
         """Show a frame in all pictures."""
         for view in (self.map, self.ratios, self.gram):
             view.outdated = outdated
-        self.path.outdated = outdated or moment.X is not None  # drawn points have no path
-        if moment.X is not None:
-            self.map.watch(moment.model, moment.X, moment.y)
+        self.path.outdated = outdated or frame.X is not None  # drawn points have no path
+        if frame.X is not None:
+            self.map.watch(frame.model, frame.X, frame.y)
         else:
-            self.map.set_model(moment.model)
-        self.ratios.watch(moment.scene)
-        if moment.path is not None and not moment.by_hand:
-            self.path.head = moment.model.step
-            self.path.watch(moment.path)
+            self.map.set_model(frame.model)
+        self.ratios.watch(frame.scene)
+        if frame.path is not None and not frame.by_hand:
+            self.path.head = frame.model.step
+            self.path.watch(frame.path)
 
     def show_beside(self, label: str, model: Any) -> None:
         """Show the peer's map; model=None clears it."""

@@ -36,11 +36,11 @@ class DlrState(MapTab):
 
     Attributes:
         table: the data set of the two columns; None while it is made.
-        moment: the frame shown; None before the first.
+        frame: the frame shown; None before the first.
     """
 
     table: Dataset | None
-    moment: DlrFrame | None
+    frame: DlrFrame | None
     columns: ColumnMenus
     menus: DlrControls
     pictures: Pictures
@@ -260,7 +260,7 @@ class Drawing:
         if sketch is None:
             return
         X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
-        previous, known_fit = tab.moment, self._fits.get(_fit_key(recipe, X, y))
+        previous, known_fit = tab.frame, self._fits.get(_fit_key(recipe, X, y))
         if known_fit is None:
             tab.frames.ask(lambda stop: dlr_frames.of_points(X, y, recipe, previous, stop, REST_SECONDS))
         else:
@@ -274,10 +274,10 @@ class Drawing:
             )
         tab.frames.hurry()
 
-    def remember(self, moment: DlrFrame) -> None:
+    def remember(self, frame: DlrFrame) -> None:
         """Keep the fit of the points once it has converged."""
-        if moment.live is not None and moment.live.settled:
-            self._fits[_fit_key(self._tab.recipe, moment.X, moment.y)] = moment
+        if frame.live is not None and frame.live.settled:
+            self._fits[_fit_key(self._tab.recipe, frame.X, frame.y)] = frame
             if len(self._fits) > MAX_UNDO:
                 self._fits.popitem(last=False)
 

@@ -51,8 +51,8 @@ class FrameQueue:
     def ask(self, work: Callable[[StopToken], Iterator[DlrFrame]]) -> None:
         """Compute frames; this replaces the previous request."""
         self.stale = False
-        self._tasks.withdraw("moment")
-        self._task.run(work, self._show, partial(self._tasks.failed, "moment"))
+        self._tasks.withdraw("frame")
+        self._task.run(work, self._show, partial(self._tasks.failed, "frame"))
         self._session.wake()
 
     def take(self, seconds: float = 0.0) -> None:
@@ -88,25 +88,25 @@ class DraggedBandwidth:
         self._frames, self._player = frames, player
         self.settled_at = float("-inf")  # when all pictures last showed the same frame
 
-    def drag(self, moment: DlrFrame, column: str, h: float) -> None:
+    def drag(self, frame: DlrFrame, column: str, h: float) -> None:
         """Set a column's bandwidth, and compute the curve and then the weights."""
         process_tuning.hand_moved()
         player, frames = self._player, self._frames
         if player.player.playing:
             player.scrub(player.head)
-        log_h = log_bandwidths(moment.scene, moment.density.log_h, column, h)
-        run, w, step, scene = moment.run, moment.density.w, player.head, moment.scene
+        log_h = log_bandwidths(frame.scene, frame.density.log_h, column, h)
+        run, w, step, scene = frame.run, frame.density.w, player.head, frame.scene
         frames.take()  # show finished curves even if moves come faster than the pump
         rest = REST_SECONDS if time.monotonic() - self.settled_at < MAX_REST_WAIT_SECONDS else 0.0
         frames.ask(lambda stop: dlr_frames.of_hand(run, log_h, w, step, scene, stop, rest))
         frames.take(FIRST_CURVE_SECONDS)
         frames.hurry()
 
-    def passes(self, moment: DlrFrame) -> bool:
+    def passes(self, frame: DlrFrame) -> bool:
         """Whether only the curves of a frame are drawn, because its weights are not fitted yet."""
-        if not moment.is_passing:
+        if not frame.is_passing:
             self.settled_at = time.monotonic()
-        return moment.is_passing
+        return frame.is_passing
 
     @property
     def goes_first(self) -> bool:

@@ -112,22 +112,22 @@ def peer_html(name: str, peer: PeerFit) -> str:
 
 def dlr_html(tab: "DlrState") -> str:
     """Return the sentence of the tab DLR: accuracy of the frame shown, of the peer, and the best possible."""
-    moment, sketch = tab.moment, tab.drawing.sketch
-    if moment is None:
+    frame, sketch = tab.frame, tab.drawing.sketch
+    if frame is None:
         return run_html(tab.player, tab.outdated)
     if sketch is not None:
-        return _drawn_html(moment, tab.recipe) if moment.live is not None and moment.run is None else "<p>&nbsp;</p>"
+        return _drawn_html(frame, tab.recipe) if frame.live is not None and frame.run is None else "<p>&nbsp;</p>"
     racer = tab.player.racer
-    if racer is None or moment.run is not racer.run or tab.outdated:
+    if racer is None or frame.run is not racer.run or tab.outdated:
         return "<p class='quiet'>&nbsp;</p>"
     values = trace_values(racer, tab.player.place)
     bandwidth, warning = racer.recipe.params["bandwidth"], few_rows_html(racer.run.encoded, "row")
-    if moment.live is not None:
+    if frame.live is not None:
         fit_text = f"the fit reached {number(values['nll'])} at iteration {tab.player.place:,}"
-        validation = moment.live.validation
+        validation = frame.live.validation
         validation_text = f", validation {number(validation)}" if np.isfinite(validation) else ""
         return (
-            f"<p><b>Bandwidths by hand</b>: {loss_words(bandwidth, moment.live.nll)} per training row"
+            f"<p><b>Bandwidths by hand</b>: {loss_words(bandwidth, frame.live.nll)} per training row"
             f"{validation_text}; <span class='quiet'>{fit_text}; the weights were fitted again.</span>{warning}</p>"
         )
     trace = racer.run.trace
@@ -142,10 +142,10 @@ def dlr_html(tab: "DlrState") -> str:
 
 def source_line(tab: "DlrState") -> str:
     """Return the source of the frame shown in a line, for saved pictures."""
-    moment = tab.moment
-    if moment is None or moment.X is None:
+    frame = tab.frame
+    if frame is None or frame.X is None:
         return tab.player.made_from()
-    return made_from({"alrviz": __version__, "points drawn": len(moment.X)}, [tab.recipe])
+    return made_from({"alrviz": __version__, "points drawn": len(frame.X)}, [tab.recipe])
 
 
 def _no_scale_html(tab: "DlrState") -> str:
@@ -174,10 +174,10 @@ def _peer_texts(tab: "DlrState") -> list[str]:
     return words
 
 
-def _drawn_html(moment: "DlrFrame", recipe: Recipe) -> str:
-    live = moment.live
+def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
+    live = frame.live
     assert live is not None
-    widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in moment.scene.columns if r.x is not None]
+    widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in frame.scene.columns if r.x is not None]
     loss = loss_words(recipe.params["bandwidth"], live.nll)
     return (
         f"<p><b>dlr</b> <span class='quiet'>on the drawn points, without test rows:</span> {loss} per point, "
