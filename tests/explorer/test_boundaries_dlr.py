@@ -9,7 +9,7 @@ import pytest
 
 from alrviz import load_model
 from alrviz.explorer.pages.boundaries import frame_queue
-from alrviz.explorer.pages.boundaries.words import dlr_script, loss_words
+from alrviz.explorer.pages.boundaries.texts import dlr_script, loss_words
 from alrviz.explorer.server import process_tuning
 from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.density import density_ratio

@@ -136,7 +136,7 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     page.session.kept = "c" * 32  # a race that is looked at on another page, and may be deleted
     maps.until(page, lambda: maps.settled(page))
     assert page.session.runs.fit.keeper.join(30)
-    steps = page.tab.moment.run.trace
+    steps = page.tab.frame.run.trace
     page.close()
     (item,) = run_history.load_history(OWNER)
     assert (item.title, item.race_again) == ("fit on four-gaussians", "")

@@ -170,22 +170,22 @@ def parse_selector(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _select_rows(frames: Sequence[pd.DataFrame], column: str, where: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows selected by `where` of the first table that has all columns."""
-    needed = [column, *where]
-    table = next((frame for frame in frames if set(needed) <= set(frame.columns)), None)
+def _select_rows(frames: Sequence[pd.DataFrame], column: str, conditions: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows selected by `conditions` in the first table that has all columns."""
+    required = [column, *conditions]
+    table = next((frame for frame in frames if set(required) <= set(frame.columns)), None)
     if table is None:
         columns = [str(name) for frame in frames for name in frame.columns]
-        missing = next((name for name in needed if name not in columns), column)
+        missing = next((name for name in required if name not in columns), column)
         similar = get_close_matches(missing, columns, n=1)
         raise AlrvizError(
             f"the result has no column {missing!r}"
             + (f"; did you mean {similar[0]!r}?" if similar else f"; it has {', '.join(dict.fromkeys(columns))}")
         )
-    for key, value in where.items():
-        is_match = [_equals(frame, value) for frame in table[key]]
+    for key, value in conditions.items():
+        is_match = [_equals(cell, value) for cell in table[key]]
         if not any(is_match):
-            values = ", ".join(dict.fromkeys(str(frame) for frame in table[key][:200]))
+            values = ", ".join(dict.fromkeys(str(cell) for cell in table[key][:200]))
             raise AlrvizError(f"no row of the result has {key}={value}; there are {values[:200]}")
         table = table[is_match]
     return table
@@ -230,7 +230,7 @@ def _ranking(frames: Sequence[pd.DataFrame], arguments: tuple[str, ...], options
         numbers[option] = float(values[0]) if values and values[0] is not None else float("nan")
     missing = [option for option in options if not any(_equals(name, option) for name in rows[key])]
     if missing and len(missing) == len(options):
-        present = ", ".join(dict.fromkeys(str(option) for option in rows[key][:200]))
+        present = ", ".join(dict.fromkeys(str(cell) for cell in rows[key][:200]))
         raise AlrvizError(f"no row of the result has {key}={missing[0]}; there are {present[:200]}")
     return sorted(
         (option for option in options if option not in missing),
@@ -261,58 +261,58 @@ def _yes_or_no(condition: bool) -> str:
 _NUMBERS = ("choice", "number")
 MEASURES: Mapping[str, Measure] = {
     "value": Measure(
-        "column, row", _NUMBERS, 2, 2, True, lambda found, of, _: _number(found, of[0], of[1]),
+        "column, row", _NUMBERS, 2, 2, True, lambda frames, args, _: _number(frames, args[0], args[1]),
         "the number in a column of a row",
     ),
     "percent": Measure(
-        "column, row", _NUMBERS, 2, 2, True, lambda found, of, _: 100 * _number(found, of[0], of[1]),
+        "column, row", _NUMBERS, 2, 2, True, lambda frames, args, _: 100 * _number(frames, args[0], args[1]),
         "a hundred times the number in a column of a row",
     ),
     "word": Measure(
-        "column, row", ("choice",), 2, 2, False, lambda found, of, _: str(_single_value(found, of[0], of[1])),
+        "column, row", ("choice",), 2, 2, False, lambda frames, args, _: str(_single_value(frames, args[0], args[1])),
         "the word in a column of a row, such as an outcome",
     ),
     "ratio": Measure(
         "column, row, row", _NUMBERS, 3, 3, True,
-        lambda found, of, _: _number(found, of[0], of[1]) / _number(found, of[0], of[2]),
+        lambda frames, args, _: _number(frames, args[0], args[1]) / _number(frames, args[0], args[2]),
         "the number in one row divided by that in another",
     ),
     "difference": Measure(
         "column, row, row", _NUMBERS, 3, 3, True,
-        lambda found, of, _: _number(found, of[0], of[1]) - _number(found, of[0], of[2]),
+        lambda frames, args, _: _number(frames, args[0], args[1]) - _number(frames, args[0], args[2]),
         "the number in one row minus that in another",
     ),
     "fallen": Measure(
-        "column, row", _NUMBERS, 2, 2, True, lambda found, of, _: _fallen_share(found, of[0], of[1]),
+        "column, row", _NUMBERS, 2, 2, True, lambda frames, args, _: _fallen_share(frames, args[0], args[1]),
         "how much of a column's whole fall is done at a row, from 0 to 1: of a race's iteration",
     ),
     "overconfidence": Measure(
-        "row", _NUMBERS, 1, 1, True, lambda found, of, _: _overconfidence(found, of[0]),
+        "row", _NUMBERS, 1, 1, True, lambda frames, args, _: _overconfidence(frames, args[0]),
         "of Which order?: mean probability of the predicted class minus the share that is right, over test rows",
     ),
     "less": Measure(
         "column, row, row", ("choice",), 3, 3, False,
-        lambda found, of, _: _yes_or_no(_number(found, of[0], of[1]) < _number(found, of[0], of[2])),
+        lambda frames, args, _: _yes_or_no(_number(frames, args[0], args[1]) < _number(frames, args[0], args[2])),
         "yes where the number in the first row is less, else no",
     ),
     "lowest": Measure(
         "column, key, row where needed", ("choice",), 2, 3, False,
-        lambda found, of, options: _ranking(found, of, options)[0],
+        lambda frames, args, options: _ranking(frames, args, options)[0],
         "the option, a value of the column key, whose row has the lowest number",
     ),
     "highest": Measure(
         "column, key, row where needed", ("choice",), 2, 3, False,
-        lambda found, of, options: _ranking(found, of, options)[-1],
+        lambda frames, args, options: _ranking(frames, args, options)[-1],
         "the option, a value of the column key, whose row has the highest number",
     ),
     "ranking": Measure(
         "column, key, row where needed", ("order",), 2, 3, False,
-        lambda found, of, options: tuple(_ranking(found, of, options)),
+        lambda frames, args, options: tuple(_ranking(frames, args, options)),
         "all options, values of the column key, by the number in their rows, lowest first",
     ),
     "values": Measure(
         "column, row, row ...", ("sketch",), 3, 9, True,
-        lambda found, of, _: tuple(_number(found, of[0], line) for line in of[1:]),
+        lambda frames, args, _: tuple(_number(frames, args[0], line) for line in args[1:]),
         "the numbers in a column, one row for each option",
     ),
 }  # fmt: skip
@@ -323,12 +323,12 @@ MEASURES: Mapping[str, Measure] = {
 _ITERATION_COLUMNS = {"iteration": ("near", "nearer_1", "iterations")}  # numbers of a race that are x on its picture
 
 
-def on_picture(question: Question, given: Said, axes: NumberAxes) -> Prediction | None:
+def on_picture(question: Question, answer_text: Said, axes: NumberAxes) -> Prediction | None:
     """Return an answer as marks on a picture; None if it is no number on the picture's axes."""
     if question.answer is None or question.answer.measure not in ("value", "values"):
         return None
     column, *selectors = question.answer.of
-    numbers = given if isinstance(given, tuple) else (given,)
+    numbers = answer_text if isinstance(answer_text, tuple) else (answer_text,)
     places = [
         _place(column, parse_selector(selector), number, axes)
         for selector, number in zip(selectors, numbers, strict=True)
@@ -341,7 +341,7 @@ def on_picture(question: Question, given: Said, axes: NumberAxes) -> Prediction 
     return Prediction(marks, tuple(words))
 
 
-def _place(column: str, where: Mapping[str, str], value: str | float, axes: NumberAxes) -> Place | None:
+def _place(column: str, conditions: Mapping[str, str], value: str | float, axes: NumberAxes) -> Place | None:
     if isinstance(value, str):
         return None
     if column in _ITERATION_COLUMNS.get(axes.along, ()):
@@ -350,5 +350,5 @@ def _place(column: str, where: Mapping[str, str], value: str | float, axes: Numb
         return None
     x = None
     with suppress(ValueError):
-        x = float(where[axes.along]) if axes.along in where else None
+        x = float(conditions[axes.along]) if axes.along in conditions else None
     return x, value

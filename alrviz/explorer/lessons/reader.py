@@ -63,13 +63,15 @@ def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambd
     questions: dict[str, _Field] = {}
     page = ""
     for number, node in enumerate(fields["steps"].items(MAX_STEPS), 1):
-        at = replace(node, path=f"step {number}")
-        step, page = _read_step(at, page, steps[-1].link if steps else "", choices)
+        field = replace(node, path=f"step {number}")
+        step, page = _read_step(field, page, steps[-1].link if steps else "", choices)
         steps.append(step)
         if step.ask is not None:
             if step.ask.id in questions:
-                replace(at, path="ask.id").fail(f"there is another question {step.ask.id!r}; each has an id of its own")
-            questions[step.ask.id] = at
+                replace(field, path="ask.id").fail(
+                    f"there is another question {step.ask.id!r}; each has an id of its own"
+                )
+            questions[step.ask.id] = field
     slug = fields["id"].text(40)
     if read_link(f"?lesson={quote(slug)}").lesson != slug:
         fields["id"].fail(f"{slug!r} is no name for a link; expected small letters, digits and -")
@@ -197,7 +199,7 @@ def _read_set(field: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, s
             properties.pop(key, None)
     else:
         fields = field.pairs()
-        properties = {key: field.text() for key, field in fields.items()}
+        properties = {key: entry.text() for key, entry in fields.items()}
     page = properties.pop("page", page)
     for key, value in properties.items():
         if key in ("lesson", "step"):
@@ -257,7 +259,7 @@ def _read_options(field: _Field) -> tuple[Option, ...]:
         if len(pairs) < len(texts):
             field.fail("each option stands there once")
     else:
-        pairs = {key: field.text(200) for key, field in field.pairs().items()}
+        pairs = {key: entry.text(200) for key, entry in field.pairs().items()}
     if not 2 <= len(pairs) <= MAX_OPTIONS:
         field.fail(f"expected 2 to {MAX_OPTIONS} options, not {len(pairs)}")
     return tuple(Option(value, words) for value, words in pairs.items())

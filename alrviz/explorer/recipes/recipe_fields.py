@@ -57,8 +57,8 @@ class Choosable:
         return name in ENCODING or not param_of(name).choices or len(self.values(recipe, name)) > 1
 
     def _is_kept(self, recipe: Recipe, name: str, value: Any) -> bool:
-        changed = recipe.replace(**{name: value})
-        return self.mend(changed) == changed
+        new_recipe = recipe.replace(**{name: value})
+        return self.mend(new_recipe) == new_recipe
 
 
 RACE_CHOICES = Choosable()

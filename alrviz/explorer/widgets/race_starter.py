@@ -56,7 +56,7 @@ class RaceStarter:
         self._session, self._tasks, self._buttons = session, tasks, buttons
         self._adopt, self._noun, self._on_estimate = adopt, noun, on_estimate
         buttons.player.again = self.new_race
-        self._pressed = False  # whether a press of Run asked for the estimate; it then also accepts a refusal
+        self._run_pressed = False  # whether a press of Run asked for the estimate; it then also accepts a refusal
         self._activity = ""  # of the estimating thread, for the cost line
         self._estimated: Hashable = None  # table and recipes of the latest estimate
         self.estimates: list[RecipeEstimate] = []
@@ -78,7 +78,7 @@ class RaceStarter:
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player
         if dataset is not None and self._estimate(dataset):
-            self._pressed = False
+            self._run_pressed = False
             if not player.for_table:
                 player.give_up()
                 player.expected = player.expected and self.autorun
@@ -184,11 +184,11 @@ class RaceStarter:
         self._buttons.player.for_table = dataset is None
         if dataset is None:
             return None
-        was_refused = self._pressed and self.refused
+        was_refused = self._run_pressed and self.refused
         if not was_refused and (self._estimate(dataset) or not self.known):
-            self._pressed = True
+            self._run_pressed = True
             return None
-        self._pressed = False
+        self._run_pressed = False
         self._tasks.withdraw("cost")
         try:
             if self.refused:

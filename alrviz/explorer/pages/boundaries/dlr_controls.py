@@ -120,8 +120,8 @@ class ColumnMenus:
     @property
     def numeric(self) -> bool:
         """Whether both columns are numeric, so that points can be drawn."""
-        dataset, chosen = self._dataset, self.chosen
-        return dataset is not None and chosen is not None and all(dataset.kinds.get(n) == "numeric" for n in chosen)
+        dataset, pair = self._dataset, self.chosen
+        return dataset is not None and pair is not None and all(dataset.kinds.get(n) == "numeric" for n in pair)
 
     def positions(self, dataset: Dataset) -> tuple[int, ...]:
         """Return the positions of the two columns in the table, for a link."""
@@ -134,10 +134,10 @@ class ColumnMenus:
         names, table = list(dataset.X.columns), dataset.table.names
         linked = [table[k] for k in axes if k < len(table) and table[k] in names]
         try:
-            chosen: list[Hashable] = [*linked] if len(set(linked)) == 2 else [*first_axes(dataset.X, y=dataset.y)]
+            pair: list[Hashable] = [*linked] if len(set(linked)) == 2 else [*first_axes(dataset.X, y=dataset.y)]
         except AlrvizError:
-            chosen = [None, None]
-        self._set([{str(name): name for name in names}] * 2, chosen)
+            pair = [None, None]
+        self._set([{str(name): name for name in names}] * 2, pair)
 
     def hide(self, hidden: bool) -> None:
         """Hide the menus while points are drawn, and for tables of two columns."""

@@ -18,7 +18,7 @@ from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame, table_of
 from alrviz.explorer.pages.boundaries.dlr_view import Pictures
 from alrviz.explorer.pages.boundaries.drawing import DlrState, Drawing
 from alrviz.explorer.pages.boundaries.frame_queue import DraggedBandwidth, FrameQueue
-from alrviz.explorer.pages.boundaries.words import dlr_html, dlr_script, source_line
+from alrviz.explorer.pages.boundaries.texts import dlr_html, dlr_script, source_line
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog

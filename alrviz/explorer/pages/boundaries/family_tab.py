@@ -14,7 +14,7 @@ from panel.viewable import Viewable
 from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, MapTab, peer_menu
-from alrviz.explorer.pages.boundaries.words import family_script, peer_html, run_html
+from alrviz.explorer.pages.boundaries.texts import family_script, peer_html, run_html
 from alrviz.explorer.recipes.recipe_fields import alpha_choices
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog, text_button

@@ -74,13 +74,15 @@ class HistoryTab(Tab):
             variant="outlined", color="error", size="small", margin=(0, 8, 8, 0),
         )  # fmt: skip
         self.buttons = pn.FlexBox(self.open, self.race_again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
-        left = pn.Column(self.status, self.list, self.more_button, sizing_mode="stretch_width", margin=0, styles=CARD)
+        list_card = pn.Column(
+            self.status, self.list, self.more_button, sizing_mode="stretch_width", margin=0, styles=CARD
+        )
         self.detail = pn.Column(
             self.description, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD, css_classes=["alrviz-detail"]
         )
         self.list.jscallback(active=SCROLL_JS)
         self._show_item()
-        return pn.Row(margin=0), pn.Row(left, self.detail, sizing_mode="stretch_width", margin=0)
+        return pn.Row(margin=0), pn.Row(list_card, self.detail, sizing_mode="stretch_width", margin=0)
 
     # ---- the list --------------------------------------------------------------------------------------------------
 

@@ -116,9 +116,9 @@ class DataPage(Page):
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
-        left = card(self._columns.panel, export, styles={**CARD, "flex": "12 1 0"})
+        cards = card(self._columns.panel, export, styles={**CARD, "flex": "12 1 0"})
         self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "8 1 0"})
-        return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
+        return pn.Row(cards, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
     def _cost_card(self) -> Viewable:
         head = html((0, 0, 8, 0), "<h2>What each order would cost</h2>")
@@ -150,8 +150,8 @@ class DataPage(Page):
 
     def drawer(self) -> Viewable:
         """Build the drawer: the options of reading, and the text about the page."""
-        about = html(16, ABOUT_HTML)
-        return pn.Column(ReadOptionsPanel(self.session).panel, about, sizing_mode="stretch_width", margin=0)
+        about_pane = html(16, ABOUT_HTML)
+        return pn.Column(ReadOptionsPanel(self.session).panel, about_pane, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------
 
@@ -272,9 +272,9 @@ class DataPage(Page):
 
     def pump(self) -> bool:
         """Take over what threads have finished."""
-        waiting = self._tasks.poll()
+        busy = self._tasks.poll()
         self._show_costs()
-        return waiting
+        return busy
 
     def close(self) -> None:
         """End the threads' work."""

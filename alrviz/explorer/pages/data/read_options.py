@@ -78,11 +78,11 @@ class ReadOptionsPanel:
         """Show the current options."""
         session = self.session
         table = session.table.pending or (session.table.dataset.table if session.table.dataset is not None else None)
-        upload, refused = session.table.source.upload, session.table.refused
-        if refused is not None:
+        upload, refusal = session.table.source.upload, session.table.refused
+        if refusal is not None:
             self._fields.visible = True
-            self._head.object = f"<h1>How to read it</h1><br><p>Say how {safe(refused.upload.name)} is to be read.</p>"
-            self._fill(replace(ReadOptions(delimiter=","), **(refused.upload.options or ReadOptions()).given), ())
+            self._head.object = f"<h1>How to read it</h1><br><p>Say how {safe(refusal.upload.name)} is to be read.</p>"
+            self._fill(replace(ReadOptions(delimiter=","), **(refusal.upload.options or ReadOptions()).given), ())
             return
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
@@ -133,8 +133,8 @@ class ReadOptionsPanel:
 
     def _reread(self) -> None:
         """Read the file again with all changes so far; other options are detected again."""
-        refused = self.session.table.refused
-        upload = refused.upload if refused is not None else self.session.table.source.upload
+        refusal = self.session.table.refused
+        upload = refusal.upload if refusal is not None else self.session.table.source.upload
         previous = (upload.options if upload is not None else None) or ReadOptions()
         changes = {
             name: widget.value

@@ -97,10 +97,10 @@ def _differing_rows(current: "Table", alternative: "Table", position: int) -> np
     """Return whether a column's value differs between both readings, for each row (N,)."""
     first, second = current.values[position].series, alternative.values[position].series
     if all(not isinstance(series.dtype, pd.CategoricalDtype) for series in (first, second)):
-        left, right = as_numbers(first), as_numbers(second)
-        return (left != right) & ~(np.isnan(left) & np.isnan(right))
-    left, right = _texts(first), _texts(second)
-    return np.asarray(left != right)
+        first_values, second_values = as_numbers(first), as_numbers(second)
+        return (first_values != second_values) & ~(np.isnan(first_values) & np.isnan(second_values))
+    first_values, second_values = _texts(first), _texts(second)
+    return np.asarray(first_values != second_values)
 
 
 def _texts(series: pd.Series) -> np.ndarray:
@@ -121,5 +121,5 @@ def _plain(value: object) -> object:
     return number_text(value) if isinstance(value, int | float | np.number) else value
 
 
-def _mark(html: str, changed: bool) -> str:
-    return f"<mark style='{_MARK_STYLE}'>{html}</mark>" if changed else html
+def _mark(html: str, is_different: bool) -> str:
+    return f"<mark style='{_MARK_STYLE}'>{html}</mark>" if is_different else html

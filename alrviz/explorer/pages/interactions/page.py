@@ -61,10 +61,12 @@ def _release(*claims: UploadClaim | None) -> None:
 def _family(spec: "InteractionsSpec", family: str) -> "InteractionsSpec":
     previous = spec.recipe
     params = {name: previous.params[name] for name in ("order", "alpha") if name in previous.params}
-    shared = {name: value for name, value in params.items() if name in Recipe(family).params}
+    family_params = {name: value for name, value in params.items() if name in Recipe(family).params}
     return replace(
         spec,
-        recipes=(Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins, **shared),),
+        recipes=(
+            Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins, **family_params),
+        ),
     )
 
 
@@ -198,11 +200,11 @@ class InteractionsPage(StudyPage):
             model.next_order(stop)
             return model
 
-        def done(model: Interactions) -> None:
+        def finish(model: Interactions) -> None:
             try:
                 claim.resize(model.nbytes)
             except TableError as error:
-                failed(error)
+                fail(error)
                 return
             _release(self._shown_claim)
             self._shown_claim, self._opening_claim = claim, None
@@ -212,12 +214,12 @@ class InteractionsPage(StudyPage):
             self.study_view.show_model(model, origin)
             self.update()
 
-        def failed(error: Exception) -> None:
+        def fail(error: Exception) -> None:
             _release(claim)
             self._opening_claim = None
             self._show_error(error)
 
-        self.tasks.start("model file", work, done, failed)
+        self.tasks.start("model file", work, finish, fail)
 
     def _show_error(self, error: Exception) -> None:
         say(self.file_text, f"<p class='bad'>The model cannot be analysed: {safe(error_text(error), 600)}</p>")

@@ -103,12 +103,12 @@ for sentence in (verdict.sentence, *verdict.notes):
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a fit of each order above 0, and of AutoClassifier if it is compared."""
-        named = estimate_orders(dataset, [self.recipe.replace(order=n) for n in ORDERS], self.holdout, stop)
+        estimates = estimate_orders(dataset, [self.recipe.replace(order=n) for n in ORDERS], self.holdout, stop)
         if not self.fits_references:
-            return named
+            return estimates
         (automatic,) = estimate_recipes(dataset, [AUTOMATIC], self.holdout, stop)
-        refused = automatic.refused or named[0].refused  # AutoClassifier's lowest order is 1
-        return *named, replace(automatic, name="Auto", note="", refused=refused)
+        reason = automatic.refused or estimates[0].refused  # AutoClassifier's lowest order is 1
+        return *estimates, replace(automatic, name="Auto", note="", refused=reason)
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipe, unless all its orders are refused."""
@@ -170,15 +170,15 @@ def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
 
     If each fold chose an alpha, the median is used. AutoClassifier's model comes first if it is better.
     """
-    chosen, automatic = study.recipe(), study.verdict().automatic
+    recipe, automatic = study.recipe(), study.verdict().automatic
     automatic_models = () if automatic is None else (automatic.replace(seed=seed),)
-    if chosen is None:
+    if recipe is None:
         return automatic_models
-    if chosen.params.get("alpha") in ("cv", "auto"):
+    if recipe.params.get("alpha") in ("cv", "auto"):
         frame = study.frame()
-        order_rows = frame[(frame.order == chosen.params["order"]) & (frame.outcome != "failed")]
-        chosen = chosen.replace(alpha=middle_alpha(order_rows))
-    model = chosen.replace(seed=seed)
+        order_rows = frame[(frame.order == recipe.params["order"]) & (frame.outcome != "failed")]
+        recipe = recipe.replace(alpha=middle_alpha(order_rows))
+    model = recipe.replace(seed=seed)
     if automatic_models:
         return *automatic_models, model
     params = {name: model.params[name] for name in ("order", "alpha", "penalty") if name in model.params}

@@ -76,8 +76,8 @@ def _families(spec: "PathSpec") -> dict[str, str]:
 
 
 def _centers(spec: "PathSpec") -> dict[str, str]:
-    ones = spec.grid is not None and spec.grid.families == "alr"
-    names = {name: slug for name, slug in CENTER_NAMES.items() if slug != "1" or ones}
+    has_center_one = spec.grid is not None and spec.grid.families == "alr"
+    names = {name: slug for name, slug in CENTER_NAMES.items() if slug != "1" or has_center_one}
     return names | (_FROM_LINK if spec.grid is None else {})
 
 

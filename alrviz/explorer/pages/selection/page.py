@@ -254,7 +254,7 @@ class SelectionPage(StudyPage):
 
     def recommendation(self) -> Recommendation | None:
         """Return the verdict's order and share, or those of the line t without a verdict."""
-        selected = self._chosen()
+        selected = self._recommended_recipe()
         if selected is None:
             return None
         model, seed = selected.replace(seed=self.session.seed), self.session.seed
@@ -262,7 +262,7 @@ class SelectionPage(StudyPage):
         label = f"n = {selected.params['order']}, t = {selected.params['keep']:.0%}"
         return Recommendation(label, lambda: (model, Recipe("alr", seed=seed, **params)))
 
-    def _chosen(self) -> Recipe | None:
+    def _recommended_recipe(self) -> Recipe | None:
         view = self.study_view
         verdict = view.verdict
         return verdict.recipe if verdict is not None and verdict.recipe is not None else view.recipe
