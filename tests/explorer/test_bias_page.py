@@ -193,7 +193,7 @@ def test_whatever_a_link_asks_for_is_made_a_learner():
 @pytest.mark.parametrize("slug", bias_curve.GRIDS)
 def test_the_grids_of_learners_can_learn_row_by_row(slug):
     recipes = bias_curve.GRIDS[slug].recipes
-    assert tuple(map(bias_curve.learner, recipes)) == recipes
+    assert tuple(map(bias_curve.to_learner, recipes)) == recipes
     assert len(recipes) <= 6
 
 

@@ -335,7 +335,7 @@ def test_a_reload_finds_the_race_and_a_secret_link_leads_others_to_it_until_it_i
     assert registry.by_token(first.removeprefix("race/")) is entry
     stranger = open_page(page.session.link.query, owner="c" * 32, registry=registry)
     assert getattr(stranger.race_view.race, "entry", None) is None
-    page.dialogs._back.clicks += 1
+    page.dialogs._revoke_button.clicks += 1
     assert registry.by_token(first.removeprefix("race/")) is None
     assert not page.dialogs._link.visible
     page.dialogs.show_share()
@@ -456,10 +456,10 @@ def test_formulas():
 
 def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
     settings = RecipeSettings(lambda *_: None, lambda *_: None, lambda *_: None)
-    settings.show(0, Recipe("anje", order=2), "anje", alone=True)
+    settings.show(0, Recipe("anje", order=2), "anje", is_only=True)
     assert not settings._fields["alpha"].visible
     assert settings._fields["smoothing"].visible
-    settings.show(0, Recipe("lr", order=2), "lr", alone=True)
+    settings.show(0, Recipe("lr", order=2), "lr", is_only=True)
     assert settings._fields["alpha"].visible
 
 

@@ -135,7 +135,7 @@ def test_what_cannot_be_evaluated_says_why(race):
     def fails(stop, tell):
         raise alrviz.TableError("no such <rows>")
 
-    part.offer("key", {"a": evaluation_part.Judged(fails)})
+    part.offer("key", {"a": evaluation_part.EvaluableModel(fails)})
     part.folded.open = True
     until(race, lambda: "The model cannot be evaluated: no such &lt;rows&gt;" in part.view.sentence.object)
     part.offer("other", {})

@@ -73,9 +73,9 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
     assert [item["label"] for item in page.tab.list.items] == ["comparison on monks-1, xor", "race on monks-1"]
     assert page.tab.list.items[1]["secondary"].startswith("lr, alr · n = 1 · done · just now · ")
     assert page.tab.list.items[1]["secondary"].endswith(" · numbers cut by MDL")
-    assert "nb <span class='quiet'>n = 1</span>" in page.tab.told.object
-    assert "10 of 10 fits" not in page.tab.told.object
-    assert "20 of 20 fits" in page.tab.told.object
+    assert "nb <span class='quiet'>n = 1</span>" in page.tab.description.object
+    assert "10 of 10 fits" not in page.tab.description.object
+    assert "20 of 20 fits" in page.tab.description.object
     stranger = listed(STRANGER)
     assert not stranger.tab.detail.visible
     assert "No runs yet" in stranger.tab.status.object
@@ -150,7 +150,7 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
 
 def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
     free = threading.Event()
-    monkeypatch.setattr(history_tab, "items", lambda owner: free.wait(30) and [])
+    monkeypatch.setattr(history_tab, "load_history", lambda owner: free.wait(30) and [])
     page = ComparePage(session_of("?page=compare&tab=history", OWNER))
     page.view()
     page.pump()
@@ -275,10 +275,10 @@ def test_hostile_names_and_many_runs_are_listed():
     assert page.tab.more_button.visible
     page.tab._show_more()
     assert len(page.tab.list.items) == RUNS_PER_PAGE + 3
-    assert "<script>" not in page.tab.told.object
-    assert "<b>all" not in page.tab.told.object
+    assert "<script>" not in page.tab.description.object
+    assert "<b>all" not in page.tab.description.object
     assert not page.tab.open.visible, "it has no link: it was not begun in the explorer"
-    assert "can be saved as CSV" in page.tab.told.object
+    assert "only its numbers" in page.tab.description.object
 
 
 def test_a_recipe_that_this_version_does_not_read_hides_no_run():
@@ -288,7 +288,7 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
     store.end(run, "done", "")
     page = listed()
     assert page.tab.list.items[0]["secondary"].startswith("lr · n = 2 · done")
-    assert "<li>lr " in page.tab.told.object
+    assert "<li>lr " in page.tab.description.object
     (item,) = run_history.load_history(OWNER)
     assert read_link(item.compare).judged == (Recipe("lr"),)
 

@@ -12,7 +12,7 @@ from alrviz.fitting.solvers.solver_support import IN_BATCHES
 
 def opened(recipe, changed=lambda *_: None):
     settings = RecipeSettings(changed, lambda *_: None, lambda *_: None)
-    settings.show(0, recipe, "racer", alone=True)
+    settings.show(0, recipe, "racer", is_only=True)
     return settings
 
 
@@ -43,9 +43,9 @@ def test_an_alpha_for_each_order_is_typed_in_a_line():
     assert "expected one number, or such as 0.1, 1" in settings._problem.object
     settings._each.value = "auto"
     assert heard[-1] == Recipe("hlr", alpha="auto")
-    settings.show(0, Recipe("lr", alpha="auto"), "racer", alone=True)
+    settings.show(0, Recipe("lr", alpha="auto"), "racer", is_only=True)
     assert (settings._each.visible, settings._each.value) == (True, "auto")
-    settings.show(0, Recipe("lr"), "racer", alone=True)
+    settings.show(0, Recipe("lr"), "racer", is_only=True)
     assert (settings._each.visible, settings._fields["alpha"].visible) == (False, True)
     assert FAMILIES["hlr"].params["alpha"].text((0.1, 3.0)) == "0.1, 3"
 
@@ -96,7 +96,7 @@ def test_a_value_that_is_none_or_a_pair_goes_there_and_back():
     found = []
     settings = opened(Recipe("alr", alpha=0), lambda number, recipe: found.append(recipe))
     settings._fields["bounds"].value = (0, 1)
-    settings.show(0, found[-1], "racer", alone=True)
+    settings.show(0, found[-1], "racer", is_only=True)
     assert settings._fields["bounds"].value == (0, 1)
     settings._fields["bounds"].value = "none"
     assert [recipe.params["bounds"] for recipe in found] == [(0, 1), None]
@@ -109,7 +109,7 @@ def test_paper_mode_is_one_press_and_says_so():
     assert settings._badge.object == ""
     settings._change(paper_mode)
     assert found == [paper_mode(Recipe("alr", alpha=2, order=2))]
-    settings.show(0, found[0], "racer", alone=True)
+    settings.show(0, found[0], "racer", is_only=True)
     assert "paper mode" in settings._badge.object
     assert not settings._paper.visible
     adaptive = opened(Recipe("lr", scale="diagonal-adaptive"))

@@ -89,7 +89,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     assert race.runs[0].trace.rows > 2000
     assert not page.race_view.outdated
     page.pump()
-    assert "2,087 of 3,000 rows" in page.model.told.object
+    assert "2,087 of 3,000 rows" in page.model.status.object
     zipped = io.BytesIO(page.model._zip())
     rows = alrviz.load_demo("led").X
     assert (alrviz.load_model(zipped).predict(rows) == alrviz.load_demo("led").y).mean() > 0.7

@@ -201,17 +201,18 @@ def recipes_of(
     definition = QUESTIONS.get(question) or QUESTIONS[FIRST_QUESTION]
     order = min(order, columns)
     alpha = alpha or (FIRST_ALPHA if definition.needs_penalty else 0.0)
-    common: dict[str, Any] = {
+    common = {
         "alpha": alpha,
         "penalty": "phi",
         "max_iter": MAX_ITERATIONS,
         "start": "zero",
         "solver": "lbfgs",
+        "order": order,
     }
     recipes = []
     for family, params in definition.racers(order):
-        params = {name: value for name, value in (common | {"order": order}).items() if name in FAMILIES[family].params}
-        recipe = Recipe(family, seed=seed, **{**params, **params})
+        defaults = {name: value for name, value in common.items() if name in FAMILIES[family].params}
+        recipe = Recipe(family, seed=seed, **{**defaults, **params})
         recipes.append(recipe if "discretize" in params else apply_cuts(recipe, cuts))
     orders = {recipe: recipe.params.get("order", 1) for recipe in recipes}
     return tuple(recipe for recipe, order in orders.items() if order == "auto" or order <= columns)[:MAX_RACERS]
