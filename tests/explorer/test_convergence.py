@@ -677,7 +677,7 @@ def test_racers_without_order_and_alpha_have_no_such_controls_and_keep_their_own
     assert [recipe.family for recipe in page.recipes] == ["elr"] * 4
     assert not page.controls.order.visible
     assert not page.controls.alpha.visible
-    page.settings.own(Recipe("elr"), Recipe("lr", order=2, alpha=0.0))
+    page.settings.set_custom(Recipe("elr"), Recipe("lr", order=2, alpha=0.0))
     page.settings.alpha = 1.0
     page.settings.ask(6, 0)
     assert page.settings.recipes[0] == Recipe("elr")

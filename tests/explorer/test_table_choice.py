@@ -116,7 +116,7 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
     session.page = "convergence"
     race.on_shown()
     assert {(r.discretize, r.n_bins) for r in race.recipes} == {("quantile", 20)}
-    assert race.choice.question == "alr-or-lr"
+    assert race.settings.question == "alr-or-lr"
     session.page = "data"
     data.choose("a")
     until(data, lambda: not data._tasks.busy("costs") and "20 levels" in data._column.title.object)
