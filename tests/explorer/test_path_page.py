@@ -52,7 +52,7 @@ def test_the_best_alpha_is_offered_and_raced(page):
     assert page.layout.open_button.description.startswith(page.layout.open_button.label)
     page.open_recommendation()
     assert page.session.page == "convergence"
-    assert [(r.family, r.params["alpha"], r.params["center"]) for r in page.session.offered] == [
+    assert [(r.family, r.params["alpha"], r.params["center"]) for r in page.session.offered_recipes] == [
         ("alr", best.alpha, "anje"),
         ("lr", best.alpha, "anje"),
     ]

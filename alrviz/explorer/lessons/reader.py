@@ -19,7 +19,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import KINDS, MAX_NUMBER, Answer, Lesson, Option, Question, Step
 from alrviz.explorer.lessons.answers import MEASURES, check_column, parse_selector
 from alrviz.explorer.lessons.ranges import gap_of, is_range
-from alrviz.explorer.session.link_errors import Choices, checked
+from alrviz.explorer.session.link_errors import Choices, check_link
 from alrviz.explorer.session.state import PROPERTIES, State, read_link
 
 MAX_FILE_BYTES = 200_000  # bytes: a long lesson has 15,000
@@ -53,7 +53,7 @@ def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambd
     Args:
         text: of the file.
         name: of the file, for messages.
-        choices: returns the valid values of a page's link properties, as for `link_errors.checked`.
+        choices: returns the valid values of a page's link properties, as for `link_errors.check_link`.
 
     Raises:
         AlrvizError: if it is invalid, with file, line, field, what was expected and the nearest valid choice.
@@ -214,7 +214,7 @@ def _read_set(field: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, s
 def _check(field: _Field, properties: Mapping[str, str], page: str, choices: ChoicesOf) -> None:
     """Fail if these properties are not valid in a link to the page."""
     query = "?" + urlencode(properties, quote_via=quote)
-    _, problems = checked(query, read_link(query), choices(page))
+    _, problems = check_link(query, read_link(query), choices(page))
     if problems:
         field.fail("; ".join(problems))
 

@@ -188,7 +188,7 @@ class EvaluationPart:
 
         def fail(error: Exception) -> None:
             self.report.param.update(disabled=False, label="Report (HTML)")
-            self._tasks.failed(REPORT_TASK, error)
+            self._tasks.show_error(REPORT_TASK, error)
 
         self.report.param.update(disabled=True, label="Preparing the report …")
         self._tasks.start(REPORT_TASK, work, finish, fail)

@@ -80,7 +80,7 @@ class HistoryItem:
         if not self.run.link:
             return ""
         state = read_link(self.run.link)
-        return write_link(state.replace(kept=self.run.id) if self.run.kind == RACE_KIND else state)
+        return write_link(state.replace(stored_race=self.run.id) if self.run.kind == RACE_KIND else state)
 
     @property
     def race_again(self) -> str:
@@ -99,7 +99,9 @@ class HistoryItem:
             sets = () if files else (state.data or first_demo(state.page),)
         # A study splits the rows itself: the recipe's holdout and seed have no effect there.
         recipes = tuple(recipe.replace(holdout=_HOLDOUT, seed=0) for recipe in self.recipes)
-        return write_link(State(page="compare", sets=sets[:MAX_SETS], files=files, judged=recipes, seed=state.seed))
+        return write_link(
+            State(page="compare", sets=sets[:MAX_SETS], files=files, study_recipes=recipes, seed=state.seed)
+        )
 
 
 def noun_and_icon(kind: str) -> tuple[str, str]:

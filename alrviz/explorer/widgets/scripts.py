@@ -122,7 +122,7 @@ def script(session: Session, recipes: Sequence[Recipe], version: str) -> str:
     return f"""# alrviz {version}
 import alrviz
 
-{dataset_code(session, all_rows=bool(session.whole))}
+{dataset_code(session, all_rows=bool(session.race_rows))}
 recipes = [
     {recipe_lines},
 ]

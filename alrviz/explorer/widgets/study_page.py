@@ -222,9 +222,9 @@ class StudyPage(Page):
         super().__init__(session)
         self._tabs = tabs
         self._page = self.slug if tabs is None else tabs.slug
-        self._link_state = session.link.own(self._page) if tabs is None else tabs.link_state(self.slug)
+        self._link_state = session.link.page_state(self._page) if tabs is None else tabs.link_state(self.slug)
         self.spec: Any = self.read(self._link_state)
-        is_requested = bool(self._link_state.judged or session.lesson)
+        is_requested = bool(self._link_state.study_recipes or session.lesson)
         autorun_seconds = None if is_requested else self.autorun_seconds
         self.runner = StudyRunner(session, self.tasks, self.update, self.show_progress, autorun_seconds)
 
@@ -295,7 +295,7 @@ class StudyPage(Page):
         try:
             spec = self.spec.with_choice(name, value)
         except RecipeError as error:
-            self.tasks.failed("study", error)
+            self.tasks.show_error("study", error)
             self.menus.show(self.spec)
         else:
             self.change(spec)
@@ -336,7 +336,7 @@ class StudyPage(Page):
                 self.chooser.show()
 
         self.session.subscribe(turn_dark, "dark")
-        self.session.subscribe(lambda *_: self.request_estimate(), ["dataset", "loading", "cuts", "whole"])
+        self.session.subscribe(lambda *_: self.request_estimate(), ["dataset", "loading", "cuts", "race_rows"])
         self.session.subscribe(lambda _: self.runner.show_again(), "asking")
         self.request_estimate()
 
@@ -443,7 +443,7 @@ class StudyTabs(TabbedPage):
         super().__init__(session)
         linked = issubclass(self._tab_class(self.front_slug), StudyPage)
         self._linked = self.front_slug if linked else next(iter(self.tabs.values()))  # the tab whose settings it has
-        self._link_state = session.link.own(self.slug)
+        self._link_state = session.link.page_state(self.slug)
 
     @classmethod
     def _tab_class(cls, slug: str) -> Any:

@@ -147,7 +147,7 @@ class StudySpec:
     imports: ClassVar[str] = ""
     print_code: ClassVar[str]
 
-    recipes: tuple[Recipe, ...] = field(default=(), metadata={"link": "judged"})
+    recipes: tuple[Recipe, ...] = field(default=(), metadata={"link": "study_recipes"})
     cuts: str = field(default="", compare=False)
 
     def __init_subclass__(cls) -> None:

@@ -260,7 +260,7 @@ class DlrTab(DlrState):
         fit = self.peer.reference
         self.pictures.show_beside(self.menus.peer_label, None if fit is None else fit.model)
         if self.peer.problem is not None:
-            self.tasks.failed("peer", self.peer.problem)
+            self.tasks.show_error("peer", self.peer.problem)
         self._say()
 
     def _say(self) -> None:

@@ -166,7 +166,7 @@ class MapTab(Tab):
 
     def show_fitted(self) -> None:
         """Show the session's run from before a reload, if it belongs to this tab."""
-        race = self.session.runs.fitted
+        race = self.session.runs.map_race
         if self.session.tab == self._slug and race is not None and race.recipes[0].family in self._families:
             self.player.show(race)
 

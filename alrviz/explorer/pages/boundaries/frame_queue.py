@@ -51,8 +51,8 @@ class FrameQueue:
     def ask(self, work: Callable[[StopToken], Iterator[DlrFrame]]) -> None:
         """Compute frames; this replaces the previous request."""
         self.stale = False
-        self._tasks.withdraw("frame")
-        self._task.run(work, self._show, partial(self._tasks.failed, "frame"))
+        self._tasks.hide_error("frame")
+        self._task.run(work, self._show, partial(self._tasks.show_error, "frame"))
         self._session.wake()
 
     def take(self, seconds: float = 0.0) -> None:

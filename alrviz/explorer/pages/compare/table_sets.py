@@ -12,7 +12,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.apply_kinds import derive, read_upload
+from alrviz.explorer.session.apply_kinds import derive_dataset, read_upload
 from alrviz.explorer.session.row_filter import RowFilter
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.source import Source
@@ -29,7 +29,7 @@ class Choices:
 
     @property
     def source(self) -> Source:
-        """The choices as an argument of `derive`."""
+        """The choices as an argument of `derive_dataset`."""
         return Source(kinds=dict(self.kinds), split=self.split, rows=self.rows)
 
 
@@ -102,12 +102,14 @@ def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTa
         if served is not None and link.fits(served.hash):
             if choices == Choices():
                 return NamedTable(served)
-            derived = derive(served.table, choices.source, stop, served.given_kinds, served, served)
+            derived = derive_dataset(served.table, choices.source, stop, served.given_kinds, served, served)
             return NamedTable(derived, choices=choices)
         stored = tables.find(owner, link)
         if stored is None:
             raise TableError(f"drop {link} again: the server no longer has it")
-        return NamedTable(derive(read_upload(stored, limits, stop, owner), choices.source, stop), "", stored, choices)
+        return NamedTable(
+            derive_dataset(read_upload(stored, limits, stop, owner), choices.source, stop), "", stored, choices
+        )
 
     return open_table
 

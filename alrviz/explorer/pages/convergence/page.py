@@ -71,7 +71,7 @@ class ConvergencePage(Page):
         race = session.runs.race
         recipes = session.recipes if race is None else tuple(race.recipes)
         self.settings = RaceSettings(session.question, recipes, session.seed, cut_params(session.cuts))
-        self._shown_cuts, self._shown_rows = session.cuts, session.whole
+        self._shown_cuts, self._shown_rows = session.cuts, session.race_rows
         self._had_race = session.runs.entry is not None  # whether the page opens with a running or finished race
         self._attended: Entry | None = None  # the registry's entry of the race on this screen
         self._table_pending = False  # whether the table changed while another page was in front
@@ -86,8 +86,8 @@ class ConvergencePage(Page):
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
-        if session.link.own(self.slug).measure in self.race_view.param.measure.objects:
-            self.race_view.measure = session.link.own(self.slug).measure
+        if session.link.page_state(self.slug).measure in self.race_view.param.measure.objects:
+            self.race_view.measure = session.link.page_state(self.slug).measure
         session.link.connect(self.slug, self.race_view, ("span",))
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._on_measure(event.new), "measure")
@@ -97,22 +97,22 @@ class ConvergencePage(Page):
             session, lambda: self.recipes, self._set_custom, self._new_recipe, solvers=lambda: self.starter.solvers
         )
         self.starter = RaceStarter(session, self.tasks, self.race_view, self._adopt, "race", self.chooser.tell)
-        self.starter.autorun = not self._had_race and not session.kept and not session.runs.lost
+        self.starter.autorun = not self._had_race and not session.stored_race and not session.runs.missing_race
         self.note = html((0, 0, 4, 0))  # settings that change for a table larger than memory
         self.scales = PreconditionerChart(session, self.tasks)
         self.model = ExportModel(session, self.tasks)
         self._show_controls()
         if session.runs.race is not None:
             self.race_view.watch(session.runs.race)
-        elif session.kept or session.runs.lost:
-            self._reopen(session.kept or session.runs.lost)
+        elif session.stored_race or session.runs.missing_race:
+            self._reopen(session.stored_race or session.runs.missing_race)
         elif self._is_first_screen:
             self.race_view.watch(read_recorded(recorded_text()))
         session.subscribe(lambda _: self._table_changed(), "dataset")
         session.subscribe(lambda _: self._on_dark(), "dark")
         session.subscribe(lambda _: self._check_awaited(), "loading")
         session.subscribe(lambda _: self._recut(), "cuts")
-        session.subscribe(lambda _: self._turn_rows(), "whole")
+        session.subscribe(lambda _: self._turn_rows(), "race_rows")
         session.subscribe(lambda _: self._revisit(), "revisited")
         if session.table.dataset is not None:
             self._table_changed()
@@ -247,7 +247,7 @@ class ConvergencePage(Page):
     def _revisit(self) -> None:
         """Show the question and the race after Back or Forward in the browser; race it now if that is cheap."""
         session = self.session
-        race, run_id = session.runs.race, session.kept or session.runs.lost
+        race, run_id = session.runs.race, session.stored_race or session.runs.missing_race
         self.settings = RaceSettings(session.question, session.recipes, session.seed, cut_params(session.cuts))
         self._had_race = race is not None
         self.starter.arm(race is None and not run_id)
@@ -271,8 +271,8 @@ class ConvergencePage(Page):
 
     def _turn_rows(self) -> None:
         """Apply the session's choice of rows if this page is in front; `on_shown` does it otherwise."""
-        if self.session.page == self.slug and self._shown_rows != self.session.whole:
-            self._shown_rows = self.session.whole
+        if self.session.page == self.slug and self._shown_rows != self.session.race_rows:
+            self._shown_rows = self.session.race_rows
             self._show_controls()
             self._race_if_cheap()
 
@@ -331,7 +331,7 @@ class ConvergencePage(Page):
     def _adopt(self, race: Race, **cost: Any) -> Race:
         """Hand a race to the registry, shown on this screen."""
         self.session.runs.adopt(race, **cost)
-        self.session.kept = ""
+        self.session.stored_race = ""
         race.entry.attended = True  # viewers of a shared race see no step before this screen does
         race.entry.screens.add(id(self))
         return race
@@ -344,16 +344,16 @@ class ConvergencePage(Page):
         self.tasks.start("kept", lambda stop: reopen(owner, id), self._reopened)
 
     def _reopened(self, race: Race | None) -> None:
-        session, lost_id = self.session, self.session.runs.lost
-        session.runs.lost = ""
-        if race is None and lost_id and not session.kept:  # another visitor's race: run the same settings
+        session, lost_id = self.session, self.session.runs.missing_race
+        session.runs.missing_race = ""
+        if race is None and lost_id and not session.stored_race:  # another visitor's race: run the same settings
             self.starter.autorun = True
             self.starter.start_if_cheap()
         elif race is None:
-            session.kept = ""
+            session.stored_race = ""
             session.problem = AlrvizError("the race that this link opens is no longer stored; press Run to repeat it")
         elif self.race_view.race is None or self.race_view.outdated:  # else another race was started meanwhile
-            session.kept = session.kept or lost_id
+            session.stored_race = session.stored_race or lost_id
             self.race_view.watch(race)
             self._check_outdated()
 
@@ -372,8 +372,8 @@ class ConvergencePage(Page):
         """Catch up with changes made while another page was in front; start the race that another page requested."""
         if self._table_pending and self.session.table.loading is None:
             self._table_changed()
-        run_requested, self.session.race_wanted = self.session.race_wanted, False
-        offered_recipes, self.session.offered = self.session.offered, ()
+        run_requested, self.session.race_requested = self.session.race_requested, False
+        offered_recipes, self.session.offered_recipes = self.session.offered_recipes, ()
         if offered_recipes:
             self._set_custom(offered_recipes)
         elif self.session.cuts != self._shown_cuts:

@@ -230,7 +230,7 @@ class DataPage(Page):
         if pending is not None:
             self._questions.show(pending, None)
         elif dataset is not None:
-            self._questions.show(self.session.table.whole or dataset.table, dataset, quartiles_of)
+            self._questions.show(self.session.table.full_table or dataset.table, dataset, quartiles_of)
 
     def _notes_of_questions(self, dataset: "Dataset") -> list[str]:
         """Return the notes that are asked as questions, and need not be shown."""

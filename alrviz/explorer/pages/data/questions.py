@@ -60,7 +60,7 @@ class Questions:
         source = self._session.table.source
         if source.upload is None:
             return []
-        return [doubt for doubt in table.doubts if doubt.question not in source.settled]
+        return [doubt for doubt in table.doubts if doubt.question not in source.confirmed_questions]
 
     def show(self, table: "Table", dataset: "Dataset | None", quartiles_of: str = "") -> None:
         """Ask about a table and its data set. quartiles_of: a numeric column that was chosen as the class."""
@@ -84,7 +84,7 @@ class Questions:
     def _doubt_card(self, table: "Table", doubt: "Doubt") -> Viewable:
         session, question = self._session.table, doubt.question
         button_look = {"variant": "outlined", **_BUTTON_LOOK}  # both alike: neither answer is the likelier one
-        keep = button("Keep this reading", lambda: session.settle(question), **button_look)
+        keep = button("Keep this reading", lambda: session.confirm_reading(question), **button_look)
         options = table.asked.with_change(doubt.change)
         reread = button("Read it this way", lambda: session.reread(options, f"{question} Yes"), **button_look)
         self._panes, self._change = (html(), html()), reread
