@@ -1,6 +1,6 @@
 """Start the race of a page: when Run is pressed or, if the race is cheap, when a setting changes.
 
-Either way the cost is estimated first. Pages set the table and the recipes (`want`) and show `pane`, the cost line.
+Either way the cost is estimated first. Pages set the table and the recipes (`set_race`) and show `pane`, the cost line.
 """
 
 from collections.abc import Callable, Hashable
@@ -73,7 +73,7 @@ class RaceStarter:
         """Set whether the next race may start by itself, and forget an earlier press of Stop."""
         self.autorun, self._buttons.player.halted = autorun, False
 
-    def want(self, dataset: Dataset | Stream | None, recipes: tuple[Recipe, ...]) -> None:
+    def set_race(self, dataset: Dataset | Stream | None, recipes: tuple[Recipe, ...]) -> None:
         """Set the race that Run starts and estimate its cost; drop a press of Run that waits for an older estimate."""
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player

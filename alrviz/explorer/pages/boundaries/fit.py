@@ -176,7 +176,7 @@ class MapTab(Tab):
         is_drawn = race is not None and race.matches((recipe,), dataset)
         self.starter.arm(not is_drawn)
         self.player.mark(race is not None and not is_drawn, expected=not is_drawn)
-        self.starter.want(dataset, (recipe,))
+        self.starter.set_race(dataset, (recipe,))
         self.starter.start_if_cheap()
 
     def give_up_fit(self) -> None:

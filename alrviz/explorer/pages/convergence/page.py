@@ -185,7 +185,7 @@ class ConvergencePage(Page):
         note = streaming_note(self.recipes) if isinstance(self.session.table.race_data, Stream) else ""
         self.note.param.update(object=f"<p class='quiet'>{safe(note, 600)}</p>", visible=bool(note))
         self._check_outdated()
-        self.starter.want(self.session.table.race_data, self.racers)
+        self.starter.set_race(self.session.table.race_data, self.racers)
 
     def _on_dark(self) -> None:
         self.race_view.dark = self.session.dark

@@ -158,7 +158,7 @@ class StreamedSelection:
         """The recipe that Run fits to all rows; None if the table is in memory."""
         return None if self._target is None else self._target[1]
 
-    def want(self, stream: Stream | None, recipe: Recipe) -> None:
+    def set_run(self, stream: Stream | None, recipe: Recipe) -> None:
         """Set what Run fits; with stream=None the run's widgets are hidden."""
         view, is_streamed = self._view, stream is not None
         if view.over_rows != is_streamed:
@@ -181,7 +181,7 @@ class StreamedSelection:
                 self.race_view.outdated = True
         else:
             self.race_view.outdated = False
-        self.starter.want(stream, (streamed,))
+        self.starter.set_race(stream, (streamed,))
         if self.race_view.race is None:
             press = _PRESS_RUN.format(rows=stream.n_rows, passes=streamed.params["max_iter"])
             say(view.found, f"<div class='sentence quiet'>{press}</div>")
@@ -234,7 +234,7 @@ class SelectionPage(StudyPage):
     def _want(self) -> None:
         stream, spec = self.session.table.race_data, self.spec
         recipe = spec.recipe.replace(keep=self.study_view.keep / 100, seed=self.session.seed)
-        self.streamed.want(stream if isinstance(stream, Stream) else None, recipe)
+        self.streamed.set_run(stream if isinstance(stream, Stream) else None, recipe)
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
