@@ -205,7 +205,7 @@ def series_of(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series,
     numeric = spec.type in ("number", "time") or (spec.type == "date" and bool(spec.part) and not labels)
     spec = replace(spec, kind="numeric" if numeric else "categorical")
     if spec.type == "levels":
-        text = as_text(column)
+        text = as_text(column).filled_down if spec.fill_down else as_text(column)
         levels, _ = spec.parse_texts(text.levels)
         encoded = pa.array(levels, type=pa.string()).dictionary_encode()
         places = np.append(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)

@@ -17,7 +17,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from alrviz.data.columns import NESTED, as_float, float_loss
-from alrviz.data.dates import parse_all_dates
+from alrviz.data.dates import notes_on_dates, parse_all_dates
 from alrviz.data.interpret import Values, among_numbers, of_dates, of_type, with_own_missing, without_missing, words
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows, require_rows
 from alrviz.data.missing import without_numbers
@@ -88,11 +88,12 @@ def parse_text(raw: RawTable, stop: StopToken) -> RawTable:
         if isinstance(column, TextColumn):
             column, column_tokens, missing, dates = next(text_columns)
             if dates is not None:
-                column = of_dates(dates, among_numbers(missing, column_options))
-                notes = [*notes, *dates.notes]
+                notes = [*notes, *notes_on_dates(column, dates, column_tokens)]
+                column_tokens = (*column_tokens, *dates.stray)
+                column = of_dates(dates, among_numbers((*missing, *dates.stray), column_options))
             else:
-                column, note = words(column, column_options, missing)
-                notes = [*notes, note] if note else notes
+                column, said = words(column, column_options, missing)
+                notes = [*notes, *said]
         else:
             given = column_options.missing
             column_tokens = tokens if given is None else tuple(dict.fromkeys(("", *given)))

@@ -14,20 +14,19 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import TIME_UNITS, Dates, parse_all_dates, parse_times
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, parse_times
+from alrviz.data.layout import group_label_doubts
 from alrviz.data.missing import detect_missing, without_numbers
-from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, parse_numbers
+from alrviz.data.numbers import detect_convention, digits_note, doubt_of_marks, force_numbers, parse_numbers
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
-from alrviz.data.quantities import cross_table_note, measured_limits, plain_numbers
-from alrviz.data.text import NUMBERLIKE, RawTable, TextColumn, mend_bands, merge_case, spellings, variants_note
-from alrviz.errors import Sentence, listed, plural, short
+from alrviz.data.quantities import cross_table_note, measured_limits, percent_note, plain_numbers, transposed_note
+from alrviz.data.stray import stray_note, stray_texts
+from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, spellings, variants_note
+from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
-NUMBERS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
-MAX_STRAY_SHARE = 0.2  # of the rows
 _MARKS = {".": "point", ",": "comma"}
 INTERPRETED = 0.65  # of the time that reading takes lies before: measured 0.82 on words, 0.5 on numbers
 
@@ -56,15 +55,21 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     Where nobody says what the decimal mark is, a column may have another than most; `decimal` stays None then.
     """
     options = raw.options
-    columns, tokens, written, gone, doubts = without_missing(raw.columns, options, stop)
-    remarks = [*raw.notes, *doubts]
+    filled = [column.filled_down if options.for_column(column.name).fill_down else column for column in raw.columns]
+    columns, tokens, written, gone, doubts = without_missing(filled, options, stop)
+    remarks = [*raw.notes, *doubts, *group_label_doubts(columns)]
     limited = [measured_limits(column) for column in columns]
     numerals = [column if found is None else found[0] for column, found in zip(columns, limited, strict=True)]
     plain = [plain_numbers(column) for column in numerals]
     bare = [column if found is None else found[0] for column, found in zip(numerals, plain, strict=True)]
     stray = [() if options.for_column(column.name).missing is not None else stray_texts(column) for column in bare]
-    bare = [column.without(texts) if texts else column for column, texts in zip(bare, stray, strict=True)]
+    for k, texts in enumerate(stray):
+        if texts:
+            bare[k] = bare[k].without(texts)
+            if (quantities := plain_numbers(bare[k])) is not None:
+                plain[k], bare[k] = quantities, quantities[0]
     decimal, thousands = detect_convention(bare, options, stop)
+    remarks += doubt_of_marks(bare, options, decimal, thousands)
     parsed, apart, units = [], [], dict[str, list[str]]()
     day_first = decimal == "," or options.delimiter == ";"
     all_dates = parse_all_dates(columns, options, stop, otherwise=day_first)
@@ -74,20 +79,22 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         stop.check()
         stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(columns))
         if dates is not None:
-            values, note = of_dates(dates, among_numbers(missing, own)), ""
-            remarks += dates.notes
+            values = of_dates(dates, among_numbers((*gone[done], *dates.stray), own))
+            remarks += notes_on_dates(columns[done], dates, written[done])
+            written[done] = (*written[done], *dates.stray)
         elif (series := parse_numbers(numbers, decimal, thousands)) is not None:
-            values, note = _of_numbers(series, (decimal, thousands), unit, among_numbers(missing, own)), ""
+            values = _of_numbers(series, (decimal, thousands), unit, among_numbers(missing, own))
         elif (other := _own_marks(numbers, options, decimal)) is not None:
-            values, note = _of_numbers(other[0], other[1], unit, among_numbers(missing, own)), ""
+            values = _of_numbers(other[0], other[1], unit, among_numbers(missing, own))
             if other[1][0] != decimal:
                 apart.append(column.name)
         else:
-            values, note = words(column, own, gone[done])
+            values, notes = words(column, own, gone[done])
+            remarks += notes
             if _other_decimal(numbers, decimal) is not None:
                 values = replace(values, hint=f"all values are numbers with a decimal {_MARKS[_other(decimal)]}")
         if stray[done] and values.series.dtype.kind in "if":
-            remarks.append(_stray_note(column, stray[done], written[done]))
+            remarks.append(stray_note(column, stray[done], written[done]))
             written[done] = (*written[done], *stray[done])
         if found is not None and values.series.dtype.kind in "if":
             units.setdefault(unit or "", []).append(column.name)
@@ -95,8 +102,9 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         if limit is not None and values.spec is not None and values.spec.type == "number":
             values = replace(values, spec=replace(values.spec, limits=True))
             remarks.append(limits_note(column, limit[1]))
+        if own.fill_down and values.spec is not None:
+            values = replace(values, spec=replace(values.spec, fill_down=True))
         parsed.append(replace(values, series=without_numbers(values.series, written[done])))
-        remarks += [note] if note else []
     remarks += [
         f"numbers in {listed(names)} were read without {f'their {unit!r}' if unit else 'what stands beside them'}"
         for unit, names in units.items()
@@ -106,8 +114,8 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             f"numbers in {listed(apart)} have a decimal {_MARKS[_other(decimal)]}, those of other columns a decimal "
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
-    if note := cross_table_note([values.series for values in parsed]):
-        remarks.append(note)
+    shape_notes = cross_table_note([values.series for values in parsed]), transposed_note(columns)
+    remarks += filter(None, [*map(percent_note, columns), *shape_notes])
     in_force = replace(options, missing=tokens, decimal=None if apart else decimal, thousands=thousands)
     return replace(raw, columns=parsed, options=with_own_missing(in_force, parsed, written), notes=remarks)
 
@@ -187,8 +195,8 @@ def limits_note(column: TextColumn, such: str) -> str:
     )
 
 
-def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) -> tuple[Values, str]:
-    """Return a column of text that is of no numbers and dates as levels (times as hours), and a note.
+def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) -> tuple[Values, list[str]]:
+    """Return a column of text that is of no numbers and dates as levels (times as hours), and notes.
 
     `missing` are the texts that were missing in it.
     """
@@ -197,22 +205,25 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
         gone = among_numbers(missing, options)
         spec = ColumnSpec(name, name, "time", "numeric", missing=gone, form=times[1])
         hint = TIME_UNITS.get(times[1], "times, as hours: 13:30 is 13.5")
-        note = f"{name!r} holds {hint}" if times[1] in TIME_UNITS else ""
-        return Values(name, times[0], hint=hint, spec=spec), note
-    mended, bands = mend_bands(column)
+        notes = [f"{name!r} holds {hint}"] if times[1] in TIME_UNITS else []
+        return Values(name, times[0], hint=hint, spec=spec), notes
+    respelled, others = respell(column, options.spellings or ())
+    mended, bands = mend_bands(respelled)
     codes = options.merge_case is True
     merged, note = merge_case(mended, codes=codes) if options.merge_case is not False else (mended, "")
     months = [f"{text} is {band}" for text, band in bands.items()]
     notes = [
         column.blanks_note,
         note or digits_note(column),
-        variants_note(merged),
+        f"{plural(column.count([*others]), 'cell')} of {name!r} have another spelling, as you said" if others else "",
+        variants_note(merged, options),
         f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
     ]
     texts = spellings(merged, codes=codes) if options.merge_case is not False else {}
     texts |= {text.lower(): band for text, band in bands.items()}
+    texts |= {fold(text): texts.get(fold(level), level) for text, level in others.items()}
     spec = ColumnSpec(name, name, missing=missing, spellings=texts)
-    return Values(name, merged.categorical(), spec=spec), "; ".join(filter(None, notes))
+    return Values(name, merged.categorical(), spec=spec), [note for note in notes if note]
 
 
 def said_numbers(
@@ -258,31 +269,6 @@ def _other_decimal(column: TextColumn, decimal: str) -> pd.Series | None:
     other = _other(decimal)
     found = (parse_numbers(column, other, thousands) for thousands in ("", decimal))
     return next((numbers for numbers in found if numbers is not None), None)
-
-
-def stray_texts(column: TextColumn) -> tuple[str, ...]:
-    """Return the few texts that keep a column of numbers from being one; () where they are not few."""
-    others = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
-    n_numbers = len(column.levels) - len(others)
-    if not 0 < len(others) <= n_numbers // NUMBERS_PER_STRAY_TEXT:
-        return ()
-    if pc.any(pc.match_substring_regex(others, INFINITE)).as_py():  # refused with its row
-        return ()
-    texts = tuple(others.to_pylist())
-    return texts if column.count(texts) <= MAX_STRAY_SHARE * (column.codes >= 0).sum() else ()
-
-
-def _stray_note(column: TextColumn, texts: tuple[str, ...], missing: tuple[str, ...]) -> DoubtNote:
-    """Return the note on texts among numbers; `missing` are the others that are missing in the column."""
-    rows = column.count(texts)
-    values = plural(rows, "value is", "values are")
-    decision = f"{values} no number in {column.name!r}, such as {short(texts[0])}: read as missing"
-    note = Sentence(
-        f"{decision} (options=ReadOptions(missing=()) reads the column as text)",
-        f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
-    )
-    change = {"columns": {column.name: {"missing": list(missing)}}}
-    return DoubtNote.of(note, Doubt.of(DoubtCode.STRAY_TEXT, change, [column.name], rows, such=short(texts[0])))
 
 
 def text_of(series: pd.Series) -> TextColumn:

@@ -42,6 +42,7 @@ from alrviz.data.parse_values import (
     number_pattern,
     number_text,
     numbers_among,
+    rows_above,
     without_limits,
 )
 from alrviz.errors import TableError, listed, nearest, plural
@@ -81,6 +82,7 @@ class ColumnSpec:
         limits: whether numbers may be limits (<5), which are read as the number.
         pivot: years of two digits below it are of this century.
         order: levels of an ordered category, where they have no natural order.
+        fill_down: whether an empty cell has the value above it.
     """
 
     name: str
@@ -98,6 +100,7 @@ class ColumnSpec:
     limits: bool = False
     pivot: int = PIVOT
     order: tuple[str, ...] = ()
+    fill_down: bool = False
 
     @property
     def expected(self) -> str:
@@ -142,6 +145,11 @@ class ColumnSpec:
         Rows of `typed` (N,) bool were numbers in the source: their texts are as Python writes numbers, whatever the
         marks of the column.
         """
+        if self.fill_down:
+            place = pc.index(texts, "").as_py()
+            rows = rows_above((codes < 0) | ((codes == place) & (place >= 0)))
+            codes = np.where(rows < 0, -1, codes[rows])
+            typed = None if typed is None else typed[rows] & (rows >= 0)
         distinct, wrong = self.parse_texts(texts)
         values, bad = np.concatenate([distinct, self._gap])[codes], np.append(wrong, False)[codes]
         if typed is not None and self.type == "number":
@@ -256,6 +264,7 @@ class ColumnSpec:
             ("unit", self.unit, isinstance(self.unit, str | None)),
             ("day_first", self.day_first, self.day_first in (True, False, None)),
             ("limits", self.limits, self.limits in (True, False)),
+            ("fill_down", self.fill_down, self.fill_down in (True, False)),
             ("pivot", self.pivot, self.pivot in range(101)),
             ("a text", "another value", all(isinstance(text, str) for text in texts)),
         ):
