@@ -65,7 +65,7 @@ class ColumnProfile(NamedTuple):
     def fits(self, cell: str) -> bool:
         """Whether a cell may be one of this column's."""
         if self.is_number:
-            return bool(QUANTITY.match(cell))
+            return bool(QUANTITY.match(cell.lstrip("<>=≤≥~ ")))  # a limit is a number, too
         return cell in self.levels if self.levels is not None else _shape(cell) in self.shapes
 
 
@@ -424,7 +424,7 @@ def _is_footer(row: Sequence[str], width: int, profiles: Sequence[ColumnProfile]
 def _is_code(row: Sequence[str], profiles: Sequence[ColumnProfile], least: int) -> bool:
     """Whether a row, of a code book below the table, is less filled than all of its rows and has text among numbers."""
     cells = [(cell.strip(), profile) for cell, profile in zip(row, profiles, strict=False)]
-    among_numbers = any(cell and profile.is_number and not profile.fits(cell) for cell, profile in cells)
+    among_numbers = any(cell not in GAPS and profile.is_number and not profile.fits(cell) for cell, profile in cells)
     return _filled(row) < least and (among_numbers or not _filled(row))
 
 

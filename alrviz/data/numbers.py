@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,8 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
         return []
     such = next(iter(marked.values()))
     note = f"{such!r} in {listed(list(marked))} was read with a decimal {mark!r}, and may have it between thousands"
-    words = {"such": such, "read": f"{as_floats(pa.array([such]), mark, '')[0]:g}", "other": such.replace(mark, "")}
+    number = as_floats(pa.array([such]), mark, "")[0]
+    words: dict[str, Any] = {"such": such, "read": f"{number:g}", "other": such.replace(mark, "")}
     change = {"decimal": other, "thousands": mark}
     return [DoubtNote.of(note, Doubt.of(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
 

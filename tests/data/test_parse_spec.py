@@ -220,7 +220,7 @@ WORDS = [
 ]
 
 
-FRENCH_MONTHS = "janvier février mars avril mai juin juillet août sept. octobre nov. décembre".split()
+FRENCH_MONTHS = "janvier février mars avril mai juin juil. août sept. octobre nov. décembre".split()
 
 
 def random_column(rng, n):
