@@ -55,7 +55,7 @@ class Questions:
         self._panes, self._change = (html(), html()), button("", lambda: None)
         self.panel = pn.Column(sizing_mode="stretch_width", margin=0)
 
-    def open_doubts(self, table: "Table") -> "list[Doubt]":
+    def open_doubts(self, table: "Table | Dataset") -> "list[Doubt]":
         """Return the open doubts about the reading; [] for a table that cannot be read again, whose notes have them."""
         source = self._session.table.source
         if source.upload is None:
@@ -64,7 +64,7 @@ class Questions:
 
     def show(self, table: "Table", dataset: "Dataset | None", quartiles_of: str = "") -> None:
         """Ask about a table and its data set. quartiles_of: a numeric column that was chosen as the class."""
-        doubts, upload = self.open_doubts(table), self._session.table.source.upload
+        doubts, upload = self.open_doubts(dataset or table), self._session.table.source.upload
         doubt = doubts[0] if doubts else None
         if table is not self._table or doubt != self._doubt:
             self._table, self._doubt, self._result = table, doubt, None
