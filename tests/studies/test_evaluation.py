@@ -17,8 +17,9 @@ from alrviz.errors import TableError
 from alrviz.studies.core.compute_task import compute
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.protocols.evaluate import evaluation_of, of_predictions, out_of_fold
-from alrviz.studies.statistics.evaluation import OTHER, wilson
+from alrviz.studies.statistics.evaluation import wilson
 from alrviz.studies.statistics.measures import auc_error
+from alrviz.studies.statistics.row_groups import OTHER
 
 
 def of(p, y, classes=None, X=None, **more):
@@ -260,7 +261,7 @@ def test_thousands_of_classes():
     p = np.full((n, classes), 0.1 / classes)
     p[np.arange(n), np.where(rng.random(n) < 0.7, y, 7)] += 0.9
     found = of(p, [f"k{k}" for k in y], [f"k{k}" for k in range(classes)])
-    matrix = found.confusion(most=10)
+    matrix = found.confusion(max_classes=10)
     assert matrix.shape == (11, 11)
     assert matrix.to_numpy().sum() == n
     assert "k7" in matrix

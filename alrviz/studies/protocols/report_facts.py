@@ -28,7 +28,8 @@ from alrviz.stop import NEVER, StopToken
 from alrviz.studies.effects.interactions import Interactions, interactions
 from alrviz.studies.effects.redundancy import ranking
 from alrviz.studies.protocols.evaluate import evaluate, evaluate_split
-from alrviz.studies.statistics.evaluation import LEVELS, Evaluation
+from alrviz.studies.statistics.evaluation import Evaluation
+from alrviz.studies.statistics.row_groups import MAX_LEVELS
 
 HOLDOUT = 0.25  # default share of test rows
 COMPARED, CUT = 16, 6  # columns of few values, and others, whose groups are compared
@@ -94,11 +95,11 @@ class ReportFacts:
         for name in self.columns:
             own = found.X[name]
             many[name] = int(own.nunique()) + int(own.isna().any())
-        few = [name for name in self.columns if 1 < many[name] <= LEVELS][:COMPARED]
+        few = [name for name in self.columns if 1 < many[name] <= MAX_LEVELS][:COMPARED]
         cut = [
             name
             for name in self.columns
-            if many[name] > LEVELS
+            if many[name] > MAX_LEVELS
             and name not in again
             and (pd.api.types.is_numeric_dtype(found.X[name]) or many[name] <= len(found.y) / GROUP)
         ][:CUT]
@@ -109,7 +110,7 @@ class ReportFacts:
     @cached_property
     def not_compared(self) -> list[str]:
         """Columns of few values whose groups are not compared: there are too many such columns."""
-        few = [name for name in self.columns if 1 < self.evaluation.X[name].nunique() <= LEVELS]
+        few = [name for name in self.columns if 1 < self.evaluation.X[name].nunique() <= MAX_LEVELS]
         return [name for name in few if name not in self.groups]
 
     @cached_property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from alrviz.data.splits import split_holdout, split_table
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.statistics.align_probabilities import LEAST
+from alrviz.studies.statistics.align_probabilities import MIN_LOG_P
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,4 +124,4 @@ def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | No
     known = {str(label): k for k, label in enumerate(model.classes_)}
     codes = np.array([known.get(str(label), -1) for label in y])
     p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
-    return error, float(np.average(-np.log(np.where(p > 0.0, p, np.exp(LEAST))), weights=weights))
+    return error, float(np.average(-np.log(np.where(p > 0.0, p, np.exp(MIN_LOG_P))), weights=weights))

@@ -7,7 +7,8 @@ import pandas as pd
 
 from alrviz.pictures import evaluation as drawn
 from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
-from alrviz.studies.statistics.evaluation import LEVELS, percent
+from alrviz.studies.statistics.evaluation import percent
+from alrviz.studies.statistics.row_groups import MAX_LEVELS
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.report.judged import figure_html, group_text, groups_of_all
 from alrviz.views.studies.evaluation import false_alarms, group_losses_html, groups_html, worst_html
@@ -120,9 +121,9 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
     )
     parts = [
         f"<p>{hardest_group(facts)} {most_missed(facts)} {most_divided(facts)}</p>"
-        f"<p>Rows are grouped by every column of at most {LEVELS} values, whatever it is about, and by the most "
+        f"<p>Rows are grouped by every column of at most {MAX_LEVELS} values, whatever it is about, and by the most "
         "important others (numbers cut into four groups of about as many rows, of texts the "
-        f"{LEVELS} most frequent).{not_compared} {definitions}the <i>baseline</i> is always saying the group's own "
+        f"{MAX_LEVELS} most frequent).{not_compared} {definitions}the <i>baseline</i> is always saying the group's own "
         "most frequent "
         "class: some groups are harder than others. Intervals of 95 % are Wilson's; the dashed line of a picture is "
         "the figure of all rows. The lowest and the highest group of each column "
