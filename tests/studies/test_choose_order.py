@@ -144,7 +144,7 @@ def test_an_order_that_has_not_begun_is_waited_for(planted):
     for place, task in enumerate(study.tasks):
         if study.about(task.racer)["order"] == 2:
             study._results.pop(place, None)
-    study._framed = (None, None)
+    study._cached_frame = (None, None)
     assert study.verdict().order is None
     assert "not enough folds" in study.verdict().sentence
 

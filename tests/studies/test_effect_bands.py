@@ -158,7 +158,7 @@ def test_refits_are_unpacked_once_each_and_kept_in_single_precision(data, monkey
     for name in found.importance().index[:5]:
         assert found.effects(name, of=first, against=second)["low"].notna().all()
     assert len(unpacked) == 4
-    assert {drawn.dtype.name for drawn in found._drawn.values()} == {"float32"}
+    assert {drawn.dtype.name for drawn in found._refits_by_draw.values()} == {"float32"}
     assert not any(result.predicted for _, result in found.results())
 
 

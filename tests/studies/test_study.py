@@ -193,7 +193,7 @@ def test_an_error_of_the_study_itself_reaches_the_reader(monkeypatch):
         raise OSError("no space left")
 
     study = small()
-    monkeypatch.setattr(Study, "_take_saved", broken)
+    monkeypatch.setattr(Study, "_load_saved", broken)
     with pytest.raises(OSError, match="no space left"):
         study.run()
     assert study.phase == "failed"
@@ -244,7 +244,7 @@ def test_a_study_tells_its_estimate_and_how_far_it_is(capsys, monkeypatch):
     assert known.cost.bytes == max(one.cost.bytes for one in known.fits)
     assert known.fits[1].cost.seconds > known.fits[0].cost.seconds > 0
     assert study.phase == "waiting"
-    monkeypatch.setattr(study_module, "_SAY_EVERY", 0.0)
+    monkeypatch.setattr(study_module, "_PRINT_INTERVAL_S", 0.0)
     study.run(verbose=True)
     told = capsys.readouterr().out.splitlines()
     assert told[0] == str(known).splitlines()[0]

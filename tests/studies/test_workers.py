@@ -22,7 +22,7 @@ from tests.studies.sweeps import RECIPES, small
 
 @pytest.fixture
 def empty(monkeypatch):
-    monkeypatch.setattr(table_transfer, "_opened", type(table_transfer._opened)())
+    monkeypatch.setattr(table_transfer, "_cache", type(table_transfer._cache)())
 
 
 def test_a_worker_asks_for_a_table_once(empty):
@@ -49,7 +49,7 @@ def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypat
             time.sleep(1e-4)  # others get their turn
             super().move_to_end(key, last)
 
-    monkeypatch.setattr(table_transfer, "_opened", Slow())
+    monkeypatch.setattr(table_transfer, "_cache", Slow())
     monkeypatch.setattr(table_transfer.pickle, "loads", lambda content: object())
     threads = [threading.Thread(target=opens, args=(k,)) for k in range(4)]
     for thread in threads:

@@ -31,7 +31,7 @@ from alrviz.explorer.widgets.evaluation_part import EvaluationPart, Judged
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.export import race_about, weights_csv
+from alrviz.studies.core.export import race_metadata, weights_csv
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import html, say
@@ -247,7 +247,7 @@ class ExportModel:
         return file.getvalue()
 
     def _weights(self) -> str:
-        about = race_about(self._model, __version__) | {"fitted on": self._model.rows_words}
+        about = race_metadata(self._model, __version__) | {"fitted on": self._model.rows_words}
         return weights_csv(self._fitted(), about, self._model.recipes)
 
     # ---- new rows ----------------------------------------------------------------------------------------------

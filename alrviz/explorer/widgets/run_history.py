@@ -21,7 +21,7 @@ from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Store, StoredRun
 from alrviz.pictures.formatting import bytes_text
-from alrviz.studies.core.export import race_about, to_csv
+from alrviz.studies.core.export import race_metadata, to_csv
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_store import FIT, read_race
@@ -145,7 +145,7 @@ def csv_of(kept: StoredRun) -> str:
     about = {"alrviz": kept.version, "data": kept.data_name, "data hash": kept.data_hash}
     if kept.kind in (RACE, FIT):
         race = read_race(store, kept)
-        return to_csv(race.frame(), race_about(race, kept.version), race.recipes)
+        return to_csv(race.frame(), race_metadata(race, kept.version), race.recipes)
     tasks = store.tasks(kept.id)
     recipes = _readable(text for text, _, _ in tasks if text)
     names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))

@@ -9,7 +9,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.errors import plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import available_threads
-from alrviz.pictures.formatting import bytes_text, count_text, left_text, seconds_text
+from alrviz.pictures.formatting import bytes_text, count_text, duration_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.core import cost
 from alrviz.studies.core.cost import RecipeEstimate, StudyEstimate
@@ -97,7 +97,7 @@ def time_line(planned: PlannedStudy) -> str:
     if planned.study is None:
         return ""
     where = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-    return f"<span class='quiet'>at least {left_text(planned.spread.seconds)}{where}</span>"
+    return f"<span class='quiet'>at least {duration_text(planned.spread.seconds)}{where}</span>"
 
 
 def costs_line(planned: PlannedStudy) -> str:
@@ -105,7 +105,7 @@ def costs_line(planned: PlannedStudy) -> str:
     line = ""
     if planned.study is not None:
         several = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-        least = left_text(planned.spread.seconds)
+        least = duration_text(planned.spread.seconds)
         line = f"<span class='quiet'>at least {least}, {bytes_text(planned.spread.bytes)}{several}</span>"
     if out := planned.left_out:
         line += f" <abbr class='bad' title='{safe('; '.join(out), 900)}'>{len(out)} left out</abbr>"

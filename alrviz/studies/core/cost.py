@@ -29,7 +29,7 @@ from alrviz.models.cell_space import informative_columns
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.names import short_names
-from alrviz.studies.core.progress import left_text
+from alrviz.studies.core.progress import duration_text
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -99,7 +99,7 @@ class StudyEstimate:
         return [f"{one.name}: {one.refused}" for one in self.fits if one.refused]
 
     def __str__(self) -> str:
-        lines = [f"{sum(one.n_fits for one in self.fits):,} fits, at least {left_text(self.spread.seconds)}"]
+        lines = [f"{sum(one.n_fits for one in self.fits):,} fits, at least {duration_text(self.spread.seconds)}"]
         lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
         lines += [
             f"  {one.n_fits:,} of {one.name}: "
@@ -112,7 +112,7 @@ class StudyEstimate:
 
 def each_text(seconds: float) -> str:
     """Return about how long one fit takes; a guess has no more digits."""
-    return left_text(seconds) if seconds >= 0.95 else f"{max(seconds, 1e-3):.1g} s"
+    return duration_text(seconds) if seconds >= 0.95 else f"{max(seconds, 1e-3):.1g} s"
 
 
 # ---- one fit ---------------------------------------------------------------------------------------------------------

@@ -168,8 +168,8 @@ class Evaluation:
         return (
             f"{percent(summary.error)} of the {summary.rows:,} {self.what} are predicted wrongly (always the most "
             f"frequent class: {percent(summary.shares_error)}); log loss {loss_text(summary.log_loss)} nats (class "
-            f"shares {loss_text(summary.shares_log_loss)}){auc}; probabilities are off by {percent(summary.ece)} on average "
-            f"(ECE; right ones by {percent(self.chance_ece())}, for chance)"
+            f"shares {loss_text(summary.shares_log_loss)}){auc}; probabilities are off by {percent(summary.ece)} on "
+            f"average (ECE; right ones by {percent(self.chance_ece())}, for chance)"
         )
 
     # -- predictions ---------------------------------------------------------------------------------------------------

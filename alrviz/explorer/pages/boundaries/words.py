@@ -11,7 +11,7 @@ from alrviz.explorer.pages.boundaries.fit import BEST, PeerFit
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.export import made_from
+from alrviz.studies.core.export import caption
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
 from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.core.style import safe
@@ -143,7 +143,7 @@ def made_from_line(tab: "DlrState") -> str:
     moment = tab.moment
     if moment is None or moment.X is None:
         return tab.player.made_from()
-    return made_from({"alrviz": __version__, "points drawn": len(moment.X)}, [tab.recipe])
+    return caption({"alrviz": __version__, "points drawn": len(moment.X)}, [tab.recipe])
 
 
 def _no_scale_html(tab: "DlrState") -> str:
