@@ -107,6 +107,6 @@ def costs_line(planned: PlannedStudy) -> str:
         several = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
         least = duration_text(planned.spread.seconds)
         line = f"<span class='quiet'>at least {least}, {bytes_text(planned.spread.bytes)}{several}</span>"
-    if out := planned.left_out:
+    if out := planned.refusals:
         line += f" <abbr class='bad' title='{safe('; '.join(out), 900)}'>{len(out)} left out</abbr>"
     return line

@@ -44,8 +44,8 @@ def hardest_group(facts: ReportFacts) -> str:
         f"It gains least where <b>{safe(line.column, 40)}</b> is {group_text(line.group)}: {percent(line.error)} of "
         f"{line.rows:,} rows are wrong, and always saying the most frequent class there would be wrong for "
         f"{percent(line.shares_error)}. So {percent(avoided) if avoided > 0 else 'none'} of these errors are avoided "
-        f"(of all rows: {percent(1 - overall)}). This counts groups in which that answer makes {MIN_GROUP_ROWS} errors or "
-        "more, and what is beyond chance."
+        f"(of all rows: {percent(1 - overall)}). This counts groups in which that answer makes {MIN_GROUP_ROWS} errors "
+        "or more, and what is beyond chance."
     )
 
 

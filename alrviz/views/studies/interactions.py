@@ -18,7 +18,7 @@ from alrviz.pictures import interactions as drawn
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
-from alrviz.studies.core.export import study_metadata, to_csv
+from alrviz.studies.core.export import caption, study_metadata, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.studies.protocols.effect_bands import EffectStudy

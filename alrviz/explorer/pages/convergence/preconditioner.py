@@ -14,7 +14,7 @@ from alrviz.explorer.shell.theme import html
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.export import to_csv
+from alrviz.studies.core.export import caption, to_csv
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.saving import Origin, csv_button
