@@ -60,9 +60,7 @@ class AlphaPathFit:
         self._weights = table.weights_of(prepared.splits.test)
 
     def fit(self, alpha: float, stop: StopToken) -> AlphaPoint:
-        """Fit the recipe at this alpha, started at the nearest alpha fitted before; raises `AlrvizError` if it
-        fails.
-        """
+        """Fit the recipe at this alpha, started at the nearest one fitted before; raises `AlrvizError`."""
         run = self._path.fit(alpha, stop)
         outcome, model = run.outcome, run.model
         if outcome is None or not ended_well(run) or not isinstance(model, LinearModel):

@@ -51,9 +51,7 @@ class Checkpoint:
         return self.id is not None
 
     def begin(self, name: str, data_name: str, link: str = "") -> None:
-        """Record that the study is running; `name` and `data_name` are shown to people, `link` opens it in the
-        explorer.
-        """
+        """Record that the study is running; `name` and `data_name` are for people, `link` for the explorer."""
         self.problem, self._failed = self._unavailable, False
         if self._store is None:
             return

@@ -113,9 +113,7 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
 
 @dataclass(frozen=True, eq=False)
 class PredictedFold:
-    """A recipe fitted to the training rows of a split, with log p (n, C) and predicted classes (n,) of the test
-    rows.
-    """
+    """A recipe fitted to a split's training rows, with log p (n, C) and classes (n,) of its test rows."""
 
     fold: PreparedFold
     estimator: RecipeClassifier
@@ -168,9 +166,7 @@ def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
 
 
 def _cut_columns(prepared: PreparedFold) -> Row:
-    """Return the numbers of numeric columns and of those without a cut in the training rows, and names of the
-    latter.
-    """
+    """Return the number of numeric columns of the training rows, and which of them have no cut."""
     encoder = prepared.prepared.encoder
     if encoder is None or encoder.discretize == "keep":
         return {}

@@ -137,9 +137,7 @@ def fit_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int)
 
 
 def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int) -> Cost:
-    """Return the cost of choosing alpha by folds, before or within a fit of one order; 0 seconds if alpha is a
-    number.
-    """
+    """Return the cost of choosing alpha by folds, before or within a fit of one order; 0 if it is given."""
     if (alpha := str(recipe.params.get("alpha"))) not in _PASSES_PER_ALPHA:
         return Cost()
     folds, share = n_validation_folds(counts), 1 - 1 / FOLDS
@@ -149,9 +147,8 @@ def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples:
 
 
 def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int | None, stop: StopToken) -> Cost:
-    """Return the cost of choosing an order by folds, with its alphas: each order up to the likely one, and the next,
-    which is tried and found no better; without orders that are too much work. `prepared`: the rows as encoded for
-    `likely`.
+    """Return the cost of choosing an order by folds, with its alphas: each order up to the likely one and the next,
+    which is tried and found no better, except orders that are too much work.
     """
     encoded, total = prepared.encoded, Cost()
     n_informative = len(informative_columns(encoded.levels, likely.missing == "skip"))
@@ -172,9 +169,7 @@ def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int 
 
 
 def share_seconds(share: float) -> float:
-    """Return the seconds of a fit to a share of the rows, relative to one to all rows: half of them stay in any
-    case.
-    """
+    """Return the relative seconds of a fit to a share of the rows: half of them do not depend on it."""
     return (1 + share) / 2
 
 

@@ -32,8 +32,7 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
 
     Columns: draw, outcome, sentence, n_iter, train_log_loss, train_seconds. Packed numbers of draw 0: the number of
     selected tuples and the columns of each (-1 padded to the order), the model's intercepts (C,), phi (S, C) and, if it
-    has them, the weights of cells (S, C). Of a refit: intercept, f and importance of the pure effects, in single
-    precision.
+    has them, the weights of cells (S, C). Of a refit: intercept, f and importance, in single precision.
     """
     recipe, draw = Recipe.from_json(task.recipe).replace(seed=task.seed), int(json.loads(task.options)["draw"])
     warm(recipe, len(table.classes))
@@ -74,9 +73,7 @@ def _selected_tuples(model: LinearModel, recipe: Recipe) -> Floats:
 
 
 def _on_cells_of(base: Effects, refit: Effects, importance: Floats) -> tuple[Floats, Floats]:
-    """Return a refit's effects (S, C) and importance (T, 3) on the cells and tuples of the model; 0 if it lacks
-    them.
-    """
+    """Return a refit's effects (S, C) and importance (T, 3) on the model's cells and tuples; 0 elsewhere."""
     f, weighed = np.zeros_like(base.f), np.zeros((base.n_tuples, importance.shape[1]))
     for t, columns in enumerate(base.space.members):
         number = refit.numbers.get(tuple(columns))

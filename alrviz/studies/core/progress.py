@@ -40,10 +40,9 @@ def progress_of(
     finished: Mapping[int, float],
     expected: Mapping[int, float] = MappingProxyType({}),
 ) -> Progress:
-    """Return the progress from results by place and, for those of this session, the seconds from its start to their
-    arrival.
+    """Return the progress, given the results by place.
 
-    expected: estimated seconds of a fit, by racer.
+    finished: seconds from the start of this session until a task arrived, by place. expected: of a fit, by racer.
     """
     failed = sum(result.failed for result in results.values())
     return Progress(len(results), len(tasks), failed, _seconds_left(tasks, results, finished, expected))

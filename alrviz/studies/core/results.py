@@ -117,9 +117,7 @@ class StudyResults:
         return [{**identity, "train_share": split.share, **row} for row in flat]
 
     def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
-        """Add a result and notify waiting threads, unless its session was stopped; after: seconds, if it was
-        computed.
-        """
+        """Add a result and notify waiting threads, unless its session was stopped. after: seconds it took."""
         with self._changed:
             if stop.stopped:
                 return False
@@ -138,7 +136,7 @@ class StudyResults:
                 del self._results[place]
             self._arrived = [place for place in self._arrived if place in self._results]
             self._cached_frame = (None, None)  # the same places may arrive again in the same order
-            return [self.tasks[place] for place in failed]
+        return [self.tasks[place] for place in failed]
 
     @property
     def _complete(self) -> bool:

@@ -1,9 +1,9 @@
 """A study: many fits, each with a tidy row of figures as soon as it finishes.
 
-study = bias_variance(dataset, recipes)         # has not started
-for row in study.rows(): ...                    # computes, and yields each row as soon as it is there
-study.start(); study.since(cursor); study.stop(); study.start()         # the same in the background
-study.frame(), study.summary()                  # all rows so far in the order of the tasks; figures computed from them
+    study = bias_variance(dataset, recipes)         # has not started
+    for row in study.rows(): ...                    # computes, and yields each row as soon as it is there
+    study.start(); study.since(cursor); study.stop(); study.start()         # the same in the background
+    study.frame(), study.summary()                  # all rows so far in the order of the tasks; figures computed from them
 
 The frame is bit-identical for any number of workers and across sessions, except in columns that end in "seconds". With
 keep=True a study saves every finished task and loads those saved before: nothing is computed twice after a crash, or in
@@ -108,9 +108,7 @@ class Study(StudyResults):
 
     @property
     def control(self) -> "Study":
-        """The object to start and stop: the entry of its registry, which decides whose turn it is, or the study
-        itself.
-        """
+        """The object to start and stop: its registry's entry, which decides whose turn it is, or itself."""
         control: Study = self if self.entry is None else self.entry
         return control
 
@@ -165,8 +163,7 @@ class Study(StudyResults):
         return f"<{self.kind} study of {names}: {len(self.results())} of {len(self.tasks)} fits>"
 
     def estimate(self) -> StudyEstimate:
-        """Estimate the time of the remaining fits, and which recipes are refused, without fitting; progress then uses
-        it.
+        """Estimate the time of the remaining fits, and which recipes are refused; progress then uses it.
 
         Raises:
             AlrvizError: for `alpha_path` and row-by-row learning curves, whose time is unknown beforehand.

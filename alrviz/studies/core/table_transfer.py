@@ -57,8 +57,8 @@ class SentTable:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """(C,) labels."""
         """(C,) labels, sorted."""
+        return self._class_codes[0]
 
     @property
     def y(self) -> NDArray[np.intp]:

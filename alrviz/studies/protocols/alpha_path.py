@@ -108,9 +108,7 @@ def _references(recipes: Sequence[Recipe]) -> list[Recipe]:
 
 
 def summary(study: Study) -> "pd.DataFrame":
-    """Return a row for each recipe and alpha: means over the repeats. Mean standard errors are too large for the
-    means.
-    """
+    """Return a row for each recipe and alpha: means over the repeats, also of the standard errors."""
     frame = study.frame()
     if not len(frame) or "log_loss" not in frame:
         return frame

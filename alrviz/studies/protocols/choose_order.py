@@ -320,9 +320,7 @@ def cuts_note(study: Study) -> str:
 
 
 def automatic_summary(study: OrderStudy) -> dict[str, float]:
-    """Return AutoClassifier's figures as in a row of `summary`: log_loss, se, parameters, train_seconds; {} before its
-    first fold.
-    """
+    """Return AutoClassifier's log_loss, se, parameters, train_seconds; {} before its first fold."""
     folds = study.automatic_folds()
     if not len(folds):
         return {}

@@ -138,8 +138,7 @@ def fits_each(study: Study) -> int:
 def pairs(
     study: Study, measure: str = "log_loss", digits: int | None = None, lines: "pd.DataFrame | None" = None
 ) -> "pd.DataFrame":
-    """Return a row for each pair of recipes: wins, draws, losses of the first over the data sets, p of the exact sign
-    test.
+    """Return a row for each pair of recipes: wins, draws, losses of the first over the data sets, p of the sign test.
 
     digits: values equal after rounding are draws. `ratio` is the geometric mean of the first recipe's values over the
     second's (where both are positive). Only data sets with all fits of both count. `lines` as for `table`.
@@ -156,8 +155,7 @@ def pairs(
 
 
 def ranks(study: Study, measure: str = "log_loss", lines: "pd.DataFrame | None" = None) -> "pd.DataFrame":
-    """Return a row for each recipe: its mean rank over the data sets (1 is best), and its geometric mean ratio to the
-    first.
+    """Return a row for each recipe: mean rank over the data sets (1 is best), geometric mean ratio to the first.
 
     Only data sets with all fits count (NaN without any). `lines` as for `table`.
     """

@@ -97,9 +97,7 @@ class EffectStudy(Study):
         self.interactions = effects
 
     def refits(self) -> tuple[Floats, Floats]:
-        """Return the refits so far: effects (R, S, C) of the cells, and importance (R, T, 3): share, structural share
-        and nats.
-        """
+        """Return the refits so far: effects (R, S, C), and importance (R, T, 3): share, structural share, nats."""
         effects = self.interactions
         if effects is None:
             return np.zeros((0, 0, 1)), np.zeros((0, 0, 3))

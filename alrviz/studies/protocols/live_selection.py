@@ -190,9 +190,7 @@ class _ScoreCache(InMemory):
         return tuples[places], scores[places]
 
     def gains(self, order: int) -> "tuple[Floats, NDArray[np.bool_]]":
-        """Return the gain of each tuple of an order over the model of all of one column less, and whether it is
-        significant.
-        """
+        """Return each tuple's gain over the model of all of one column less, and whether it is significant."""
         if order not in self._gains:
             from scipy.stats import chi2
 

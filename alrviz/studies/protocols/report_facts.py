@@ -153,8 +153,7 @@ def report_facts(
         stop: stops between the steps. tell: called with a sentence on the progress.
 
     Raises:
-        TableError: without a data set, if holdout leaves either side empty, or if the model cannot take the row
-            weights.
+        TableError: without a data set, if holdout leaves either side empty, or if the model takes no row weights.
     """
     require_dataset(dataset)
     fitted = AutoClassifier() if model is None else clone(model)
