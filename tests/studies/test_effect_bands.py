@@ -60,9 +60,7 @@ def test_every_family_has_bands(recipe):
     f, importance = found.refits()
     assert f.shape == (4, *found.interactions.pure.f.shape)
     shares = importance[:, :, 0].sum(axis=1)
-    assert np.allclose(shares, 1.0, atol=1e-4) or selects_tuples(recipe), (
-        "a refit may choose tuples that the model has not"
-    )
+    assert np.allclose(shares, 1.0, atol=1e-4) or selects_tuples(recipe), "a refit may select other tuples"
     table = found.importance()
     assert (table["nats_low"] <= table["nats_high"]).all()
     first, second = found.interactions.classes[:2]
@@ -137,8 +135,8 @@ def test_a_process_that_is_killed_loses_no_refit_that_was_done(data, study, tmp_
 
 def test_what_refits_would_choose_anew_is_refused(data):
     for recipe, words in (
-        (alrviz.Recipe("salr", order=2, unit="cell"), "no cells that refits share"),
-        (alrviz.Recipe("dlr"), "no cells that refits share"),
+        (alrviz.Recipe("salr", order=2, unit="cell"), "cells"),
+        (alrviz.Recipe("dlr"), "cells"),
         (alrviz.Recipe("salr", order=2, alpha=1.0, keep="auto"), "keep='auto'"),
         (alrviz.Recipe("lr", order="auto", alpha=1.0), "order='auto'"),
         (alrviz.Recipe("hlr", order=2, alpha=1.0, discretize="auto"), "expected 'smooth' or 'mdl-smooth'"),

@@ -252,7 +252,7 @@ def test_a_study_tells_its_estimate_and_how_far_it_is(capsys, monkeypatch):
     assert re.fullmatch(r"  4 of .*: about \S+ s each", told[1])
     assert any(re.fullmatch(r"\d+ of 12 fits, about .* left", line) for line in told[3:])
     assert not study.estimate().fits
-    with pytest.raises(AlrvizError, match="is not known before"):
+    with pytest.raises(AlrvizError, match="unknown beforehand"):
         alpha_path(data, Recipe("lr", order=1)).estimate()
 
 
@@ -389,7 +389,7 @@ def test_a_study_whose_price_is_not_known_runs_verbosely_all_the_same(make, caps
     data = alrviz.load_demo("led", 120)
     recipe = Recipe("anje", order=1) if make is alrviz.learning_curve else Recipe("lr", order=1)
     assert not make(data, recipe, n_jobs=1).run(verbose=True).progress.failed
-    assert "is not known before" in capsys.readouterr().out
+    assert "unknown beforehand" in capsys.readouterr().out
 
 
 def test_an_estimate_keeps_to_the_studys_memory_and_workers_and_no_time_is_left_at_the_end():

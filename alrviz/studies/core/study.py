@@ -3,7 +3,7 @@
     study = bias_variance(dataset, recipes)         # has not started
     for row in study.rows(): ...                    # computes, and yields each row as soon as it is there
     study.start(); study.since(cursor); study.stop(); study.start()         # the same in the background
-    study.frame(), study.summary()                  # all rows so far in the order of the tasks; figures computed from them
+    study.frame(), study.summary()                  # all rows so far, in the order of the tasks; their figures
 
 The frame is bit-identical for any number of workers and across sessions, except in columns that end in "seconds". With
 keep=True a study saves every finished task and loads those saved before: nothing is computed twice after a crash, or in

@@ -26,7 +26,7 @@ from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
 from alrviz.studies.maps.film_maps import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race.race import Race
-from alrviz.studies.race.race_summary import UNDECIDED, racing_words
+from alrviz.studies.race.race_summary import UNDECIDED, leader_text
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.trace_reader import RaceReader
@@ -133,7 +133,7 @@ def _racing(watched: RaceReader, steps: Any, over: bool) -> list[tuple[int, str]
     if not over:
         return [(0, UNDECIDED)] if last else []
     places = range(0, last, max(1, last // SAID))
-    return [(k, racing_words([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
+    return [(k, leader_text([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
 
 
 def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, watched: RaceReader) -> View:
