@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _FORMULA_SIGN = re.compile(r'(?<=[",;])[=+\-@|%]')
 
 
-def metadata_lines(metadata: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
+def provenance_lines(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
     """Return the comment lines above exported figures."""
-    lines = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in metadata.items()]
+    lines = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in provenance.items()]
     lines += [f"# recipe {k}: {recipe.to_json()}" for k, recipe in enumerate(recipes)]
     return [_FORMULA_SIGN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line) for line in lines]
 
 
-def to_csv(frame: pd.DataFrame, metadata: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
+def to_csv(frame: pd.DataFrame, provenance: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
     """Return a tidy frame as CSV under its comment lines; read it back with `pandas.read_csv(..., comment="#")`."""
     table = frame.set_axis(safe_names(list(frame.columns)), axis=1)
     for name in table.columns:
@@ -38,15 +38,15 @@ def to_csv(frame: pd.DataFrame, metadata: Mapping[str, Any], recipes: Sequence[R
             table[name] = table[name].map(safe_cell)
     text = io.StringIO()
     table.to_csv(text, index=False, lineterminator="\n")
-    return "\n".join([*metadata_lines(metadata, recipes), text.getvalue()])
+    return "\n".join([*provenance_lines(provenance, recipes), text.getvalue()])
 
 
 def study_csv(study: "Study", frame: pd.DataFrame | None = None) -> str:
     """Return the rows of a study, or a frame computed from them, as CSV with the study's settings, data and recipes."""
-    return to_csv(study.frame() if frame is None else frame, study_metadata(study), study.recipes)
+    return to_csv(study.frame() if frame is None else frame, study_provenance(study), study.recipes)
 
 
-def weights_csv(model: Any, metadata: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
+def weights_csv(model: Any, provenance: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
     """Return a fitted model's cells as CSV, a row for each: columns, levels, then each quantity by class.
 
     The intercepts ("class weights") are the first row. `model` is a classifier with cells (it has `to_frame`).
@@ -57,16 +57,16 @@ def weights_csv(model: Any, metadata: Mapping[str, Any], recipes: Sequence[Recip
     lines.columns = [f"{quantity} {label}" for quantity, label in frame.columns]
     for place, name in enumerate(frame.index.names):
         lines.insert(place, name, [("class weights", "")[place], *frame.index.get_level_values(place)])
-    return to_csv(lines, metadata, recipes)
+    return to_csv(lines, provenance, recipes)
 
 
-def caption(metadata: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
-    """Return the origin of a picture in one line: `metadata_lines` without what no reader needs.
+def caption(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
+    """Return the origin of a picture in one line: `provenance_lines` without what no reader needs.
 
     >>> caption({"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}, [Recipe("lr")])
     'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, L2 penalty 0.3 on phi, TRON'
     """
-    texts = [(name, _short_text(value, name)) for name, value in metadata.items()]
+    texts = [(name, _short_text(value, name)) for name, value in provenance.items()]
     return " · ".join([*(f"{name} {text}" for name, text in texts if text), *(recipe.name for recipe in recipes)])
 
 
@@ -83,7 +83,7 @@ def _short_text(value: Any, name: str) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def study_metadata(study: "Study") -> dict[str, Any]:
+def study_provenance(study: "Study") -> dict[str, Any]:
     """Return a study's version, kind, settings and data sets, by name."""
     return {
         "alrviz": __version__,
@@ -93,10 +93,10 @@ def study_metadata(study: "Study") -> dict[str, Any]:
     }
 
 
-def race_metadata(race: Any, version: str) -> dict[str, Any]:
+def race_provenance(race: Any, version: str) -> dict[str, Any]:
     """Return a race's version, data set with hash and rows, and seeds, by name."""
     dataset = getattr(race, "dataset", None)
-    metadata: dict[str, Any] = {"alrviz": version}
+    provenance: dict[str, Any] = {"alrviz": version}
     if dataset is not None:
-        metadata |= {"data": dataset.name, "data hash": dataset.hash, "rows": dataset.n_rows}
-    return metadata | {"seed": sorted({recipe.seed for recipe in race.recipes})}
+        provenance |= {"data": dataset.name, "data hash": dataset.hash, "rows": dataset.n_rows}
+    return provenance | {"seed": sorted({recipe.seed for recipe in race.recipes})}

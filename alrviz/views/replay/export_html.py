@@ -21,7 +21,7 @@ from alrviz.pictures.measures import AXES, MEASURES, along_label, axis_label, ga
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_shades, racer_colours, readable
 from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPanel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
-from alrviz.studies.core.export import race_metadata
+from alrviz.studies.core.export import race_provenance
 from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
 from alrviz.studies.maps.film_maps import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
@@ -173,7 +173,7 @@ def _title(race: Race, what: str) -> str:
 
 
 def _about(race: Race) -> list[str]:
-    lines = [f"{name}: {value}" for name, value in race_metadata(race, __version__).items()]
+    lines = [f"{name}: {value}" for name, value in race_provenance(race, __version__).items()]
     return [*lines, *(f"{recipe.name}\n  {recipe.to_json()}" for recipe in race.recipes)]
 
 

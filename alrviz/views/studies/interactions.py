@@ -18,7 +18,7 @@ from alrviz.pictures import interactions as drawn
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
-from alrviz.studies.core.export import caption, study_metadata, to_csv
+from alrviz.studies.core.export import caption, study_provenance, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.studies.protocols.effect_bands import EffectStudy
@@ -206,7 +206,7 @@ class InteractionsView(StudyView, RowSettings):
     def _csv(self, frame: pd.DataFrame) -> str:
         study = self.study
         return to_csv(
-            frame, self._about if study is None else study_metadata(study), () if study is None else study.recipes
+            frame, self._about if study is None else study_provenance(study), () if study is None else study.recipes
         )
 
     def origin(self, what: str) -> Origin:
@@ -349,7 +349,7 @@ class InteractionsView(StudyView, RowSettings):
 
     def _csv_of_row(self) -> str:
         explanation, study = self.explanation, self.study
-        about = self._about if study is None else study_metadata(study)
+        about = self._about if study is None else study_provenance(study)
         return "" if explanation is None else row_csv(
             explanation, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
         )  # fmt: skip

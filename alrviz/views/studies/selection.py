@@ -23,7 +23,7 @@ from alrviz.models.tuple_selection import Level
 from alrviz.pictures import selection as drawn
 from alrviz.pictures.path import LEFT, RIGHT
 from alrviz.pictures.picture import Plot
-from alrviz.studies.core.export import caption, race_metadata, study_csv, to_csv
+from alrviz.studies.core.export import caption, race_provenance, study_csv, to_csv
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict
 from alrviz.studies.protocols.live_selection import MIN_SECONDS_SHOWN, LiveSelection, Search
@@ -203,7 +203,7 @@ class SelectionView(StudyView):
         race = self._race
         if race is None:
             return super().origin(what)
-        return Origin(f"{race.recipes[0].name}: {what}", caption(race_metadata(race, __version__), race.recipes))
+        return Origin(f"{race.recipes[0].name}: {what}", caption(race_provenance(race, __version__), race.recipes))
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
@@ -327,7 +327,7 @@ class SelectionView(StudyView):
         if self.search is None:
             return ""
         if race is not None:
-            return to_csv(tuples_frame(self.search), race_metadata(race, __version__), race.recipes)
+            return to_csv(tuples_frame(self.search), race_provenance(race, __version__), race.recipes)
         return "" if self.study is None else study_csv(self.study, tuples_frame(self.search))
 
     def csv_of_fits(self) -> str:

@@ -14,7 +14,7 @@ import param
 
 from alrviz.errors import for_page
 from alrviz.pictures.formatting import duration_text
-from alrviz.studies.core.export import caption, study_csv, study_metadata
+from alrviz.studies.core.export import caption, study_csv, study_provenance
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer
@@ -234,7 +234,7 @@ class StudyView(NotebookViewer):
             if study is None
             else f"{', '.join(study.names)}: {what}"
         )
-        return Origin(title, "" if study is None else caption(study_metadata(study), study.recipes))
+        return Origin(title, "" if study is None else caption(study_provenance(study), study.recipes))
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
