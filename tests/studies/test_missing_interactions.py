@@ -106,7 +106,7 @@ def test_interactions_name_what_is_lacking():
     assert found.associations().index[0] == "bit_1 & bit_2"
     assert found.lacking(3)["p"].min() > 0  # triples beside their pairs
     whole = alrviz.interactions(alrviz.LRClassifier(order=4).fit(data.X, data.y), data)
-    with pytest.raises(RecipeError, match="none is lacking"):
+    with pytest.raises(RecipeError, match="nothing is lacking"):
         whole.lacking()
     with pytest.raises(RecipeError, match="expected 1 to 4"):
         found.associations(5)
