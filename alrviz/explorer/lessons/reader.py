@@ -106,7 +106,7 @@ class _Field:
         return fields
 
     def fields(self, kind: str, required: Collection[str]) -> dict[str, "_Field"]:
-        """Return the fields of a mapping that has those of `FIELDS[what]` alone, all `needed` among them."""
+        """Return the fields of a mapping; it must have all `required` ones, and none that is not in `FIELDS[kind]`."""
         fields = self.pairs()
         for name, field in fields.items():
             if name not in FIELDS[kind]:
