@@ -12,8 +12,7 @@ times of day alone (13:45) is one of numbers, hours.
 
 import datetime
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,7 +106,7 @@ def parse_dates(
     eight = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
     if eight and len(levels) < CERTAIN and not DATE_NAME.search(column.name.lower()):
         return None
-    form = EIGHT_DIGITS if eight else _usual_form(levels)
+    form = EIGHT_DIGITS if eight else next(iter(_usual_forms(levels, SPLIT_DATE_FORMS)), "")
     if not form:
         return None
     both = "first" in DATE_FORMS[form]
@@ -152,15 +151,18 @@ def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> 
     return [*dates.notes, *strays, *_sentinel_notes(column, dates, (*missing, *dates.stray))]
 
 
-def _usual_form(levels: pa.Array) -> str:
-    """Return the form of most of some texts, "" where there is none."""
+def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
+    """Return the forms that most of some texts have."""
     some = levels[:: 1 + len(levels) // FORM_SAMPLE].to_pylist()
-    forms = Counter(
-        next((form for form, pattern in SPLIT_DATE_FORMS.items() if python_regex(pattern).search(text)), "")
-        for text in some
-    )
-    form, count = forms.most_common(1)[0]
-    return form if 2 * count > len(some) and (form != "m/y" or count == len(some)) else ""  # 1.2000 is a number
+    forms = []
+    for form, text in patterns.items():
+        search = python_regex(text).search
+        if not any(map(search, some[:3])):  # spares a column of words the others
+            continue
+        count = sum(map(bool, map(search, some)))
+        if 2 * count > len(some) and (form != "m/y" or count == len(some)):  # 1.2000 is a number
+            forms.append(form)
+    return forms
 
 
 def _dates_by_spec(levels: pa.Array, form: str, day_first: bool | None, pivot: int) -> np.ndarray:
@@ -225,19 +227,18 @@ def choose_pivot(name: str, years: np.ndarray, latest_year: int | None = None) -
     return latest + 1 if future.any() and (birth or not future.all()) else PIVOT
 
 
-def parse_times(column: TextColumn) -> tuple[pd.Series, str] | None:
-    """Return a column of times (13:45, 1:45 PM; lengths up to 999:59) as hours, float64 with NaN, and their form.
+def time_form(column: TextColumn) -> tuple[str, tuple[str, ...]] | None:
+    """Return the form of a column of times (13:45, 1:45 PM; lengths up to 999:59), and the few texts that are none.
 
     Lengths and heights of several units (2h 30min, 3 weeks, 5'3") are numbers of the unit that `TIME_UNITS` names.
     """
     levels = column.levels
     if len(levels) < 2 or all_match(levels, DECADE):
         return None
-    for form, text in TIME_FORMS.items():
-        if not form.endswith(" of two") and _all_match(levels, text):
-            amounts = np.append(hours_of(levels, form), np.nan)
-            if not np.isnan(amounts[:-1]).any():
-                return pd.Series(amounts[column.codes], name=column.name), form
+    for form in _usual_forms(levels, {form: text for form, text in TIME_FORMS.items() if form not in PAIR_FORMS}):
+        stray = tuple(levels.filter(pa.array(np.isnan(hours_of(levels, form)))).to_pylist())
+        if not stray or are_few(column, stray, LEVELS_PER_STRAY_DATE):
+            return form, stray
     return None
 
 

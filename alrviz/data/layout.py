@@ -47,6 +47,7 @@ MAX_SUBTOTAL_SHARE = 0.34  # of the rows: a total of two rows at least
 MOST_LABEL_COLUMNS = 3  # the first ones, in which a total is named, or a group
 MIN_GROUPS = 3
 TITLE_NAMES = ("title", "title of the table")  # of a column of titles, the second where the first is taken
+RULE = re.compile(r"^:?-{2,}:?$|^={2,}$|^_{3,}$")
 GAPS = {*MISSING, *DOUBTFUL}
 
 
@@ -348,10 +349,16 @@ def _count_names(rows: Sequence[Sequence[str]]) -> int:
     below = [row for row in rows[1:] if list(row) != list(rows[0])]  # names may come again, as in files joined
     if not below or _fits(rows[0], below, years=True):
         return 0
-    count = 1
+    count = 2 if len(rows) > 1 and _is_rule(rows[1]) else 1
     while count < MOST_NAMES and len(rows) > count + 3 and _strange(rows[count], rows[count + 1 :]):
         count += 1
     return count
+
+
+def _is_rule(row: Sequence[str]) -> bool:
+    """Whether a row is a line drawn below the names, as tables in Markdown have it."""
+    cells = [cell.strip() for cell in row if cell.strip()]
+    return len(cells) > 1 and all(RULE.match(cell) for cell in cells)
 
 
 def _columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> list[tuple[str, set[str], bool, bool]]:
@@ -435,6 +442,8 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     name to its left, as over merged cells.
     """
     first = [cell.strip() for cell in rows[0]]
+    if _is_rule(rows[1]):
+        return first, "the line between the names and the rows left out"
     short_rows = [row for row in rows[1:] if not any(len(cell) > LONG_NAME or cell.startswith("{") for cell in row)]
     if not short_rows:
         return first, f"of {len(rows)} rows of names the first was taken; the next begins with {short(rows[1][0])}"
@@ -535,7 +544,8 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
             for c in columns
         ]
     incomplete = np.logical_or.reduce([column.is_empty for column in columns])
-    if n_kept := int((incomplete & is_named[~is_total]).sum()):
+    kept = is_named[~is_total]
+    if (n_kept := int(kept.sum())) and incomplete[kept].all():  # others are rows of a level of that name
         notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
     return columns, notes
 

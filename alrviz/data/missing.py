@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import parse_dates, parse_times, split_pairs
+from alrviz.data.dates import parse_dates, split_pairs, time_form
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions
 from alrviz.data.parse_values import number_text, numbers_among
@@ -142,7 +142,7 @@ def _is_measured(column: TextColumn) -> bool:
         or plain_numbers(column) is not None
         or measured_limits(column) is not None
         or parse_dates(column, ReadOptions()) is not None
-        or parse_times(column) is not None
+        or time_form(column) is not None
         or split_pairs(column) is not None
     )
 

@@ -38,10 +38,11 @@ _UNIT = (
 QUANTITY_PATTERN = (
     rf"^(?P<open>\()?(?P<sign>[+{MINUS}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+{MINUS}])?"
     rf"(?P<number>[0-9.][0-9{MARKS}]*?) ?(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??"
-    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\))?$"
+    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\)|-)?$"  # 1.234,50- has its minus behind it, as SAP writes it
 )
 _FACTORS = {"": "", "k": "e3", "K": "e3", "M": "e6", "Mio": "e6", "Mio.": "e6"}
 _FACTORS |= {"B": "e9", "bn": "e9", "Mrd": "e9", "Mrd.": "e9"}
+_IS_MONEY = re.compile(r"[.,][0-9]{1,3}$")
 _ENDS_LIKE_A_NUMBER = re.compile(r"[0-9.]$")
 
 
@@ -118,16 +119,19 @@ def bare_numbers(levels: "pa.Array") -> Quantities:
 
 def _bare(part: dict[str, str]) -> tuple[str | None, str, bool]:
     number = part["number"].strip()
-    if not _ENDS_LIKE_A_NUMBER.search(number) or bool(part["open"]) != bool(part["close"]):
+    is_behind = part["close"] == "-" and bool(_IS_MONEY.search(number))  # else a grade: 1-
+    if not _ENDS_LIKE_A_NUMBER.search(number) or bool(part["open"]) != (part["close"] == ")"):
+        return None, "", False
+    if part["close"] == "-" and not is_behind:
         return None, "", False
     if part["before"] and part["after"] == "B":  # of money it is a factor, not bytes
         part["factor"], part["after"] = "B", ""
     unit = part["before"] or part["after"] or part["word"]
-    minuses = sum(part[name] not in ("", "+") for name in ("sign", "minus", "open"))
+    minuses = sum(part[name] not in ("", "+") for name in ("sign", "minus", "open")) + is_behind
     if (part["before"] and (part["after"] or part["word"])) or minuses > 1:
         return None, "", False
     text = "-" * minuses + number + _FACTORS[part["factor"]]
-    return text, _singular(unit) if unit else "", bool(unit or part["factor"] or part["open"])
+    return text, _singular(unit) if unit else "", bool(unit or part["factor"] or part["close"])
 
 
 def _singular(unit: str) -> str:
