@@ -32,6 +32,9 @@ from alrviz.stop import StopToken
 
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 FORM_SAMPLE = 20  # levels that tell the form
+SAMPLE_STRIDE = 7919  # a prime, so that forms that alternate are all met
+FIRST_LEVELS = 5  # of them, of which one has it
+MIN_FORM_SHARE = 0.25  # of them, of a form that is tried
 # Programs write them for "none" and "for ever": Excel, SQL Server, Unix, databases.
 SENTINEL_DATES = (
     *("0001-01-01", "1753-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1900-01-02", "1901-01-01", "1970-01-01"),
@@ -106,9 +109,11 @@ def parse_dates(
     eight = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
     if eight and len(levels) < CERTAIN and not DATE_NAME.search(column.name.lower()):
         return None
-    form = EIGHT_DIGITS if eight else next(iter(_usual_forms(levels, SPLIT_DATE_FORMS)), "")
-    if not form:
+    forms = [EIGHT_DIGITS] if eight else _usual_forms(levels, SPLIT_DATE_FORMS)
+    if not forms:
         return None
+    # Beside dates that leave the order open, clear ones are read by the same spec; the other way round they are not.
+    form = min(forms, key=lambda form: "first" not in DATE_FORMS[form])
     both = "first" in DATE_FORMS[form]
     wanted = otherwise if said is None else said
     years = pc.extract_regex(levels.filter(pc.match_substring_regex(levels, DATE_FORMS[form])), DATE_FORMS[form])
@@ -152,17 +157,17 @@ def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> 
 
 
 def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
-    """Return the forms that most of some texts have."""
-    some = levels[:: 1 + len(levels) // FORM_SAMPLE].to_pylist()
-    forms = []
+    """Return the forms that many of some texts have, the commonest first."""
+    places = np.unique(np.arange(FORM_SAMPLE) * SAMPLE_STRIDE % len(levels))
+    some = levels.take(pa.array(places)).to_pylist()
+    counts = {}
     for form, text in patterns.items():
         search = python_regex(text).search
-        if not any(map(search, some[:3])):  # spares a column of words the others
-            continue
-        count = sum(map(bool, map(search, some)))
-        if 2 * count > len(some) and (form != "m/y" or count == len(some)):  # 1.2000 is a number
-            forms.append(form)
-    return forms
+        if any(map(search, some[:FIRST_LEVELS])):  # spares a column of words the others
+            count = sum(map(bool, map(search, some)))
+            if count > MIN_FORM_SHARE * len(some) and (form != "m/y" or count == len(some)):  # 1.2000 is a number
+                counts[form] = count
+    return sorted(counts, key=counts.__getitem__, reverse=True)
 
 
 def _dates_by_spec(levels: pa.Array, form: str, day_first: bool | None, pivot: int) -> np.ndarray:

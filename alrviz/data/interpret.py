@@ -20,7 +20,14 @@ from alrviz.data.numbers import check_numbers, detect_convention, digits_note, d
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
-from alrviz.data.quantities import cross_table_note, measured_limits, percent_note, plain_numbers, transposed_note
+from alrviz.data.quantities import (
+    cross_table_note,
+    measured_limits,
+    percent_note,
+    plain_numbers,
+    transposed_note,
+    units_note,
+)
 from alrviz.data.stray import stray_note, stray_texts
 from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, spellings, variants_note
 from alrviz.data.values import Values, read_column
@@ -132,11 +139,10 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
     if raw.sort == "text":
-        shape_notes = (
-            cross_table_note([values.series for values in columns]),
-            transposed_note([t.present for t in texts]),
-        )
-        notes += filter(None, [*(percent_note(text.present) for text in texts), *shape_notes])
+        present = [text.present for text in texts]
+        of_columns = [note(column) for note in (percent_note, units_note) for column in present]
+        of_table = [cross_table_note([values.series for values in columns]), transposed_note(present)]
+        notes += filter(None, [*of_columns, *of_table])
     own_missing = {name: {"missing": tokens} for name, tokens in written.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if apart else decimal, thousands=thousands)
     return replace(
@@ -237,9 +243,8 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         spec = ColumnSpec(name, name, "time", "numeric", missing=missing, form=form)
         hint = TIME_UNITS.get(form, "times, as hours: 13:30 is 13.5")
         notes = [f"{name!r} holds {hint}"] if form in TIME_UNITS else []
-        return _Decision(
-            spec, hint, notes + ([stray_note(column, text.stray, text.written, "time")] if text.stray else [])
-        )
+        notes += [stray_note(column, text.stray, text.written, "time")] if text.stray else []
+        return _Decision(spec, hint, notes)
     respelled, others = respell(column, text.options.spellings or ())
     mended, bands = mend_bands(respelled)
     merged, note = merge_case(mended, codes=merge is True) if merge is not False else (mended, "")

@@ -515,22 +515,27 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
 def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[str]]:
     """Return the rows without totals of those above, and notes.
 
-    A total is named so in one of the first columns, and a number in it is the sum of the rows above: since the last
-    total, or of all. A row that is only named so stays.
+    A total is named so in one of the first columns, its numbers are the sums of the rows above, since the last total or
+    of all, and it has no text behind its name. A row that is only named so stays.
     """
-    if len(columns) < 2 or len(columns[0].codes) < FEWEST_ROWS:
+    n_rows = len(columns[0].codes) if columns else 0
+    if len(columns) < 2 or n_rows < FEWEST_ROWS:
         return columns, []
-    is_named = np.zeros(len(columns[0].codes), dtype=bool)
-    for column in columns[:MOST_LABEL_COLUMNS]:
+    place = np.full(n_rows, -1)  # of the name of a total
+    for k, column in enumerate(columns[:MOST_LABEL_COLUMNS]):
         named = pc.match_substring_regex(column.levels, SUBTOTAL).to_numpy(zero_copy_only=False)
-        is_named |= np.append(named, False)[column.codes]
+        place[np.append(named, False)[column.codes]] = k
+    is_named = place >= 0
     rows = np.flatnonzero(is_named)
-    if not 0 < len(rows) <= MAX_SUBTOTAL_SHARE * len(is_named):
+    if not 0 < len(rows) <= MAX_SUBTOTAL_SHARE * n_rows:
         return columns, []
-    numbers = [each for each in map(_rough_numbers, columns) if each is not None]
-    is_total, start = np.zeros_like(is_named), 0
+    numbers, empty = list(map(_rough_numbers, columns)), np.array([column.is_empty for column in columns])
+    is_total, start = np.zeros(n_rows, dtype=bool), 0
     for row in rows.tolist():
-        if any(_is_sum(each, row, start, is_named) for each in numbers):
+        behind = [k for k in range(place[row] + 1, len(columns)) if not empty[k, row]]
+        sums = [(each := numbers[k]) is not None and _is_sum(each, row, start, is_named) for k in behind]
+        # A single sum may be chance where the row is as full as others.
+        if all(sums) and len(sums) >= (1 if empty[:, row].any() else 2):
             is_total[row], start = True, row + 1
     notes = []
     if n_totals := int(is_total.sum()):
@@ -543,9 +548,8 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
             )
             for c in columns
         ]
-    incomplete = np.logical_or.reduce([column.is_empty for column in columns])
-    kept = is_named[~is_total]
-    if (n_kept := int(kept.sum())) and incomplete[kept].all():  # others are rows of a level of that name
+    kept = is_named & ~is_total
+    if (n_kept := int(kept.sum())) and empty[:, kept].any(axis=0).all():  # others are rows of a level of that name
         notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
     return columns, notes
 

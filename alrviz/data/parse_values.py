@@ -35,10 +35,10 @@ _UNIT = (
     r"ms|d|yrs?|y|W|kW|kWh|MW|MWh|V|A|mA|Hz|kHz|MHz|GHz|Pa|kPa|hPa|bar|mbar|psi|J|kJ|kcal|cal|B|kB|KB|MB|GB|TB|mph|"
     r"km/h|kmh|kph|m/s|rpm|hp|bhp|PS|cc|CC|px|dB|mmHg|mmol/L|mg/dL|mg/dl|g/dL|kmpl|mpg|x"
 )
-QUANTITY_PATTERN = (
+QUANTITY_PATTERN = (  # 1.234,50- has its minus behind it, as SAP writes it
     rf"^(?P<open>\()?(?P<sign>[+{MINUS}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+{MINUS}])?"
     rf"(?P<number>[0-9.][0-9{MARKS}]*?) ?(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??"
-    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\)|-)?$"  # 1.234,50- has its minus behind it, as SAP writes it
+    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\)|-)?$"
 )
 _FACTORS = {"": "", "k": "e3", "K": "e3", "M": "e6", "Mio": "e6", "Mio.": "e6"}
 _FACTORS |= {"B": "e9", "bn": "e9", "Mrd": "e9", "Mrd.": "e9"}
