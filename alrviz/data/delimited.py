@@ -135,7 +135,7 @@ def read_delimited(
         comment=comment,
     )
     kinds = kinds_by_name(names, head.kinds)
-    return RawTable(columns, in_force, notes + renamed, (), head.first, "text", kinds, is_stacked=is_parted)
+    return RawTable(kept, in_force, notes + renamed, (), head.first, "text", kinds, is_stacked=is_parted)
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:
