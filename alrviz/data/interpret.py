@@ -139,10 +139,13 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
     if raw.sort == "text":
-        present = [text.present for text in texts]
-        of_columns = [note(column) for note in (percent_note, units_note) for column in present]
-        of_table = [cross_table_note([values.series for values in columns]), transposed_note(present)]
-        notes += filter(None, [*of_columns, *of_table])
+        notes += [note for text in numbers if text.unit == "%" and (note := percent_note(text.present))]
+        words = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
+        of_table = [
+            cross_table_note([values.series for values in columns]),
+            transposed_note([t.present for t in texts]),
+        ]
+        notes += filter(None, [*map(units_note, words), *of_table])
     own_missing = {name: {"missing": tokens} for name, tokens in written.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if apart else decimal, thousands=thousands)
     return replace(

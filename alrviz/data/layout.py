@@ -45,6 +45,7 @@ TOTAL = re.compile(
 SUBTOTAL = r"(?i)^(grand |sub-?)?totals?\b|\btotal$|^(zwischen)?summe\b|^gesamt|^sum$"  # amid the rows
 MAX_SUBTOTAL_SHARE = 0.34  # of the rows: a total of two rows at least
 MOST_LABEL_COLUMNS = 3  # the first ones, in which a total is named, or a group
+MAX_LABELS = 10_000  # levels of such a column: of more, as of measurements, nobody makes totals
 MIN_GROUPS = 3
 TITLE_NAMES = ("title", "title of the table")  # of a column of titles, the second where the first is taken
 RULE = re.compile(r"^:?-{2,}:?$|^={2,}$|^_{3,}$")
@@ -523,6 +524,8 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
         return columns, []
     place = np.full(n_rows, -1)  # of the name of a total
     for k, column in enumerate(columns[:MOST_LABEL_COLUMNS]):
+        if len(column.levels) > MAX_LABELS:
+            continue
         named = pc.match_substring_regex(column.levels, SUBTOTAL).to_numpy(zero_copy_only=False)
         place[np.append(named, False)[column.codes]] = k
     is_named = place >= 0

@@ -23,7 +23,7 @@ from alrviz.errors import listed, plural
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 # A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
-MARKS = r".,' \x{00a0}\x{202f}\x{2019}"
+MARKS = r".,' \x{00a0}\x{202f}\x{2009}\x{2019}"
 MINUS = r"\-\x{2212}\x{2013}"  # also the typographic ones, as tables copied out of a text have them
 _CURRENCY = (
     r"US\$|A\$|C\$|R\$|[$€£¥\x{ffe5}₹₽₩₺฿円元]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN"
@@ -49,7 +49,7 @@ _ENDS_LIKE_A_NUMBER = re.compile(r"[0-9.]$")
 def number_pattern(decimal: str, thousands: str) -> str:
     """Return the regular expression of a number in this convention, infinities included."""
     point = "\\" + decimal
-    mark = {"": "", " ": r"[ \x{00a0}\x{202f}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
+    mark = {"": "", " ": r"[ \x{00a0}\x{202f}\x{2009}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
     whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
     return (
         rf"^[+{MINUS}]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
@@ -71,9 +71,11 @@ def without_limits(levels: "pa.Array") -> "pa.Array":
 
 def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
     """Return texts (L,) that are numbers of this convention as float64 (L,), infinite where they are beyond it."""
-    levels = pc.replace_substring_regex(pc.ascii_ltrim(levels, "+"), rf"^[{MINUS}]", "-")
+    levels = pc.ascii_ltrim(levels, "+")
+    if not pc.all(pc.string_is_ascii(levels)).as_py():
+        levels = pc.replace_substring_regex(levels, rf"^[{MINUS}]", "-")
     if thousands:
-        marks = "[' \\x{00a0}\\x{202f}\\x{2019}]" if thousands in " '" else "\\" + thousands
+        marks = r"[' \x{00a0}\x{202f}\x{2009}\x{2019}]" if thousands in " '" else "\\" + thousands
         levels = pc.replace_substring_regex(levels, marks, "")
     if decimal == ",":
         levels = pc.replace_substring(levels, ",", ".")

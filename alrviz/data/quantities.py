@@ -81,7 +81,7 @@ def percent_note(column: TextColumn) -> str:
 def units_note(column: TextColumn) -> str:
     """Return a note on a column of quantities of several units, which is read as text; "" for others."""
     levels = column.levels
-    if len(levels) < FEWEST or not all_match(levels[:LOOKED_AT], QUANTITY_PATTERN):
+    if len(levels) < FEWEST or not all_match(levels[:LOOKED_AT], QUANTITY_PATTERN) or all_match(levels, NUMBERLIKE):
         return ""
     bare = bare_numbers(levels)
     units = list(dict.fromkeys(filter(None, bare.units)))
