@@ -196,9 +196,9 @@ def test_nothing_of_the_process_holds_a_page_whose_visitor_has_gone():
 def test_a_tick_asks_the_page_shown_and_says_that_the_run_is_looked_at(shell):
     race = shell.session.runs.adopt(FakeRace())
     race.entry.start()
-    shell.session.runs.entry.seen = 0.0
+    shell.session.runs.entry.last_look = 0.0
     shell.pump()
-    assert shell.session.runs.entry.seen > 0
+    assert shell.session.runs.entry.last_look > 0
     assert shell.pages["first"].calls[-1] == "pump"
     assert "pump" not in shell.pages["second"].calls
 
@@ -216,7 +216,7 @@ def test_the_notice_shows_how_far_work_is_and_what_was_cancelled(shell):
     arrival.add("<b>t.csv", b"a", 0.25)
     shell.notice.show()
     assert not shell.notice.panel.visible  # what is done at once needs no announcement
-    arrival._begun -= 10
+    arrival._start_time -= 10
     shell.notice.show()
     assert shell.notice.panel.visible
     assert (shell.notice._bar.variant, shell.notice._bar.value) == ("determinate", 25)
@@ -259,7 +259,7 @@ def test_a_dropped_file_leads_to_the_data_page(shell):
 def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
     now = [10.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr("alrviz.explorer.server.process_tuning.settle", lambda context: None)
+    monkeypatch.setattr("alrviz.explorer.server.process_tuning.tune_process", lambda context: None)
     session = shell.session
     session.hold_tasks()
     session.table.load_demo("xor")
@@ -412,7 +412,7 @@ def test_the_header_says_whose_points_are_drawn_where_they_are_shown():
     about = Shell(session, [First, Maps]).frame._about
     session.table.dataset = alrviz.load_demo("iris")
     sketch = Sketch.of(alrviz.load_demo("two-moons", rows=60), ("x1", "x2"))
-    session.param.update(page="boundaries", drawn=sketch)
+    session.param.update(page="boundaries", sketch=sketch)
     assert "60 points" in about.object
     assert "begun from two-moons" in about.object
     session.sketch = Sketch.blank()
