@@ -233,7 +233,7 @@ class Study(StudyResults):
     @property
     def phase(self) -> str:
         """One of "waiting", "queued", "running", "stopped", "done" (some tasks may have failed) or "failed"."""
-        return "queued" if self.entry is not None and self.entry.wanted else self._phase
+        return "queued" if self.entry is not None and self.entry.in_queue else self._phase
 
     @property
     def ended(self) -> bool:
