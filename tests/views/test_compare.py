@@ -42,7 +42,7 @@ def test_before_it_runs_it_says_what_run_will_do():
 
 def test_it_fills_while_it_computes_and_counts_whole_data_sets_alone(monkeypatch):
     slowed(monkeypatch, 0.05)
-    monkeypatch.setattr("alrviz.views.studies.study_view.REST", 0)
+    monkeypatch.setattr("alrviz.views.studies.study_view.REST_PER_DRAW_SECOND", 0)
     view = alrviz.CompareView(study())
     view.press_run()
     until(view, lambda: "Over 1 of 2 data sets" in text(view.sentence))
@@ -106,7 +106,7 @@ def test_what_failed_says_why_and_does_not_count(monkeypatch):
     assert "title='out of &lt;memory&gt;'>1 failed" in text(view._means)
     assert "some have failed" in text(view.sentence)
     assert pairs(view.study)["wins"].tolist()[1:] == [0, 0], "means over other folds are not compared"
-    assert view.bar.redo.visible
+    assert view.bar.retry.visible
 
 
 def test_a_single_recipe_has_means_and_no_picture():

@@ -61,7 +61,7 @@ def test_what_failed_is_said_and_computed_again(monkeypatch):
         view = alrviz.LearningCurveView(study().run())
     assert "anje failed: out of &lt;memory&gt;" in view.told.object
     assert len(view.picture.plot["lines"][1].data["x"]) == 0
-    view.press_redo()
+    view.press_retry()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.redraw()
     assert "failed" not in view.told.object
@@ -98,12 +98,12 @@ def test_a_curve_that_has_counted_the_rows_that_judge_it_is_marked(theta, marked
     assert [bool(line.glyph.line_dash) for line in lines] == marked
     assert [line.name.endswith("*") for line in lines] == marked
     assert view.picture.plot.parts["note"].visible == any(marked)
-    assert ("judge" in view.said()) == any(marked), "the sentence compares orders of alr"
+    assert ("judge" in view.text()) == any(marked), "the sentence compares orders of alr"
 
 
 def test_an_outdated_study_is_faded_and_run_asks_for_another():
     first, second = study().run(), study(repeats=1)
-    view = alrviz.LearningCurveView(first, again=lambda: second)
+    view = alrviz.LearningCurveView(first, rerun=lambda: second)
     view.outdated = True
     assert view.body.styles["opacity"] != "1"
     view.press_run()

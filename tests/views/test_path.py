@@ -37,7 +37,7 @@ def settle(view):
 def test_before_it_runs_it_says_what_run_will_do_and_fits_where_the_slider_is():
     view = alrviz.PathView(study())
     assert "Press Run: 2 paths along alpha" in view.sentence.object
-    assert "0 of 5 fits" in view.bar.told.object
+    assert "0 of 5 fits" in view.bar.progress.object
     settle(view)
     assert view.losses.plot["live"].data["x"] == [10.0]
     assert "fitted in" in view._fitted.object
@@ -51,7 +51,7 @@ def test_it_fills_and_ends_with_the_sentence(monkeypatch):
     until(view, lambda: "No path is complete yet" in view.sentence.object)
     figure = view.losses.plot.figure
     until(view, lambda: "After 1 of 2 paths:" in view.sentence.object)
-    until(view, lambda: "· done" in view.bar.told.object)
+    until(view, lambda: "· done" in view.bar.progress.object)
     assert view.losses.plot.figure is figure, "fed, not made anew"
     assert view.sentence.object == f"<div class='sentence'>{sentence(view.study)}</div>"
     lines = view.study.summary().query("racer == 1").sort_values("alpha", ascending=False)
@@ -179,7 +179,7 @@ def test_a_path_that_failed_is_said_and_computed_again(monkeypatch):
         view = alrviz.PathView(study(RECIPES[:1]).run())
     assert "Failed: out of &lt;memory&gt;" in view.sentence.object
     assert view.readings == []
-    view.press_redo()
+    view.press_retry()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.pump()
     assert len(view.readings) == 1

@@ -28,7 +28,7 @@ def test_a_race_is_what_its_view_shows():
     race = finished(5)
     data = data_of(replay(race))
     view = view_of(race)
-    assert [line["name"] for line in data["lines"]] == [racer.name for racer in view.player.shown.racers]
+    assert [line["name"] for line in data["lines"]] == [racer.name for racer in view.player.reader.racers]
     assert data["sentences"][-1][1] == re.sub("<[^>]*>", "", view.sentence.object)
     (nll,) = [of for of in data["measures"] if of["label"].startswith("NLL per row")]
     frame = race.frame()

@@ -75,7 +75,7 @@ def test_of_very_many_tuples_the_gains_are_drawn_when_the_hand_rests(view, monke
 def test_the_study_runs_below_and_its_verdict_is_a_sentence(view):
     assert "Press Run: 4 models, each on 2 test folds of 4,000 rows" in view.sentence.object
     view.press_run()
-    until(view, lambda: view.study.phase == "done" and "8 of 8 fits" in view.bar.told.object)
+    until(view, lambda: view.study.phase == "done" and "8 of 8 fits" in view.bar.progress.object)
     assert view.study.verdict().sentence.replace("n = ", "n&nbsp;=&nbsp;") in view.sentence.object
     assert len(view.shares["log_loss"].plot["lines"][0].data["x"]) == 2
     assert "in 0 of" not in view.found.object

@@ -133,7 +133,7 @@ def _study_tables(result: Any) -> list[pd.DataFrame]:
 def _race_tables(race: Any) -> list[pd.DataFrame]:
     reader = RaceReader(race)
     reader.pull()
-    lanes = [racer.lane() for racer in reader.racers]
+    lanes = [racer.summary() for racer in reader.racers]
     met: dict[str, list[float | None]] = {}
     for same in by_objective(lanes).values():
         marks = milestones(same)
@@ -332,11 +332,11 @@ def on_picture(question: Question, said: Said, axes: NumberAxes) -> Prediction |
 def _place(column: str, where: Mapping[str, str], number: str | float, axes: NumberAxes) -> Place | None:
     if isinstance(number, str):
         return None
-    if column in _ALONG.get(axes.along, ()):
+    if column in _ALONG.get(axes.x_column, ()):
         return number, None
-    if column not in axes.up:
+    if column not in axes.y_columns:
         return None
     at = None
     with suppress(ValueError):
-        at = float(where[axes.along]) if axes.along in where else None
+        at = float(where[axes.x_column]) if axes.x_column in where else None
     return at, number

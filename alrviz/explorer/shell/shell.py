@@ -27,7 +27,7 @@ from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.class_panel import ClassPanel
 from alrviz.explorer.shell.frame import Frame
 from alrviz.explorer.shell.lesson_panel import LessonPanel
-from alrviz.views.core.browser_ready import connected, page_ready, server_session
+from alrviz.views.core.browser_ready import is_connected, page_ready, server_session
 
 # What of a session its link shows.
 _LINKED = ("dataset", "pending", "loading", "entry", "requested_file", "fit", *LINK_PARAMS)
@@ -185,7 +185,7 @@ class Shell:
         What changes in a tick goes to the browser as one message: it lays the page out once.
         """
         with pn.io.hold():
-            watched = connected()
+            watched = is_connected()
             if not page_ready():
                 return
             if self.session.held:

@@ -70,7 +70,7 @@ class RaceFeed:
         if over and not watched.cut and self._scoring is None and watched.last >= 0:
             self._scoring = score_heldout(watched)
         watched.move(watched.last)
-        film = race_film(watched, by=entry.server_words or "its owner", most=MAX_STEPS, over=over)
+        film = race_film(watched, by=entry.server_words or "its owner", max_steps=MAX_STEPS, has_ended=over)
         settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
         return self._told.tell(film, settled, _words(entry, over))
 

@@ -238,7 +238,7 @@ class StudyPage(Page):
         given = {key: value for key, value in given.items() if value != getattr(State(), key)}
         given = {key: value for key, value in given.items() if value in self.closed.get(key, (value,))}
         self.study_view = self.runner.view = view = type(self).view_of(
-            again=self.runner.start, wake=session.wake, dark=session.dark, ready=False, **self.looks, **given
+            rerun=self.runner.start, wake=session.wake, dark=session.dark, ready=False, **self.looks, **given
         )
         self._write_view = session.link.connect(self._page, view, self.viewed, self.keys, self._own)
         self.drag = DraggedValue(session, view, self.dragged) if self.dragged else None

@@ -22,7 +22,7 @@ from alrviz.views.core.panes import as_high, fade, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button, file_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.maps.live_map import PRESSES
-from alrviz.views.race.words import more_in_csv, number, places_shown
+from alrviz.views.race.words import evenly_spread, more_in_csv, number
 
 HEIGHTS = ("250px", "200px")
 _PX = 200  # what Panel's layout goes by
@@ -64,8 +64,8 @@ class BandwidthView(NotebookViewer):
         super().__init__(**params)
         self._on_scrub, self._made_from = on_scrub, made_from
         self.path: BandwidthPath | None = None
-        self.ratios = LiveFigure("alrviz-bandwidths", made=self._made)
-        self.losses = LiveFigure("alrviz-bandwidths-nll", made=self._made)
+        self.ratios = LiveFigure("alrviz-bandwidths", on_new_figure=self._made)
+        self.losses = LiveFigure("alrviz-bandwidths-nll", on_new_figure=self._made)
         self._build(heights, numbers, film)
         self.param.watch(lambda *_: self._mark(), ["head", "outdated"])
         self.param.watch(lambda _: self.watch(self.path), "dark")
@@ -145,7 +145,7 @@ def numbers_html(path: BandwidthPath) -> str:
     heads = ["step", *(f"NLL, {part}" for part in path.losses), *(f"h of {safe(name, 60)}" for name in path.columns)]
     count = len(path.iterations)
     lines = []
-    for k in places_shown(count):
+    for k in evenly_spread(count):
         cells = [f"{int(path.iterations[k]):,}", *(number(float(values[k]), 6) for values in path.losses.values())]
         cells += [number(float(value)) for value in path.ratios[k]]
         lines.append(cells)

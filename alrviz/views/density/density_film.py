@@ -70,7 +70,7 @@ class DensityFilmView(NotebookViewer):
 
     def _draw(self) -> None:
         """Have the step shown worked out, unless it was asked for last."""
-        watched = self.player.player.shown
+        watched = self.player.player.reader
         if watched is None or not len(watched.racers[0]):
             return
         racer, race, step = watched.racers[0], watched.race, watched.head

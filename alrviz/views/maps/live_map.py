@@ -40,7 +40,7 @@ class LiveMap(LiveFigure):
         on_move: Callable[[int, Any, Any], None] | None = None,
         on_remove: Callable[[int], None] | None = None,
     ):
-        super().__init__("alrviz-map", made=self._new, min_height=260)
+        super().__init__("alrviz-map", on_new_figure=self._new, min_height=260)
         self._width, self._on_add, self._on_move, self._on_remove = width, on_add, on_move, on_remove
         self._surface: Surface | None = None
         self._points: Points | None = None  # that are shown of it

@@ -86,8 +86,8 @@ class InteractionsView(StudyView, RowSettings):
 
     def _build(self) -> None:
         high, low = self._height
-        self.ranked = LiveFigure("alrviz-importance", made=lambda plot: only_hover(plot, self._choose_bar))
-        self.matrix = LiveFigure("alrviz-interactions", made=lambda plot: only_hover(plot, self._choose_cell))
+        self.ranked = LiveFigure("alrviz-importance", on_new_figure=lambda plot: only_hover(plot, self._choose_bar))
+        self.matrix = LiveFigure("alrviz-interactions", on_new_figure=lambda plot: only_hover(plot, self._choose_cell))
         self.cells, self.curve = LiveFigure("alrviz-effect"), LiveFigure("alrviz-kept-tuples")
         self.one_row = RowPart(self, low)
         self.key, self.muting = html(), html(margin=(8, 0, 4, 0))
@@ -145,7 +145,7 @@ class InteractionsView(StudyView, RowSettings):
 
     def press_run(self) -> None:
         """Run, or go on with what is finished kept."""
-        if self._again is not None or self.study is not None:
+        if self._rerun is not None or self.study is not None:
             self.given = None
         super().press_run()
 

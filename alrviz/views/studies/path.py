@@ -87,7 +87,7 @@ class PathView(StudyView):
     # -- building ------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.losses = LiveFigure("alrviz-path", resized=self.redraw)
+        self.losses = LiveFigure("alrviz-path", on_resize=self.redraw)
         self.weights = LiveFigure("alrviz-path-weights")
         self.body = side_by_side(self._losses(), self._weights(), MAIN, SIDE, margin=(0, 0, 6, 0))
         fits = "every fit of every path, with recipes, seed, data hash and version"

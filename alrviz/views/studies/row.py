@@ -83,7 +83,7 @@ class RowPart:
         self.undo = pmui.Button(label="As it is", variant="outlined", visible=False, **small)
         self.told = html(margin=(8, 0, 4, 0))
         self.sum = LiveFigure("alrviz-row")
-        self.levels = LiveFigure("alrviz-what-if", made=lambda plot: only_hover(plot, self._pressed))
+        self.levels = LiveFigure("alrviz-what-if", on_new_figure=lambda plot: only_hover(plot, self._pressed))
         self.figures = {"row": self.sum, "what if": self.levels}
         self.rows.param.watch(partial(self._picked, "row"), "value")
         self.tried.param.watch(partial(self._picked, "column"), "value")

@@ -88,8 +88,8 @@ class SelectionView(StudyView):
 
     def _build(self) -> None:
         high, low = self._height
-        self.tuples = LiveFigure("alrviz-tuples", resized=self._draw_search)
-        self.ranks = LiveFigure("alrviz-tuple-scores", made=self._made)
+        self.tuples = LiveFigure("alrviz-tuples", on_resize=self._draw_search)
+        self.ranks = LiveFigure("alrviz-tuple-scores", on_new_figure=self._made)
         self.gains = LiveFigure("alrviz-tuple-gains")
         self.shares = {name: LiveFigure(f"alrviz-tuples-{name.replace('_', '-')}") for name in drawn.SHARES}
         self.found = html(min_height=48, margin=(0, 0, 6, 0))

@@ -130,7 +130,7 @@ class DlrTab(DlrState):
             self.pictures.clear()
             say(self.words, "<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
             return
-        self.player.mark(True, expected=True)
+        self.player.mark(True, starts_itself=True)
         self.pictures.outdate()
         self.tasks.start("table", lambda stop: table_of(dataset, names), self._table_made)
 
@@ -263,7 +263,7 @@ class DlrTab(DlrState):
 
     def _say(self) -> None:
         player = self.player.player
-        self.bar.visible = player.waits or player.coming is not None or self.peer.waiting
+        self.bar.visible = player.is_waiting or player.next_reader is not None or self.peer.waiting
         if self.columns.chosen is not None and not (self.moment is not None and self.moment.passing):
             say(self.words, compared_html(self))
 

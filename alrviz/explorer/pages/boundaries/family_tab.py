@@ -222,8 +222,8 @@ class FamilyTab(MapTab):
             self.map.set_model(model)
 
     def _say(self) -> None:
-        waits = self.peer.waiting if self.name else self.player.player.waits
-        self.bar.visible = bool(waits or (not self.name and self.player.player.coming is not None))
+        waits = self.peer.waiting if self.name else self.player.player.is_waiting
+        self.bar.visible = bool(waits or (not self.name and self.player.player.next_reader is not None))
         ours = judged_html(self.player, self.outdated)
         say(self.words, peer_html(self.name, self.peer) if self.name else ours)
 

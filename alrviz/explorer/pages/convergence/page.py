@@ -83,7 +83,7 @@ class ConvergencePage(Page):
         """Build the page."""
         session = self.session
         self.race_view = RaceView(
-            wake=session.wake, seen=self._seen, measure=FIRST_MEASURE, height=HEIGHT, dark=session.dark
+            wake=session.wake, on_seen=self._seen, measure=FIRST_MEASURE, height=HEIGHT, dark=session.dark
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
@@ -149,8 +149,8 @@ class ConvergencePage(Page):
     def result(self) -> Race | None:
         """Return the race of what is set, when it has ended and all of it was shown."""
         player = self.race_view.player
-        shown = player.shown
-        if shown is None or not shown.shown or player.playing or player.coming is not None:
+        shown = player.reader
+        if shown is None or not shown.is_finished or player.playing or player.next_reader is not None:
             return None
         return None if self.race_view.outdated or shown.race.recorded else shown.race
 
@@ -230,7 +230,7 @@ class ConvergencePage(Page):
         """Race what was set, whichever control set it, as soon as its cost is known to be low; not what is shown."""
         race = self.race_view.race
         self.starter.arm(race is None or race.recorded or self.race_view.outdated)
-        self.race_view.player.expected = self.starter.autorun
+        self.race_view.player.starts_itself = self.starter.autorun
         self.race_view.say_status()
         self.starter.start_if_cheap()
 
@@ -306,7 +306,7 @@ class ConvergencePage(Page):
 
     def _attend(self) -> None:
         """Say of the race shown that it is on a screen, and whether it rests there; one with a link is followed."""
-        shown = self.race_view.player.shown
+        shown = self.race_view.player.reader
         entry = getattr(None if shown is None else shown.race, "entry", None)
         if entry is not self._attended:
             if self._attended is not None:
@@ -315,7 +315,7 @@ class ConvergencePage(Page):
         if entry is not None:
             entry.attended = True
             entry.screens.add(id(self))
-            entry.resting = "paused" if self.race_view.player.still else ""
+            entry.resting = "paused" if self.race_view.player.is_held else ""
         self.race_view.tells = entry is not None and entry.shared
 
     def _seen(self, race: Race, iteration: int) -> None:
@@ -324,9 +324,10 @@ class ConvergencePage(Page):
             entry.last_seen_iteration = max(entry.last_seen_iteration, iteration)
 
     def _check_awaited(self) -> None:
-        if self.session.table.loading is None and self.session.table.dataset is None and self.race_view.player.waits:
+        table = self.session.table
+        if table.loading is None and table.dataset is None and self.race_view.player.is_waiting:
             self.race_view.press_stop()  # the table that Run waits for does not come
-        elif self._missed and self.session.table.loading is None:
+        elif self._missed and table.loading is None:
             self._table_changed()  # the next table, which was awaited when the page came to the front, does not come
 
     def _adopt(self, race: Race, **cost: Any) -> Race:

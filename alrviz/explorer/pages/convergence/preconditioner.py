@@ -18,7 +18,7 @@ from alrviz.studies.core.export import made_from, to_csv
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.saving import Origin, csv_button
-from alrviz.views.core.style import FADED, html_table, safe
+from alrviz.views.core.style import FADED_OPACITY, html_table, safe
 
 # Measured: L-BFGS from zero, test share 0.3, seed 0, the demo sets in their own size.
 WHY_HEADS = ("iterations to 0.1 %", "lr", "diagonal", "alr")
@@ -65,7 +65,9 @@ class PreconditionerChart:
         if asked == self._drawn_for:
             return
         self._drawn_for = asked
-        self.picture.pane.styles = {"opacity": FADED}  # what is drawn belongs to other settings until the new one comes
+        self.picture.pane.styles = {
+            "opacity": FADED_OPACITY
+        }  # what is drawn belongs to other settings until the new one comes
         self.about.object = "<p class='quiet'>counting &hellip;</p>"
         words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
         self._tasks.start(

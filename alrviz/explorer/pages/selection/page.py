@@ -191,7 +191,7 @@ class StreamedSelection:
         if not self._view.over_rows:
             return False
         moving, race = self.race_view.pump(), self.race_view.race
-        self.race_view.line.visible = race is not None or self.race_view.player.waits
+        self.race_view.line.visible = race is not None or self.race_view.player.is_waiting
         self.starter.tell_passes(race)
         self._view.follow(race, self.race_view.outdated)
         return moving
