@@ -176,7 +176,7 @@ def test_the_curve_runs_from_its_link(opened):
     assert (page.tab.spec.repeats, page.tab.spec.window) == (3, 100)
     assert not page.tab.menus["theta"].visible, "no learner has theta"
     run(page)
-    assert "mean over the last 100 rows" in page.tab.study_view.told.object
+    assert "mean over the last 100 rows" in page.tab.study_view.caption.object
 
 
 def test_whatever_a_link_asks_for_is_made_a_learner():

@@ -14,7 +14,7 @@ from alrviz.studies.core import workers
 from alrviz.studies.core.study_task import failure
 from alrviz.views.core.style import FADED_OPACITY
 from alrviz.views.studies import study_view
-from alrviz.views.studies.bias_variance import Filled, filled, grid_html, sentence_html
+from alrviz.views.studies.bias_variance import CellProgress, cell_progress, grid_html, sentence_html
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]
@@ -148,9 +148,9 @@ def test_a_long_legend_makes_the_pictures_higher():
     recipes = [Recipe("lr", order=n, alpha=alpha) for n in (1, 2) for alpha in (0.001, 0.01, 0.1, 1.0)]
     view = alrviz.BiasVarianceView(study(recipes=recipes, train_shares=(0.5, 1.0)))
     view.axis = "alpha"
-    assert view._place.height == 330
+    assert view._picture_box.height == 330
     view.axis = "train_share"
-    assert view._place.height > 400
+    assert view._picture_box.height > 400
 
 
 def test_an_outdated_study_is_faded_and_run_asks_for_another():
@@ -190,7 +190,7 @@ def test_the_csv_has_the_grid_or_every_fit_and_what_made_them():
 def test_a_grid_escapes_names_and_draws_what_variance_takes_away():
     about = {"racer": 0, "label": "lr", "name": "<b>lr</b>", "train_share": 1.0, "rounds": 3}
     table = pd.DataFrame([about | {"bias_domingos": 0.4, "net_variance_domingos": -0.1, "error": 0.3, "error_se": 0.1}])
-    text = grid_html(table, {(0, 1.0): Filled(6, 6)}, "Domingos")
+    text = grid_html(table, {(0, 1.0): CellProgress(6, 6)}, "Domingos")
     assert "&lt;b&gt;lr" in text
     assert "0.400 &minus; 0.100 = <b>0.300</b> ± 0.100" in text
     assert "left:75.0%; width:25.0%" in text
@@ -198,4 +198,4 @@ def test_a_grid_escapes_names_and_draws_what_variance_takes_away():
 
 def test_cells_are_counted_by_recipe_and_training_size():
     done = study(rounds=2, train_shares=(0.5, 1.0)).run()
-    assert filled(done) == dict.fromkeys([(0, 0.5), (1, 0.5), (0, 1.0), (1, 1.0)], Filled(4, 4))
+    assert cell_progress(done) == dict.fromkeys([(0, 0.5), (1, 0.5), (0, 1.0), (1, 1.0)], CellProgress(4, 4))

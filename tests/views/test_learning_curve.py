@@ -30,7 +30,7 @@ def slow(monkeypatch):
 def test_before_it_runs_it_says_what_run_will_do():
     view = alrviz.LearningCurveView(study())
     assert "Press Run: 2 learners meet 432 rows one by one, in 2 shuffles" in view.sentence.object
-    assert "mean over the last 200 rows" in view.told.object
+    assert "mean over the last 200 rows" in view.caption.object
     assert [len(line.data["x"]) for line in view.picture.plot["lines"]] == [0, 0]
 
 
@@ -59,12 +59,12 @@ def test_what_failed_is_said_and_computed_again(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(workers, "compute", compute)
         view = alrviz.LearningCurveView(study().run())
-    assert "anje failed: out of &lt;memory&gt;" in view.told.object
+    assert "anje failed: out of &lt;memory&gt;" in view.caption.object
     assert len(view.picture.plot["lines"][1].data["x"]) == 0
     view.press_retry()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.redraw()
-    assert "failed" not in view.told.object
+    assert "failed" not in view.caption.object
     assert len(view.picture.plot["lines"][1].data["x"]) > 0
 
 

@@ -291,16 +291,16 @@ def a_picture(top, key=()):
 
 def test_every_picture_that_lives_keeps_a_zoom_until_it_is_of_something_else():
     live = LiveFigure("p")
-    live.show(a_picture(1.0), of="a")
+    live.show(a_picture(1.0), subject="a")
     figure = live.plot.figure
-    live.show(a_picture(2.0), of="a")
+    live.show(a_picture(2.0), subject="a")
     assert (figure.y_range.end, figure.y_range.reset_end) == (2.0, 2.0)
     figure.y_range.end = 0.5  # the reader looks closer
-    live.show(a_picture(3.0), of="a")
+    live.show(a_picture(3.0), subject="a")
     assert (figure.y_range.end, figure.y_range.reset_end) == (0.5, 3.0)
-    live.show(a_picture(4.0), of="b")
+    live.show(a_picture(4.0), subject="b")
     assert (live.plot.figure, figure.y_range.end) == (figure, 4.0)
-    live.show(a_picture(4.0, key="another"), of="b")
+    live.show(a_picture(4.0, key="another"), subject="b")
     assert live.plot.figure is not figure
 
 
@@ -317,14 +317,14 @@ def test_what_a_source_has_is_not_sent_again():
 def test_a_zoom_to_what_was_shown_long_ago_is_kept():
     live = LiveFigure("p")
     for top in range(1, 200):
-        live.show(a_picture(float(top)), of="a")
+        live.show(a_picture(float(top)), subject="a")
     figure = live.plot.figure
     assert figure.y_range.end == 199
     figure.y_range.end = 198.0  # what the browser had, late
-    live.show(a_picture(200.0), of="a")
+    live.show(a_picture(200.0), subject="a")
     assert figure.y_range.end == 200
     figure.y_range.end = 1.0  # the reader looks closer
-    live.show(a_picture(201.0), of="a")
+    live.show(a_picture(201.0), subject="a")
     assert figure.y_range.end == 1
     assert len(live._sent_ranges) < 100
 

@@ -39,12 +39,12 @@ def test_until_something_is_found_it_says_what_it_does(monkeypatch):
 
 
 def test_it_says_what_is_kept_and_what_a_search_from_below_misses(view):
-    assert "Of 66 pairs (30 were looked at) 8 are kept." in view.found.object
-    assert "<b>bit_7 + bit_11</b> was never looked at" in view.found.object
+    assert "Of 66 pairs (30 were looked at) 8 are kept." in view.search_text.object
+    assert "<b>bit_7 + bit_11</b> was never looked at" in view.search_text.object
     view.keep = 100
     view.wait()
-    assert "Of 66 pairs 66 are kept." in view.found.object
-    assert "it is kept" in view.found.object
+    assert "Of 66 pairs 66 are kept." in view.search_text.object
+    assert "it is kept" in view.search_text.object
 
 
 def test_the_line_is_dragged_in_the_picture_and_by_the_slider(view):
@@ -64,11 +64,11 @@ def test_of_very_many_tuples_the_gains_are_drawn_when_the_hand_rests(view, monke
     monkeypatch.setattr(drawn, "TOLD", 20)
     source = view.gains.plot["kept"]
     before = len(source.data["x"])
-    monkeypatch.setattr(module, "REST", 1e9)
+    monkeypatch.setattr(module, "DRAG_PAUSE_SECONDS", 1e9)
     view.keep = 75
     until(view, lambda: len(view.search.levels[0].kept) == 9)
     assert len(source.data["x"]) == before
-    monkeypatch.setattr(module, "REST", 0.0)
+    monkeypatch.setattr(module, "DRAG_PAUSE_SECONDS", 0.0)
     until(view, lambda: len(source.data["x"]) > before)
 
 
@@ -78,7 +78,7 @@ def test_the_study_runs_below_and_its_verdict_is_a_sentence(view):
     until(view, lambda: view.study.phase == "done" and "8 of 8 fits" in view.bar.progress.object)
     assert view.study.verdict().sentence.replace("n = ", "n&nbsp;=&nbsp;") in view.sentence.object
     assert len(view.shares["log_loss"].plot["lines"][0].data["x"]) == 2
-    assert "in 0 of" not in view.found.object
+    assert "in 0 of" not in view.search_text.object
 
 
 def test_its_tuples_are_a_csv_and_a_table(view):

@@ -95,9 +95,7 @@ class NotebookViewer(Viewer):
         """The views shown by this one: itself, or the members of a composed view."""
         return [self]
 
-    def _wake_of_new_pump(
-        self, look: Callable[[], bool], period: int, on_leave: Callable[[], None] | None = None
-    ) -> Any:
+    def _make_pump(self, look: Callable[[], bool], period: int, on_leave: Callable[[], None] | None = None) -> Any:
         """Make the view's own pump, which renews the picture in the file when it rests; return its `wake`."""
         self._pump = Pump(look, period, on_leave, lambda: renew(self), lambda: _Output.in_cell)
         return self._pump.wake

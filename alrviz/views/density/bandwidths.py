@@ -21,7 +21,7 @@ from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import as_high, fade, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button, file_button
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.maps.live_map import PRESSES
+from alrviz.views.maps.live_map import PRESS_EVENTS
 from alrviz.views.race.words import evenly_spread, more_in_csv, number
 
 HEIGHTS = ("250px", "200px")
@@ -108,7 +108,7 @@ class BandwidthView(NotebookViewer):
         upper = self.ratios.plot
         if upper is not None and plot is not upper:
             plot.figure.x_range = upper.figure.x_range  # steps are below each other
-        for kind in PRESSES:
+        for kind in PRESS_EVENTS:
             plot.figure.on_event(kind, lambda event: self._pressed(event.x))
 
     def _pressed(self, x: float) -> None:

@@ -46,7 +46,7 @@ class DensityFilmView(NotebookViewer):
         if [recipe.family for recipe in race.recipes] != ["dlr"]:
             got = ", ".join(recipe.label for recipe in race.recipes)
             raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
-        self._wake = self._pumped(self.pump, TICK, self.stop)
+        self._wake = self._make_pump(self.pump, TICK, self.stop)
         self._moment = LatestJob("a step of the film")
         self._scene: DensityFrame | None = None
         self._drawn: Any = None

@@ -88,7 +88,7 @@ class RaceView(PlayerButtons, NotebookViewer):
     ):
         super().__init__(**params)
         self.player = Player(rerun)
-        self._wake = wake or self._pumped(self.pump, TICK_MS)
+        self._wake = wake or self._make_pump(self.pump, TICK_MS)
         self._on_seen = on_seen
         self._ticks = 0
         self._drawn_reader: RaceReader | None = None

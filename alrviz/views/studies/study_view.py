@@ -152,7 +152,7 @@ class StudyView(NotebookViewer):
         self.study = study
         self._height = height or self.HEIGHT
         self._rerun = rerun
-        self._wake = wake or self._pumped(self.pump, TICK_MS)
+        self._wake = wake or self._make_pump(self.pump, TICK_MS)
         self.is_waiting = False  # whether Run was pressed before it was ready
         self.drawn_state: Any = None  # phase and number of results in the pictures
         self.lines: Any = None  # summary of the study in the pictures

@@ -94,7 +94,7 @@ class Pictures:
     def wipe(self) -> None:
         """Take away at once what both maps show: other points are on their way."""
         for view in (self.map, self.other):
-            view.wipe()
+            view.empty()
 
     def follow(self, columns: tuple[str, str], classes: tuple[str, ...]) -> None:
         """Let both maps show these columns and classes: those that are drawn."""

@@ -154,7 +154,7 @@ class InteractionsPage(StudyPage):
             "Your own model: open a file", self.said,
             pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
         )  # fmt: skip
-        self.study_view.param.watch(lambda event: self._shown(event.new), "given")
+        self.study_view.param.watch(lambda event: self._shown(event.new), "given_effects")
         below.insert(below.objects.index(self.layout.card) + 1, self.file)
         return first, below
 

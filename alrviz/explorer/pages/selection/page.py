@@ -184,7 +184,7 @@ class StreamedSelection:
         self.starter.want(stream, (own,))
         if self.race_view.race is None:
             press = _PRESS_RUN.format(rows=stream.n_rows, passes=own.params["max_iter"])
-            say(view.found, f"<div class='sentence quiet'>{press}</div>")
+            say(view.search_text, f"<div class='sentence quiet'>{press}</div>")
 
     def pump(self) -> bool:
         """Follow the run; returns whether there may be more."""
@@ -271,4 +271,4 @@ class SelectionPage(StudyPage):
         """End the threads' work; the study is the registry's."""
         super().close()
         if "study_view" in vars(self):  # it is built on the first visit
-            self.study_view.give_up()
+            self.study_view.cancel_search()
