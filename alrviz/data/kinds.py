@@ -32,10 +32,10 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.dates import PAIR_FORMS, split_pairs
-from alrviz.data.interpret import Values, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
 from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, date_part, number_text
+from alrviz.data.values import Values, text_of
 
 # Columns that say something of the rows and are no features; one column each, and either a group or a time.
 ROLES = ("weight", "group", "time")

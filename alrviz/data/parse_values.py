@@ -71,8 +71,19 @@ def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
         levels = pc.replace_substring_regex(levels, marks, "")
     if decimal == ",":
         levels = pc.replace_substring(levels, ",", ".")
-    with np.errstate(over="ignore"):
-        numbers: np.ndarray = levels.to_numpy(zero_copy_only=False).astype(object).astype(np.float64)
+    if (numbers := plain_floats(levels)) is not None:
+        return numbers
+    with np.errstate(over="ignore"):  # Arrow refuses what is beyond a float
+        numbers = levels.to_numpy(zero_copy_only=False).astype(object).astype(np.float64)
+    return numbers
+
+
+def plain_floats(levels: "pa.Array") -> "np.ndarray | None":
+    """Return texts (L,) as float64 (L,) where all are numbers as programs write them, NaN for null; else None."""
+    try:
+        numbers: np.ndarray = levels.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
     return numbers
 
 

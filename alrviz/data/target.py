@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.interpret import Values
 from alrviz.data.kinds import as_levels
 from alrviz.data.limits import Limits, check_classes
 from alrviz.data.parse_values import number_text
+from alrviz.data.values import Values
 from alrviz.errors import MEASURED_TARGET, Sentence, TableError, listed, short
 
 MOST_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise

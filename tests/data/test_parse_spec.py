@@ -273,7 +273,7 @@ def check_random_table(seed, folder, script):
     batches = list(alrviz.data.stream.new_rows.read_batches_again(source, spec, ReadOptions(), []))
     table = script.read_rows(folder / "rows.csv", script.ParseSpec.from_dict(spec.to_dict()))
     by_script = {
-        column.name: script.read_array(column, script._array(table[column.source]))[0]
+        column.name: script.parse_column(script.source_column("", script._array(table[column.source])), column)[0]
         for column in script.ParseSpec.from_dict(spec.to_dict()).columns
     }
     for found in (new, pd.concat([batch.X for batch in batches]), pd.DataFrame(by_script)):

@@ -109,7 +109,7 @@ def test_another_owners_race_is_not_opened_and_the_page_says_so():
     page.view()
     until(page, lambda: page.session.problem is not None)
     assert "no longer stored" in str(page.session.problem)
-    assert page.session.kept == ""
+    assert page.session.stored_race == ""
 
 
 def test_the_link_of_a_running_race_opens_it_from_the_run_store_when_the_process_has_ended():
@@ -133,9 +133,9 @@ def test_the_link_of_a_running_race_opens_it_from_the_run_store_when_the_process
 
 def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     page = maps.open_page()
-    page.session.kept = "c" * 32  # a race that is looked at on another page, and may be deleted
+    page.session.stored_race = "c" * 32  # a race that is looked at on another page, and may be deleted
     maps.until(page, lambda: maps.settled(page))
-    assert page.session.runs.fit.keeper.join(30)
+    assert page.session.runs.map_entry.keeper.join(30)
     steps = page.tab.moment.run.trace
     page.close()
     (item,) = run_history.items(OWNER)
@@ -143,8 +143,8 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     frame = pd.read_csv(io.StringIO(run_history.csv_of(item.kept)), comment="#")
     assert frame.nll.tolist() == pytest.approx([step.nll for step in steps])
     back = read_link(item.link)
-    assert (back.page, back.data, back.rows, back.kept) == ("boundaries", "four-gaussians", 200, "")
-    assert read_link(item.compare).judged == item.recipes
+    assert (back.page, back.data, back.rows, back.stored_race) == ("boundaries", "four-gaussians", 200, "")
+    assert read_link(item.compare).study_recipes == item.recipes
     assert listed().tab.open.visible
 
 
@@ -166,10 +166,11 @@ def test_links_lead_back_and_to_a_comparison():
     assert read_link(study.link).sets == ("monks-1", "xor")
     assert study.again == ""
     again = read_link(race.again)
-    assert (again.kept, [recipe.family for recipe in again.recipes]) == ("", ["lr", "alr"])
+    assert (again.stored_race, [recipe.family for recipe in again.recipes]) == ("", ["lr", "alr"])
     to = read_link(race.compare)
-    assert (to.page, to.sets, [recipe.family for recipe in to.judged]) == ("compare", ("monks-1",), ["lr", "alr"])
-    assert read_link(study.compare).judged == (Recipe("anje", order=1), Recipe("tan"))
+    assert (to.page, to.sets) == ("compare", ("monks-1",))
+    assert [recipe.family for recipe in to.study_recipes] == ["lr", "alr"]
+    assert read_link(study.compare).study_recipes == (Recipe("anje", order=1), Recipe("tan"))
 
 
 def test_numbers_are_saved():
@@ -290,7 +291,7 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
     assert page.tab.list.items[0]["secondary"].startswith("lr · n = 2 · done")
     assert "<li>lr " in page.tab.told.object
     (item,) = run_history.items(OWNER)
-    assert read_link(item.compare).judged == (Recipe("lr"),)
+    assert read_link(item.compare).study_recipes == (Recipe("lr"),)
 
 
 def test_the_tab_is_in_the_link_and_hides_the_comparison():

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from alrviz.data.compression import DAMAGES, PACKERS
 from alrviz.data.delimited import BEHIND, footer_places, read_delimited
 from alrviz.data.frames import column_of_arrow, is_text
-from alrviz.data.interpret import Values
 from alrviz.data.layout import left_out
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
@@ -33,6 +32,7 @@ from alrviz.data.quotes import TAIL, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
 from alrviz.data.source import default_name, first_lines, sniff_format
 from alrviz.data.text import TextColumn
+from alrviz.data.values import Values
 from alrviz.errors import MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
 
