@@ -154,7 +154,7 @@ def test_a_path_goes_from_the_strongest_pull_to_the_weakest():
     assert data["axes"][0]["falling"]
     away = curve.filter(regex=r"^away_\d+$")
     np.testing.assert_allclose([frame[0] for frame in data["panels"][0]["frames"]], away, rtol=1e-3)
-    assert data_of(alrviz.PathView(study)._film().decode()) == data
+    assert data_of(alrviz.PathView(study).replay_page().decode()) == data
 
 
 def test_the_views_save_it(fitted):
