@@ -112,14 +112,14 @@ def test_while_the_film_plays_slider_sentence_and_pictures_are_of_one_step(page)
 def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):
     tab, player = page.tab, page.tab.player
     monkeypatch.setattr(density_ratio, "server_session", object)
-    monkeypatch.setattr(density_ratio, "BUILT", 600.0)
+    monkeypatch.setattr(density_ratio, "BUILD_SECONDS", 600.0)
     player.press_run()
     until(page, lambda: player.player.race.ended and player.player.next_reader is None)
     for _ in range(5):
         page.pump()
     assert player.head == 0
     assert player.player.playing
-    monkeypatch.setattr(density_ratio, "BUILT", 0.0)
+    monkeypatch.setattr(density_ratio, "BUILD_SECONDS", 0.0)
     until(page, lambda: settled(page))
     assert player.head == player.racer.run.trace[-1].index > 0
     assert tab.moment.model.step == player.head

@@ -273,7 +273,7 @@ class DlrTab(DlrState):
         """Follow run, moments, peer and maps; returns whether there may be more."""
         waiting, drawing, frames = self.tasks.poll(), self.drawing.on, self.frames
         player = self.player
-        moving = not drawing and player.pump(hold=self.pictures.ratios.building)
+        moving = not drawing and player.pump(hold=self.pictures.ratios.sliders_loading)
         late = player.player.playing and (frames.busy or self.hand.goes_first)  # a film leaves out pictures
         if frames.stale and not drawing and not late:
             self._ask_moment()

@@ -51,12 +51,12 @@ class Pictures:
         self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **hands, **common)
         self.other = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
         self.ratios = DensityRatioView(
-            on_bandwidth=drag, beside=1, height=_RATIO, numbers="Numbers of the density ratios", made_from=made_from
+            on_bandwidth=drag, per_row=1, height=_RATIO, numbers="Numbers of the density ratios", provenance=made_from
         )
         self.path = BandwidthView(
-            on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths", film=film, made_from=run_from
+            on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths", film=film, provenance=run_from
         )
-        self.gram = GramMatrixView(numbers="Numbers of the Gram matrix", made_from=made_from)
+        self.gram = GramMatrixView(numbers="Numbers of the Gram matrix", provenance=made_from)
         maps = _row((self.map.top, 1), (self.other.top, 1))
         path = _row(*((place, 1) for place in self.path.places))
         left = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)
