@@ -185,12 +185,11 @@ def how_good(facts: ReportFacts) -> str:
     )  # fmt: skip
     return (
         f"<p>All figures are of the {len(evaluation.y):,} {evaluation.what}. {_reference_note(facts)}Log loss is the "
-        "mean of -log(probability given to what happened), in nats: 0 would be certainty that is always right; class "
-        "shares alone are what can be said without any column, the same probabilities for every row. The calibration error is "
-        f"by how much probabilities are off on average, over {BINNING}; the AUC is the chance that a random row of a "
-        "class gets a higher probability of that class than a random row of the others; average precision is the mean "
-        "height of the curve of precision below. The 95 % interval of the error is Wilson&rsquo;s, of the AUC "
-        "DeLong&rsquo;s.</p>"
+        "mean of -log(probability given to what happened), in nats: 0 would be certainty that is always right. Class "
+        "shares alone use no column: every row gets the same probabilities. The calibration error is how far "
+        f"probabilities are off on average, over {BINNING}. The AUC is the chance that a random row of a class gets a "
+        "higher probability of that class than a random row of the others. Average precision is the mean height of the "
+        "curve of precision below. The 95 % interval of the error is Wilson&rsquo;s, of the AUC DeLong&rsquo;s.</p>"
         f"{summary_html(evaluation, facts.reference, REFERENCE_NAME)}"
         f"<div class='pictures'>{''.join(figure_html(*figure) for figure in figures)}</div>"
         f"<h3>Classes</h3>{classes_html(evaluation)}<h3>Choosing another threshold for {label}</h3>"
