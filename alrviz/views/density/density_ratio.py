@@ -77,7 +77,7 @@ class DensityRatioView(NotebookViewer):
         self.cells: dict[str, RatioCell] = {}
         self._layout_time = float("-inf")  # time of the latest layout of the cells
         self._build(numbers)
-        self.param.watch(lambda _: self._lay_out(), "chosen")
+        self.param.watch(lambda _: self._lay_out(), "chosen_columns")
         self.param.watch(lambda *_: self._draw(), ["weighted", "dark"])
         self.param.watch(lambda _: fade(self.outdated, self._picture_area), "outdated")
         self.watch(scene)

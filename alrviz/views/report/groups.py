@@ -159,7 +159,7 @@ def _overview(facts: ReportFacts, is_binary: bool) -> str:
         table = table.assign(alarms=false_alarms(table.specificity), all_rows=1.0, others=1 - table.share)
         figures = [("sensitivity", "share"), ("alarms", "others")] if is_binary else []
         cells = [safe(name, 60), str(len(table))]
-        for figure, share in [*figures, ("error", "every"), ("shares_error", "every")]:
+        for figure, share in [*figures, ("error", "all_rows"), ("shares_error", "all_rows")]:
             large = table[table.rows * table[share] >= GROUP]
             cells.append(_lowest_and_highest(large, figure) if len(large) else "&ndash;")
         lines.append(cells)
