@@ -85,9 +85,9 @@ def test_measure_and_zoom_are_switched():
 
 def test_theta_is_told_where_there_is_alr():
     recipes = [Recipe("alr", order=1, solver="sgd", alpha=0.0)]
-    assert "(single-pass)" in alrviz.LearningCurveView(study(recipes=recipes)).told.object
-    assert "(two-pass)" in alrviz.LearningCurveView(study(recipes=recipes, theta="two-pass")).told.object
-    assert "theta" not in alrviz.LearningCurveView(study()).told.object
+    assert "(single-pass)" in alrviz.LearningCurveView(study(recipes=recipes)).caption.object
+    assert "(two-pass)" in alrviz.LearningCurveView(study(recipes=recipes, theta="two-pass")).caption.object
+    assert "theta" not in alrviz.LearningCurveView(study()).caption.object
 
 
 @pytest.mark.parametrize(("theta", "marked"), [("single-pass", [False] * 3), ("two-pass", [False, True, True])])

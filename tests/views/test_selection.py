@@ -19,7 +19,7 @@ def view():
     made = alrviz.SelectionView(alrviz.choose_tuples(data, keeps=(0.25, 1.0), folds=2, n_jobs=1), keep=25)
     made.wait()
     yield made
-    made.give_up()
+    made.cancel_search()
 
 
 def test_until_something_is_found_it_says_what_it_does(monkeypatch):
@@ -31,11 +31,11 @@ def test_until_something_is_found_it_says_what_it_does(monkeypatch):
 
     monkeypatch.setattr(module.LiveSelection, "search", waits)
     made = alrviz.SelectionView(alrviz.choose_tuples(alrviz.load_demo("twelve-bits"), folds=2, n_jobs=1))
-    assert "…" in made.found.object
+    assert "…" in made.search_text.object
     looked.set()
     made.wait()
-    assert "are kept" in made.found.object
-    made.give_up()
+    assert "are kept" in made.search_text.object
+    made.cancel_search()
 
 
 def test_it_says_what_is_kept_and_what_a_search_from_below_misses(view):
