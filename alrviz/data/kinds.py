@@ -60,12 +60,13 @@ RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
     rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
 )
-# Decades and quarters, with the numbers that order them: "early 1970s", "Q3 2019".
+# Decades, quarters and places (1st), with the numbers that order them: "early 1970s", "Q3 2019".
 PERIODS: dict[re.Pattern[str], Callable[[re.Match[str]], tuple[int, int]]] = {
     re.compile(r"^(early|mid|late)?[ -]*'?((?:\d\d)?\d0)'?s$"): lambda period: (
         int(period[2]) + 1900 * (len(period[2]) < 4),
         {"early": 0, "late": 2}.get(period[1] or "", 1),
     ),
+    re.compile(r"^(\d+)(?:st|nd|rd|th)$"): lambda place: (int(place[1]), 0),
     re.compile(r"^(\d{4})[ /-]?q([1-4])$"): lambda period: (int(period[1]), int(period[2])),
     re.compile(r"^q([1-4])[ /-]?(\d{4})$"): lambda period: (int(period[2]), int(period[1])),
 }
@@ -77,6 +78,7 @@ WEIGHT_NAME = re.compile(
 MAYBE_WEIGHT_NAME = re.compile(
     r"^(w|wt|wgt|weights?|final_*(weight|wt)|(weight|wt|wgt)_*final|gewichte?|gewichtung|poids|pesos?)$"
 )
+IN_BRACKETS = re.compile(r"[(\[]([^)\]]+)[)\]]$")  # the abbreviation behind a name: "weight (pspwght)"
 UNIT_NAME = re.compile(
     r"^(person|patient|subject|household|customer|client|user|student|pupil|participant|respondent|animal)s?"
     r"[\W_]*(id|no|nr|num|number|code)?$"
@@ -185,8 +187,9 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
 
 def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | None:
     """Return the guess for a column that weighs rows or says which of them belong together; None for others."""
-    name, series = re.sub(r"\W+", "_", values.name.lower()), values.series
-    sure, maybe, unit = WEIGHT_NAME.match(name), MAYBE_WEIGHT_NAME.match(name), UNIT_NAME.match(name)
+    names = [re.sub(r"\W+", "_", name) for name in (values.name.lower(), *IN_BRACKETS.findall(values.name.lower()))]
+    sure, maybe, unit = (any(map(p.match, names)) for p in (WEIGHT_NAME, MAYBE_WEIGHT_NAME, UNIT_NAME))
+    series = values.series
     if not (sure or maybe or unit):
         return None
     several = 2 * n_levels <= n_present

@@ -61,10 +61,10 @@ def offer_lesson(path: "Path") -> "Lesson":
     Raises:
         AlrvizError: of what is no lesson, with the line and the field.
     """
-    from alrviz.explorer.lessons.library import add_own
+    from alrviz.explorer.lessons.library import add_file
     from alrviz.explorer.shell.shell import choices_of
 
-    return add_own(path, choices_of(page_classes()))
+    return add_file(path, choices_of(page_classes()))
 
 
 def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path | None" = None) -> "Viewable":
@@ -81,9 +81,9 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     from alrviz.explorer.web import guard, page_server
 
     pn.extension("tabulator", notifications=False)
-    if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
+    if not guard.is_admitted(getattr(pn.state.curdoc, "session_context", None)):
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
-    page_server.same_for_all(pn.state.curdoc)
+    page_server.mark_uniform(pn.state.curdoc)
     pages = page_classes()
     try:
         return build(pages, dataset, "" if path is None else str(path)).root

@@ -67,9 +67,9 @@ def test_a_step_opens_a_link_and_the_next_stays_on_it():
         ("page: convergence", "page: convergance", r"line 4, step 1\.page: .*nearest: convergence"),
         ("kind: choice", "kind: chioce", r"line 10, step 1\.ask\.kind: .*did you mean 'choice'"),
         ("measure: lowest", "measure: lowst", r"line 13, .*answer\.measure: .*did you mean 'lowest'"),
-        ("of: [near, name]", "of: [near]", r"line 13, .*of: lowest is of \[column, key"),
-        ("measure: lowest, of: [near, name]", "measure: value, of: [near, name=lr]", r"line 13, .*'lr' is no range"),
-        ("of: [near, name]", "of: [near, name, lr]", r"line 13, .*answer\.of: 'lr' tells no line"),
+        ("of: [near, name]", "of: [near]", r"line 13, .*of: lowest takes \[column, key"),
+        ("measure: lowest, of: [near, name]", "measure: value, of: [near, name=lr]", r"line 13, .*'lr' is not a range"),
+        ("of: [near, name]", "of: [near, name, lr]", r"line 13, .*answer\.of: 'lr' selects no row"),
         ("of: [near, name]", "of: [nearr, name]", r"line 13, .*answer\.of: .*no column 'nearr'; did you mean 'near'"),
         (
             "of: [near, name]",
@@ -77,24 +77,24 @@ def test_a_step_opens_a_link_and_the_next_stays_on_it():
             r"line 13, .*no column 'iteratio'; did you mean 'iteration'\? There are name, iteration, ",
         ),
         ("of: [near, name]", "of: [near, name=lr]", r"line 13, .*answer\.of: .*expected the name of a column"),
-        ("title: Mine\n", "title: Mine\nversion: 1.5\n", r"line 3, version: 1.5 is no whole number"),
+        ("title: Mine\n", "title: Mine\nversion: 1.5\n", r"line 3, version: 1.5 is not a whole number"),
         ("show: [side]", "show: [sidee]", r"line 7, step 1\.show: .*did you mean 'side'"),
         ("    run: true", "    rnu: true", r"line 14, step 1\.rnu: .*did you mean 'run'"),
         ("run: true", "run: maybe", r"line 14, .*expected one of true"),
         ("  - text: And then?", "  - txt: And then?", r"line 15, step 2\.txt: .*did you mean 'text'"),
         ("title: Mine\n", "", r"line 1, lesson: title is missing"),
-        ("id: mine", "id: My lesson", r"line 1, id: .*small letters"),
+        ("id: mine", "id: My lesson", r"line 1, id: .*lower-case letters"),
         ("text: Look at", "text: *look", r"line 6.*aliases"),
-        ("text: Look at $x$.", "text:\tLook\n\trun: true", r"line \d+: this is no YAML.*by spaces, not by a tab"),
-        ("    run: true", "     run: true", r"line \d+: this is no YAML.*equally far from the left"),
-        ("text: Look at $x$.", "text: Look: at", r"line 6.*no YAML.*quotes"),
+        ("text: Look at $x$.", "text:\tLook\n\trun: true", r"line \d+: not valid YAML.*by spaces, not by a tab"),
+        ("    run: true", "     run: true", r"line \d+: not valid YAML.*equally far from the left"),
+        ("text: Look at $x$.", "text: Look: at", r"line 6.*not valid YAML.*quotes"),
         (
             "text: Look at $x$.",
             "text: 'Look at $x$.",
             r"line \d+: .*not closed: look at line 6",
         ),
         ("options: {lr: LR, alr: ALR}", "options: {lr: LR}", r"line 12, .*2 to 8 options"),
-        ("options: {lr: LR, alr: ALR}", "options: {lr: LR, lr: ALR}", r"line 12, .*stands there twice"),
+        ("options: {lr: LR, alr: ALR}", "options: {lr: LR, lr: ALR}", r"line 12, .*occurs twice"),
         ("kind: choice", "kind: number", r"line 12, .*kind number has no options"),
         (
             "text: Look at $x$.",
@@ -118,7 +118,7 @@ def test_what_is_wrong_is_said_with_line_field_and_the_nearest_choice(old, new, 
         ("id: !!python/object/apply:os.system ['false']", "expected one text|missing"),
         ("x" * (MAX_FILE_BYTES + 1), "at most 200,000 bytes"),
         ("- a", "expected lines of the form"),
-        ("\x00", "no YAML"),
+        ("\x00", "not valid YAML"),
         ("id: x\ntitle: y\nsteps: [" + "a, " * 60_000 + "a]", "line 3.* at most 5,000 texts"),
         ("id: x\ntitle: \ud800", "line 2.* surrogate"),
         ('id: x\ntitle: "\\ud800"\nsteps: [{text: a}]', "line 2, title.* surrogate"),
@@ -229,7 +229,7 @@ def test_a_bare_link_to_a_lesson_opens_what_its_step_sets_and_another_is_taken_a
 def test_ones_own_lesson_is_read_again_and_what_broke_is_said(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text(GOOD)
-    library.add_own(file)
+    library.add_file(file)
     try:
         assert library.names()[0] == "mine"
         file.write_text(GOOD.replace("Mine", "Changed"))
@@ -239,7 +239,7 @@ def test_ones_own_lesson_is_read_again_and_what_broke_is_said(tmp_path):
         assert lesson is None
         assert "mine.yaml, line 10" in told
     finally:
-        library._own.clear()
+        library._user_files.clear()
 
 
 def test_the_documentations_samples_are_questions_and_it_lists_tables_and_settings():

@@ -16,7 +16,7 @@ import panel_material_ui as pmui
 import param
 
 from alrviz import __version__
-from alrviz.studies.core.export import made_from
+from alrviz.studies.core.export import caption
 
 MIN_PIXEL_RATIO = 2  # pixels of a PNG per CSS pixel: on a slide it is shown larger than on the page
 
@@ -35,7 +35,7 @@ class Origin(NamedTuple):
 
 def by_version() -> str:
     """Return the provenance line of a picture of unknown data: alrviz's version."""
-    return made_from({"alrviz": __version__})
+    return caption({"alrviz": __version__})
 
 
 # A page may hold several figures of one name: all but one were replaced, and have no view or an invisible one.

@@ -186,7 +186,7 @@ class Racer:
             objective=self.key,
             alpha=self.alpha,
             trials=self.trials(upto),
-            found=tuple(float(alpha) for alpha in alphas if alpha == alpha),  # NaN if an order has none yet
+            alphas=tuple(float(alpha) for alpha in alphas if alpha == alpha),  # NaN if an order has none yet
             order=self.run.recipe.params["order"] if alphas and self._chosen_alphas else None,
             loss=self.loss,
             bounded=self.bounded,

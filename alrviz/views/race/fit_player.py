@@ -7,7 +7,7 @@ from typing import Any
 import panel as pn
 
 from alrviz import __version__
-from alrviz.studies.core.export import made_from, race_about
+from alrviz.studies.core.export import caption, race_provenance
 from alrviz.studies.race.race import Race
 from alrviz.views.core.kernel_lock import turn
 from alrviz.views.core.panes import say
@@ -79,7 +79,9 @@ class PlayerButtons:
     def made_from(self) -> str:
         """Return the provenance line of the race shown."""
         reader = self.player.reader
-        return by_version() if reader is None else made_from(race_about(reader.race, __version__), reader.race.recipes)
+        return (
+            by_version() if reader is None else caption(race_provenance(reader.race, __version__), reader.race.recipes)
+        )
 
 
 class FitPlayer(PlayerButtons):

@@ -18,7 +18,7 @@ from alrviz.pictures import interactions as pictures
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
-from alrviz.studies.core.export import made_from, study_about, to_csv
+from alrviz.studies.core.export import caption, study_provenance, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.studies.protocols.effect_bands import EffectStudy
@@ -210,14 +210,16 @@ class InteractionsView(StudyView, RowSettings):
     def _csv(self, frame: pd.DataFrame) -> str:
         study = self.study
         return to_csv(
-            frame, self._provenance if study is None else study_about(study), () if study is None else study.recipes
+            frame,
+            self._provenance if study is None else study_provenance(study),
+            () if study is None else study.recipes,
         )
 
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""
         if self.given_effects is None:
             return super().origin(subject)
-        return Origin(f"{self._provenance.get('model', 'a model')}: {subject}", made_from(self._provenance))
+        return Origin(f"{self._provenance.get('model', 'a model')}: {subject}", caption(self._provenance))
 
     def _fill(self, effects: Interactions) -> None:
         """Fill the menus with the model's tuples and classes."""
@@ -359,7 +361,7 @@ class InteractionsView(StudyView, RowSettings):
 
     def _csv_of_row(self) -> str:
         explanation, study = self.explanation, self.study
-        about = self._provenance if study is None else study_about(study)
+        about = self._provenance if study is None else study_provenance(study)
         return "" if explanation is None else row_csv(
             explanation, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
         )  # fmt: skip
