@@ -260,9 +260,9 @@ class ExportModel:
         model, known = self._model, self._classifier  # now: another racer may be chosen while the thread works
 
         def work(stop: StopToken) -> tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]:
-            from alrviz.estimators.predict_table import predict_and_tell, predictions_csv
+            from alrviz.estimators.predict_table import predict_with_notes, predictions_csv
 
-            found, notes = predict_and_tell(known or model.make(), data, limits=limits, keep="all", stop=stop)
+            found, notes = predict_with_notes(known or model.make(), data, limits=limits, keep="all", stop=stop)
             place = list(found.columns).index("prediction")
             plain = found.drop(columns=found.columns[1:place])
             return found, plain, predictions_csv(plain), notes

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import entr
 
-from alrviz.estimators.frames import join_of
+from alrviz.estimators.frames import name_separator
 from alrviz.studies.effects.interactions import Interactions
 
 MOST = 60  # columns that are compared with each other
@@ -88,6 +88,6 @@ def ranking(effects: Interactions) -> tuple[pd.DataFrame, pd.DataFrame]:
         loss = (first.loss, first.loss_error) if len(names) == 1 else effects.cost_without(*names)
         lines.append((len(key), float(table.share[names].sum()), *loss, names))
         words = [" + ".join(effects.columns[j] for j in same[k]) for k in sorted(key)]
-        named.append(join_of(effects.columns).join(f"({one})" if "+" in one and len(key) > 1 else one for one in words))
+        named.append(name_separator(effects.columns).join(f"({one})" if "+" in one and len(key) > 1 else one for one in words))
     found = pd.DataFrame(lines, pd.Index(named, name="columns"), ["order", "share", "loss", "loss_error", "tuples"])
     return found.sort_values("loss", ascending=False, kind="stable"), known
