@@ -329,7 +329,7 @@ def test_export_says_what_cannot_be_had(tmp_path, capsys):
     data = alrviz.load_demo("led", rows=200)
     alrviz.save_model(alrviz.AnDEClassifier().fit(data.X, data.y), tmp_path / "model.zip")
     for said, complaint in (
-        (["--sql", "sqlite"], "no table of scores"),
+        (["--sql", "sqlite"], "no sums over tables"),
         (["--sql", "duckdbb"], "did you mean 'duckdb'"),
     ):
         assert cli.main(["export", str(tmp_path / "model.zip"), *said]) == 2
@@ -343,7 +343,7 @@ def test_predict_says_what_it_cannot_use(tmp_path, capsys):
     (tmp_path / "model.zip").write_bytes(b"PK\x03\x04 and no more")
     rows = str(tmp_path / "rows.csv")
     assert cli.main(["predict", str(tmp_path / "model.zip"), rows]) == 2
-    assert "damaged, cut short or no model" in capsys.readouterr().err
+    assert "damaged, incomplete or no model" in capsys.readouterr().err
     assert cli.main(["predict", str(tmp_path / "modl.zip"), rows]) == 2
     assert "did you mean 'model.zip'" in capsys.readouterr().err
 
