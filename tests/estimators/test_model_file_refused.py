@@ -1,4 +1,4 @@
-"""Model files that corruption, are damaged or are bombs: each is refused in words, and nothing is unpacked or written."""
+"""Corrupt model files raise errors: bad JSON or tables, damaged zips, and sizes that would not fit into memory."""
 
 import io
 import json
@@ -89,7 +89,7 @@ CORRUPTIONS = {
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS)
-def test_a_lie_in_the_json_is_refused(linear, corruption):
+def test_corrupt_metadata_raises(linear, corruption):
     change, message = CORRUPTIONS[corruption]
     if message is None:  # mended: what it says is not needed
         assert load_model(changed_about(linear, change)).classes_.dtype.itemsize < 100
@@ -193,13 +193,13 @@ def test_corrupt_average_metadata_raises(average, change, message):
 
 
 @pytest.mark.parametrize(("of", "summed"), [("tree", 1), ("tree", "yes"), ("tree", None), ("good", True)])
-def test_a_lie_about_what_is_summed_is_refused(of, summed, request):
+def test_invalid_summed_raises(of, summed, request):
     with pytest.raises(ModelFileError, match=r"'summed' is .*; expected false, or true for an elr model"):
         load_model(changed_about(request.getfixturevalue(of), lambda about: about.update(summed=summed)))
 
 
 @pytest.mark.parametrize("change", [{"thin": 1.0}, {"thin": "x"}, {"class_counts": [0.0, 1.0]}])
-def test_a_lie_in_a_density_models_json_is_refused(density, change):
+def test_corrupt_density_metadata_raises(density, change):
     with pytest.raises(ModelFileError, match=r"class counts|finite numbers"):
         load_model(changed_about(density, lambda about: about.update(change)))
 
@@ -242,7 +242,7 @@ def test_a_bomb_that_memory_would_hold_is_refused_by_its_packing(good, monkeypat
         load_model(bomb, max_memory=10**9)
 
 
-def test_of_a_bomb_that_lies_about_its_size_no_more_is_unpacked(good, monkeypatch):
+def test_no_more_is_unpacked_than_the_zip_states(good, monkeypatch):
     """The sizes in a zip are its own words: it says a hundred bytes and holds fifty million."""
     unpacked, original = [], zipfile.ZipExtFile._read1
 
