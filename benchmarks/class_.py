@@ -51,7 +51,7 @@ class Student(Spectator):
         self.asked: dict[int, float] = {}
         self.took: list[float] = []
         self._host, self._path, self._cookie, self._within = host, path, cookie, within
-        self._answers: set[asyncio.Task[None]] = set()
+        self.answers: set[asyncio.Task[None]] = set()
 
     def read(self, data: bytes) -> None:
         """Take what the server sent, and answer a question."""
@@ -63,7 +63,7 @@ class Student(Spectator):
                 times = 1 + (random.random() < AGAIN)
                 for _ in range(times):
                     task = asyncio.ensure_future(self._answer(told["round"]))
-                    self._answers.add(task)
+                    self.answers.add(task)
 
     async def _answer(self, number: int) -> None:
         await asyncio.sleep(random.uniform(0, self._within))
@@ -71,9 +71,11 @@ class Student(Spectator):
         begun = time.perf_counter()
         stream, out = await asyncio.open_connection(*self._host.split(":"))
         head = f"Cookie: {self._cookie}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-        await get(stream, out, self._host, f"{self._path}/vote", head, "POST")
+        try:
+            await get(stream, out, self._host, f"{self._path}/vote", head, "POST")
+        finally:  # also where the benchmark ends before the server has answered
+            out.close()
         self.took.append(time.perf_counter() - begun)
-        out.close()
 
 
 def _leave(task: asyncio.Task[None], out: asyncio.StreamWriter) -> None:

@@ -21,6 +21,7 @@ def test_every_student_answers_and_each_answer_is_timed():
         held.room.ask(CHOICE)
         while len(held.room.round.votes) < 5 or not all(student.took for student in students):
             await asyncio.sleep(0.01)
+        await asyncio.gather(*(answer for student in students for answer in student.answers))
         assert {tuple(student.asked) for student in students} == {(1,)}
         assert all(0 < seconds < 60 for student in students for seconds in student.took)
         for student in students:

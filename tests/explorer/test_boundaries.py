@@ -68,7 +68,7 @@ def test_a_table_of_levels_is_averaged_until_something_else_is_chosen():
 
 
 def test_a_tab_stops_what_the_other_ran(page):
-    fit = page.session.runs.fitted
+    fit = page.session.runs.map_race
     page.session.tab = "any"
     until(page, lambda: settled(page))
     assert fit.ended
@@ -154,7 +154,7 @@ def test_settings_are_shown_in_the_drawer_and_change_the_model(tab):
 
 def test_a_stranger_does_not_find_the_run(page):
     other = open_page(page.session.link.query, owner="b" * 32, registry=page.session.registry)
-    assert other.session.runs.fitted is None
+    assert other.session.runs.map_race is None
     other.close()
 
 

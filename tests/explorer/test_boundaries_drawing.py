@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from alrviz.explorer.session.points import AS_WRITTEN, KINDS
+from alrviz.explorer.session.points import POINTS_KINDS, READ_OPTIONS
 from tests.explorer.maps import open_page, said, settled, until
 
 
@@ -16,7 +16,7 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     assert "points drawn 200" in tab.pictures.gram.origin().made_from
     assert tab.recipe.name in tab.pictures.ratios.cells["x1"].origin().made_from
     assert "data four-gaussians" in tab.pictures.path.origin("the losses").made_from
-    assert len(session.drawn) == 200
+    assert len(session.sketch) == 200
     before = tab.pictures.map.surface
     for k in range(12):
         tab.drawing.add(
@@ -34,7 +34,7 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     sketch = tab.drawing.sketch
     tab.drawing.keep()
     until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
-    assert session.drawn is None
+    assert session.sketch is None
     assert not tab.pictures.path.outdated
     assert np.allclose(session.table.dataset.X.to_numpy(), sketch.x)
     assert tab.buttons.visible
@@ -65,7 +65,7 @@ def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(page):
 def test_a_drawn_class_may_have_any_name():
     page = open_page()
     rows = "".join(f"{k / 7:.2f},{k % 5 - 2},{('NA', '?', '-')[k % 3]}\n" for k in range(60))
-    page.session.table.load_bytes("named.csv", "y,x2,species\n" + rows, AS_WRITTEN, KINDS)
+    page.session.table.load_bytes("named.csv", "y,x2,species\n" + rows, READ_OPTIONS, POINTS_KINDS)
     until(
         page,
         lambda: page.session.table.dataset is not None and page.session.table.dataset.name == "named" and settled(page),
@@ -100,13 +100,13 @@ def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
     tab, session = page.tab, page.session
     tab.drawing.begin()
     tab.drawing.add(0.0, 0.5)
-    sketch = session.drawn
+    sketch = session.sketch
     until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 201)
     session.tab = "any"
-    assert session.drawn is None
+    assert session.sketch is None
     until(page, lambda: settled(page))
     session.tab = ""
-    assert session.drawn is sketch
+    assert session.sketch is sketch
     assert tab.drawing.panel.visible
     tab.drawing.add(0.0, 0.7)
     until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 202)
@@ -122,7 +122,7 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     tab, session = page.tab, page.session
     tab.drawing.begin()
     tab.drawing.add(0.0, 0.5)
-    sketch = session.drawn
+    sketch = session.sketch
     session.table.load_demo("mixed-types", rows=200)
     until(page, lambda: session.table.dataset.name == "mixed-types" and tab.table is not None and settled(page))
     assert not tab.drawing.on
@@ -135,7 +135,7 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     until(page, lambda: settled(page) and "region" in tab.table.X.columns)
     assert tab.menus.draw.visible
     tab._pressed("draw")
-    assert session.drawn is sketch
+    assert session.sketch is sketch
     assert not any(menu.visible for menu in tab.columns.menus)  # the points have columns of their own
     until(page, lambda: settled(page) and tab.moment.X is not None)
     assert tab.pictures.map.surface.points.total == 201

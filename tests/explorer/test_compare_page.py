@@ -148,10 +148,10 @@ def test_what_a_thread_is_at_is_said_with_names_escaped(page, monkeypatch):
 def test_behind_another_page_it_leaves_that_pages_link_alone(page):
     session, other = page.session, Recipe("lr", alpha=0.1)
     session.go("order")
-    session.param.update(judged=(other,), folds="10")
+    session.param.update(study_recipes=(other,), folds="10")
     session.table.load_bytes("mine.csv", CSV)
     until(page, lambda: session.table.loading is None)
-    assert (session.judged, session.folds, session.sets) == ((other,), "10", ())
+    assert (session.study_recipes, session.folds, session.sets) == ((other,), "10", ())
     session.go("compare")
     page.on_shown()
     assert [link.name for link, _ in page.tab.spec.sets.own] == ["mine.csv"], "the table joins when the page is seen"

@@ -547,12 +547,12 @@ def test_what_went_wrong_is_said_until_that_work_is_begun_anew():
     session = session_of("?data=monks-1")
     tasks = PageTasks(session)
     price, other = ValueError("price"), ValueError("other")
-    tasks.failed("price", price)
-    tasks.withdraw("gram")
+    tasks.show_error("price", price)
+    tasks.hide_error("gram")
     assert session.problem is price
     tasks.start("price", lambda stop: None, lambda _: None)
     assert session.problem is None
-    tasks.failed("price", price)
+    tasks.show_error("price", price)
     session.problem = other  # of somebody else's work: stays
     tasks.cancel("price")
     assert session.problem is other

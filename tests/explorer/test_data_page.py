@@ -95,7 +95,7 @@ def buttons(page):
 
 
 def open_doubts(page):
-    return page._questions.open_doubts(page.session.table.whole)
+    return page._questions.open_doubts(page.session.table.full_table)
 
 
 def drop(page, text, name="mine.csv"):

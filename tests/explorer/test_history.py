@@ -109,7 +109,7 @@ def test_another_owners_race_is_not_opened_and_the_page_says_so():
     page.view()
     until(page, lambda: page.session.problem is not None)
     assert "no longer stored" in str(page.session.problem)
-    assert page.session.kept == ""
+    assert page.session.stored_race == ""
 
 
 def test_the_link_of_a_running_race_opens_it_from_the_run_store_when_the_process_has_ended():
@@ -133,9 +133,9 @@ def test_the_link_of_a_running_race_opens_it_from_the_run_store_when_the_process
 
 def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     page = maps.open_page()
-    page.session.kept = "c" * 32  # a race that is looked at on another page, and may be deleted
+    page.session.stored_race = "c" * 32  # a race that is looked at on another page, and may be deleted
     maps.until(page, lambda: maps.settled(page))
-    assert page.session.runs.fit.keeper.join(30)
+    assert page.session.runs.map_entry.keeper.join(30)
     steps = page.tab.moment.run.trace
     page.close()
     (item,) = run_history.items(OWNER)

@@ -129,7 +129,7 @@ def test_autoclassifiers_model_is_used_where_it_is_better(page):
     assert racers_of(Ahead(), 7) == (mine.replace(seed=7), Recipe("lr", order=2, alpha=0.3, seed=7))
     page.study_view.verdict = Ahead.verdict()
     assert page.answer().label == "all orders, n = 2"
-    page.session.offered = racers_of(Ahead(), page.session.seed)
+    page.session.offered_recipes = racers_of(Ahead(), page.session.seed)
     race_page = ConvergencePage(page.session)
     race_page.view()
     race_page.on_shown()
@@ -183,7 +183,7 @@ def test_a_chosen_alpha_is_the_middle_one_of_the_folds():
 def test_a_link_may_not_give_words_to_races():
     state = read_link("?racers=lr_acv&model=lr_acv&of=lr_acv")
     assert [r.params["alpha"] for r in state.recipes + state.model] == [0.3, 0.3]
-    assert state.judged[0].params["alpha"] == "cv"
+    assert state.study_recipes[0].params["alpha"] == "cv"
     assert open_page("?page=order&of=dlr&folds=77").spec == OrderSpec()
     assert open_page("?page=order&of=tan~alr_a1~lr").spec.recipe.family == "alr", "the first that has orders"
     assert open_page("?page=boundaries&of=alr&folds=5").spec == OrderSpec(), "of another page"

@@ -52,7 +52,7 @@ def test_the_best_alpha_is_offered_and_raced(page):
     assert page.layout.use.description.startswith(page.layout.use.label)
     page.use_answer()
     assert page.session.page == "convergence"
-    assert [(r.family, r.params["alpha"], r.params["center"]) for r in page.session.offered] == [
+    assert [(r.family, r.params["alpha"], r.params["center"]) for r in page.session.offered_recipes] == [
         ("alr", best.alpha, "anje"),
         ("lr", best.alpha, "anje"),
     ]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.explorer.session.link_errors import checked
-from alrviz.explorer.session.points import MAX_POINTS, MAX_TEXT_CHARS, pack, unpack
+from alrviz.explorer.session.link_errors import check_link
+from alrviz.explorer.session.points import MAX_POINTS, MAX_TEXT_CHARS, pack_points, unpack_points
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.session.state import State, read_link, write_link
@@ -42,7 +42,7 @@ def test_points_come_back_from_their_text(points):
     for point in points:
         sketch = sketch.add(*point)
     assert len(sketch) == 4 + len(points)
-    assert unpack(pack(sketch.csv())) == sketch.csv()
+    assert unpack_points(pack_points(sketch.csv())) == sketch.csv()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_points_come_back_from_their_text(points):
     ],
 )  # fmt: skip
 def test_what_is_no_table_of_points_is_none(table):
-    assert unpack(packed(table)) == ""
+    assert unpack_points(packed(table)) == ""
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_of_damaged_points_the_page_opens_and_says_so(damaged):
     state = read_link(query)
     assert state == State(page="boundaries")
     if damaged:
-        assert f"points={damaged[:10]}" in checked(query, state, {})[1][0]
+        assert f"points={damaged[:10]}" in check_link(query, state, {})[1][0]
     session = session_of(query)
     assert session.table.requested_demo[0] == "four-gaussians"
     session.table.cancel()
@@ -80,11 +80,11 @@ def test_of_damaged_points_the_page_opens_and_says_so(damaged):
 
 @given(st.text(alphabet=st.characters(codec="ascii"), max_size=200))
 def test_any_text_is_points_or_none(text):
-    assert isinstance(unpack(text), str)
+    assert isinstance(unpack_points(text), str)
 
 
 def test_points_take_the_place_of_file_and_demo_set():
-    text = pack(POINTS)
+    text = pack_points(POINTS)
     state = read_link(f"?data=iris&rows=20&file=a.csv~3~3~{'0' * 16}&points={text}")
     assert (state.data, state.rows, state.file, state.points) == ("", None, None, text)
     assert read_link(write_link(state)) == state

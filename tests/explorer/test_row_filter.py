@@ -9,7 +9,7 @@ import pytest
 from alrviz.data.read import read_columns, read_table
 from alrviz.errors import TableError
 from alrviz.explorer.pages.data.linked_columns import MAX_BARS, LinkedColumns
-from alrviz.explorer.session.row_filter import RowFilter, filters_words, keep_rows, read_filters, write_filters
+from alrviz.explorer.session.row_filter import RowFilter, describe_filters, filter_rows, read_filters, write_filters
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +70,14 @@ def test_classes_beyond_the_largest_are_counted_as_one():
 def test_kept_rows_are_told_and_none_is_refused(dataset):
     table = dataset.table
     filters = (RowFilter(0, ranges=((20.0, 39.0),), missing=True), RowFilter(3, levels=(1,)))
-    kept = keep_rows(table, filters)
+    kept = filter_rows(table, filters)
     assert kept.n_rows == filters[0].mask(table.values[0].series)[table.values[3].series.cat.codes == 1].sum()
     assert "20 to 39 or missing" in kept.notes[-1]
     assert f"{kept.n_rows:,} of 500 rows" in kept.notes[-1]
-    assert "answer" in filters_words(table, filters)
+    assert "answer" in describe_filters(table, filters)
     with pytest.raises(TableError, match="no row"):
-        keep_rows(table, [RowFilter(0, ranges=((200.0, 300.0),))])
-    assert keep_rows(table, [RowFilter(99, levels=(1,))]) is table
+        filter_rows(table, [RowFilter(0, ranges=((200.0, 300.0),))])
+    assert filter_rows(table, [RowFilter(99, levels=(1,))]) is table
 
 
 @pytest.mark.parametrize("text", ["", "x", "3", "3v1", "3vnan:1", "3v1e:2", "3vinf:inf", "3l", "3l1.", "v1:2", "3m4",

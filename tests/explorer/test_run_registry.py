@@ -444,7 +444,7 @@ def test_what_an_open_page_shows_is_not_let_go_however_long_nothing_moves_there(
     session = Session("a", reg)
     shell = Shell(session, [Quiet])
     race, fit, study, other = entries(reg, *"aaab")
-    session.runs.entry, session.runs.fit, session.runs.studies["x"] = race, fit, study
+    session.runs.entry, session.runs.map_entry, session.runs.studies["x"] = race, fit, study
     for entry in (race, fit, study, other):
         kept(entry).start()
         entry.job.stop()

@@ -261,15 +261,15 @@ def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr("alrviz.explorer.server.process_tuning.settle", lambda context: None)
     session = shell.session
-    session.hold()
+    session.hold_tasks()
     session.table.load_demo("xor")
     for _ in range(3):
         shell.pump()
-        assert session.held
+        assert session.holds_tasks
         assert session.table.loading.seconds == 0
         now[0] += DRAWN_SECONDS / 3 + 0.001
     shell.pump()
-    assert not session.held
+    assert not session.holds_tasks
     session.table.loading.wait(30)
     shell.pump()
     assert session.table.dataset.name == "xor"
@@ -415,7 +415,7 @@ def test_the_header_says_whose_points_are_drawn_where_they_are_shown():
     session.param.update(page="boundaries", drawn=sketch)
     assert "60 points" in about.object
     assert "begun from two-moons" in about.object
-    session.drawn = Sketch.blank()
+    session.sketch = Sketch.blank()
     assert "4 points" in about.object
     assert "begun" not in about.object
     session.param.update(page="first")  # which is about the table

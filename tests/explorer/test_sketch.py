@@ -12,15 +12,15 @@ from alrviz.explorer.session.sketch import MAX_POINTS, Sketch
 
 def test_points_are_added_moved_and_removed_in_new_values():
     blank = Sketch.blank()
-    assert (len(blank), blank.drawn) == (4, ("a", "b"))
+    assert (len(blank), blank.classes_with_points) == (4, ("a", "b"))
     more = blank.add(0.123456, 2.0, "c")
-    assert (len(blank), len(more), more.drawn) == (4, 5, ("a", "b", "c"))
+    assert (len(blank), len(more), more.classes_with_points) == (4, 5, ("a", "b", "c"))
     assert more.x[-1].tolist() == [0.1235, 2.0]
     moved = more.move(0, -1.0, 5.0)
     assert moved.x[0].tolist() == [-1.0, 5.0]
     assert more.x[0].tolist() == [0.3, 0.5]
     assert moved.y is more.y
-    assert moved.remove(4).drawn == ("a", "b")
+    assert moved.remove(4).classes_with_points == ("a", "b")
     fewer = more.remove(1)
     assert fewer.remove(1) is fewer  # a point's name is its own
     assert fewer.move(4, 7.0, 7.0).x[3].tolist() == [7.0, 7.0]
@@ -33,7 +33,7 @@ def test_points_are_added_moved_and_removed_in_new_values():
 def test_two_classes_are_always_left():
     sketch = Sketch.blank().remove(0)
     assert len(sketch) == 3
-    assert sketch.remove(int(sketch.names[list(sketch.y).index("a")])) is sketch
+    assert sketch.remove(int(sketch.point_ids[list(sketch.y).index("a")])) is sketch
 
 
 def test_a_sketch_of_a_table_keeps_its_rows_without_gaps():
@@ -72,7 +72,7 @@ def test_a_sketch_of_a_large_table_keeps_a_rare_class():
     for seed in range(6):
         sketch = Sketch.of(dataset, ("u", "v"), seed)
         assert len(sketch) == len(set(sketch.x[:, 0])) == MAX_POINTS
-        assert sketch.drawn == ("often", "rare")
+        assert sketch.classes_with_points == ("often", "rare")
 
 
 @pytest.mark.parametrize("name", ["iris", "three-classes"])

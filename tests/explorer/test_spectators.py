@@ -34,7 +34,9 @@ def in_loop(work):
             await work
         finally:
             while SERVERS:
-                SERVERS.pop().stop()
+                server = SERVERS.pop()
+                server.stop()
+                await server.close_all_connections()  # or a socket outlives the loop and warns in a later test
 
     asyncio.run(worked())
 

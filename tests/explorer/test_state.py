@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from alrviz.errors import RecipeError
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.tables import FileLink, safe_name
-from alrviz.explorer.session.link_errors import checked, link_sentence
+from alrviz.explorer.session.link_errors import check_link, link_message
 from alrviz.explorer.session.state import MAX_SETS, State, read_link, write_link
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
@@ -66,7 +66,7 @@ states = st.builds(
     peer=st.just("") | SLUGS,
     others=st.just("") | SLUGS,
     row=st.none() | st.integers(0, 10**9),
-    judged=st.lists(recipes(tuple(FAMILIES)), max_size=6).map(tuple),
+    study_recipes=st.lists(recipes(tuple(FAMILIES)), max_size=6).map(tuple),
     folds=st.just("") | SLUGS,
     sizes=st.just("") | SLUGS,
     theta=st.just("") | SLUGS,
@@ -76,7 +76,7 @@ states = st.builds(
     sets=st.lists(st.sampled_from(["led", "monks-1", "tic-tac-toe"]), unique=True).map(tuple),
     files=st.lists(files, max_size=3, unique_by=lambda link: link.hash).map(tuple),
     fit=st.just("") | IDS,
-    kept=st.just("") | IDS,
+    stored_race=st.just("") | IDS,
     run=st.just("") | IDS,
 )
 
@@ -99,7 +99,7 @@ def test_any_text_is_read_as_some_state(text):
         assert 0 <= state.seed < 2**32
         assert state.rows is None or 1 <= state.rows <= 10**6
         assert len(state.recipes) <= 6
-        assert len(state.judged) <= 6
+        assert len(state.study_recipes) <= 6
         write_link(state)
 
 
@@ -135,7 +135,7 @@ def test_racers_share_the_links_seed():
 
 def test_a_study_s_recipes_are_of_any_family_six_at_most_and_their_seed_is_the_study_s():
     link = "?seed=7&of=rf_T9e9~svm_C1e300~tan~kdb_K99~lr_acv_o99~ande_n1~nb~elr"
-    read = read_link(link).judged
+    read = read_link(link).study_recipes
     assert [recipe.family for recipe in read] == ["rf", "svm", "tan", "kdb", "lr", "ande"]
     assert (read[0].params["n_estimators"], read[1].params["C"], read[3].params["k"]) == (1000, 1e6, 8)
     assert (read[4].params["order"], read[4].params["alpha"], read[4].seed) == (5, "cv", 0)
@@ -220,8 +220,8 @@ def test_what_of_a_link_is_none_of_the_choices_is_said_with_the_nearest_and_left
     choices |= {"peer": ("tan", "random-forest"), "measure": ("gap", "nll")}
 
     def said(query):
-        state, troubles = checked(query, read_link(query), choices)
-        return state, link_sentence(troubles)
+        state, troubles = check_link(query, read_link(query), choices)
+        return state, link_message(troubles)
 
     assert said("?page=boundaries&data=iris&peer=tan&seed=3&axes=0-1&racers=lr_o2~alr") == (
         read_link("?page=boundaries&data=iris&peer=tan&seed=3&axes=0-1&racers=lr_o2~alr"),
@@ -239,7 +239,7 @@ def test_what_of_a_link_is_none_of_the_choices_is_said_with_the_nearest_and_left
         ("?peeer=tan", "'peeer'", "peer", "peer"),
         ("?rows=many", "rows=many", "", "rows"),
         ("?axes=a-b", "axes=a-b", "", "axes"),
-        ("?seed=-4", "seed=-4", "0 is taken", "page"),
+        ("?seed=-4", "seed=-4", "; 0 is", "page"),
         ("?run=xyz", "run=xyz", "", "run"),
         ("?only=0v1:2_3", "part of only", "", "page"),
         ("?kinds=0n_1", "part of kinds", "", "page"),

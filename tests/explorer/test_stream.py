@@ -70,7 +70,7 @@ def test_a_changed_kind_holds_for_all_rows_and_another_table_has_none(file):
     session.table.load_demo("xor")
     while session.table.loading is not None:
         session.pump()
-    session.whole = "all"
+    session.race_rows = "all"
     assert session.table.stream is None
     assert session.table.race_data is session.table.dataset
 
@@ -129,7 +129,7 @@ def test_what_racers_lose_over_all_rows_is_said(file):
     racers = Recipe("lr", order=1, alpha=0.5), Recipe("hlr", order=1, alpha="auto", discretize="smooth")
     page = opened(ConvergencePage, file, f"?racers={write_recipes(racers)}")
     assert not page.note.visible, "the sample is in memory"
-    page.session.whole = True
+    page.session.race_rows = True
     assert page.note.visible
     assert "Over all rows hlr has alpha 0.3 and 10 quantiles" in page.note.object
     page.close()
@@ -187,7 +187,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     assert again.streamed.race_view.race is race_view.race
     again.close()
 
-    page.session.whole = ""
+    page.session.race_rows = ""
     until(page, lambda: view.search is not None and view.search.done and page.runner.costs is not None)
     assert page.runner.costs.study.dataset.n_rows == 500
     assert (view.over_rows, page.streamed.above.visible, view.bar.panel.visible) == (False, False, True)

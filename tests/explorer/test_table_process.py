@@ -260,8 +260,8 @@ def test_cancel_ends_the_process(session, readers):
 def test_a_visitor_who_left_gives_the_place_back(session, monkeypatch):
     session.table.load_bytes("slow.csv", TABLE)
     loading = session.table.loading
-    assert session.pump(watched=True)
+    assert session.pump(is_watched=True)
     monkeypatch.setattr(sessions, "UNWATCHED_SECONDS", 0.0)
-    session.pump(watched=False)
+    session.pump(is_watched=False)
     assert session.table.loading is None
     wait_until(lambda: loading.join(0), 20, "the end of its thread")

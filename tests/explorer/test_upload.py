@@ -47,7 +47,7 @@ def test_too_many_bytes_are_refused_whatever_was_claimed(strip):
     assert strip.taken == []
     assert len(strip.refused) == 1
     assert "t.csv has more than the 10 bytes allowed here" in str(strip.refused[0])
-    assert strip.arrivals[0].over
+    assert strip.arrivals[0].is_closed
     send(strip, b"fine")
     assert strip.taken == [("t.csv", b"fine")]
 

@@ -19,7 +19,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import KINDS, MAX_NUMBER, Answer, Lesson, Option, Question, Step
 from alrviz.explorer.lessons.answers import MEASURES, check_column, where_of
 from alrviz.explorer.lessons.ranges import gap_of, is_range
-from alrviz.explorer.session.link_errors import Choices, checked
+from alrviz.explorer.session.link_errors import Choices, check_link
 from alrviz.explorer.session.state import PROPERTIES, State, read_link
 
 MAX_FILE_BYTES = 200_000  # bytes: a long lesson has 15,000
@@ -212,7 +212,7 @@ def _read_set(at: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, str]
 def _check(at: _Field, given: Mapping[str, str], page: str, choices: ChoicesOf) -> None:
     """Fail where a link to the page could not hold these properties."""
     query = "?" + urlencode(given, quote_via=quote)
-    _, troubles = checked(query, read_link(query), choices(page))
+    _, troubles = check_link(query, read_link(query), choices(page))
     if troubles:
         at.fail("; ".join(troubles))
 

@@ -50,7 +50,7 @@ _ASK = {
 
 def lesson_yaml(state: State) -> str:
     """Return the text of a lesson whose first step is a state; runs and the table of a file are not in it."""
-    bare = state.replace(lesson="", step=1, run="", fit="", kept="", file=None, files=())
+    bare = state.replace(lesson="", step=1, run="", fit="", stored_race="", file=None, files=())
     given = dict(parse_qsl(write_link(bare).lstrip("?")))
     given.pop("page", None)
     lines = [f"  - page: {state.page}\n"]

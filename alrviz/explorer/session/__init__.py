@@ -1,1 +1,1 @@
-"""One visitor: the state and its link, the table that is loaded, the work that is waited for."""
+"""The session of one visitor: its state and link, its table, its runs and the tasks of its pages."""

@@ -8,7 +8,7 @@ from alrviz.data.dataset import Dataset, Table
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import Upload
-from alrviz.explorer.session.row_filter import keep_rows
+from alrviz.explorer.session.row_filter import filter_rows
 from alrviz.explorer.session.source import Source
 from alrviz.stop import StopToken
 
@@ -20,29 +20,31 @@ def read_upload(
     limits: ServerLimits,
     stop: StopToken,
     owner: str = "",
-    tell: Callable[[bool], None] = lambda waits: None,
+    on_wait: Callable[[bool], None] = lambda is_waiting: None,
 ) -> Table:
-    """Read a file in a process of its own; the table's name is the file's up to the first dot.
+    """Read a file in a separate process; the table is named after the file, up to the first dot.
 
-    tell: called with whether the reading waits for its turn.
+    on_wait: called with True while the reading waits for a place, with False when it has one.
     """
     stem = upload.name.split(".")[0] or upload.name
-    return READERS.read(upload.data, stem, upload.options, limits.table(), stop, limits.seconds, owner, tell)
+    return READERS.read(upload.data, stem, upload.options, limits.table(), stop, limits.seconds, owner, on_wait)
 
 
-def derive(
+def derive_dataset(
     table: "Table",
     choices: Source,
     stop: StopToken,
-    made: Mapping[str, str] = MappingProxyType({}),
-    before: "Dataset | None" = None,
+    other_kinds: Mapping[str, str] = MappingProxyType({}),
+    previous: "Dataset | None" = None,
     served: "Dataset | None" = None,
 ) -> "Dataset":
-    """Return the data set of a table with the chosen kinds, rows and splits; `made` and `before` as for `with_kinds`.
+    """Return the data set of a table with the chosen kinds, rows and splits.
 
-    served: the data set of this table that the server was started with; its splits are kept until others are chosen.
+    Args:
+        other_kinds, previous: as for `with_kinds`.
+        served: the data set of this table that the server was started with, whose splits are the default.
     """
-    dataset = with_kinds(keep_rows(table, choices.rows), choices.kinds, stop, made, before)
+    dataset = with_kinds(filter_rows(table, choices.rows), choices.kinds, stop, other_kinds, previous)
     return with_split(dataset, choices.split, served)
 
 
@@ -50,33 +52,35 @@ def with_kinds(
     table: Table,
     kinds: Mapping[int, str],
     stop: StopToken,
-    made: Mapping[str, str] = MappingProxyType({}),
-    before: Dataset | None = None,
+    other_kinds: Mapping[str, str] = MappingProxyType({}),
+    previous: Dataset | None = None,
 ) -> Dataset:
-    """Return the table with these kinds by column position; positions that it does not have are ignored.
+    """Return a data set of the table with the given kinds.
 
-    made: kinds by name of all other columns. before: a data set of this table, whose class is kept unless `kinds` name
-    another.
+    Args:
+        kinds: by column position; positions beyond the table's are ignored.
+        other_kinds: by name, for columns that `kinds` does not mention.
+        previous: a data set of this table, whose target stays unless `kinds` names another.
     """
-    named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
-    target = next((name for name, kind in named.items() if kind in TARGETS), None)
-    quartiles = True if target is not None and named[target] == "quartiles" else None
-    if target is None and before is not None:
-        target, quartiles = before.target, before.quartiles or None
-    others = {**made, **{name: kind for name, kind in named.items() if kind not in TARGETS}}
-    others.pop(target if target is not None else table.default_target.name, None)
-    return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
+    chosen_kinds = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
+    target = next((name for name, kind in chosen_kinds.items() if kind in TARGETS), None)
+    quartiles = True if target is not None and chosen_kinds[target] == "quartiles" else None
+    if target is None and previous is not None:
+        target, quartiles = previous.target, previous.quartiles or None
+    kinds_by_name = {**other_kinds, **{name: kind for name, kind in chosen_kinds.items() if kind not in TARGETS}}
+    kinds_by_name.pop(target if target is not None else table.default_target.name, None)
+    return table.dataset(target, kinds=kinds_by_name, quartiles=quartiles, stop=stop)
 
 
-def with_split(dataset: Dataset, slug: str, before: Dataset | None = None) -> Dataset:
-    """Return the data set with the rule for splits that a slug names; unchanged for an unknown slug.
+def with_split(dataset: Dataset, slug: str, previous: Dataset | None = None) -> Dataset:
+    """Return the data set with the splitting rule of a slug ("once", "together", "g3", "t3").
 
-    Without a slug the rule of `before`, a data set of this table, is kept.
+    An unknown slug changes nothing; "" takes the rule of `previous`, a data set of the same table.
     """
-    if not slug and before is not None and not dataset.splitting.said:
+    if not slug and previous is not None and not dataset.splitting.said:
         from alrviz.data.splitting import split_again
 
-        return split_again(dataset, before.splitting)
+        return split_again(dataset, previous.splitting)
     if slug in ("once", "together"):
         return dataset.split_by(repeats=slug)
     match = re.fullmatch(r"([gt])(\d{1,5})", slug)

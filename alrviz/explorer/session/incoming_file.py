@@ -1,8 +1,8 @@
 """A file that arrives from a browser piece by piece: counted, shown and cancelled like any other work.
 
-It has the face of a `LatestJob` (title, seconds, share, waiting, poll, cancel), so that the notice and the pump
-treat the two alike. Its bytes count against what the server holds from the first piece on: many who drop files at the
-same time must not fill the memory before any of them is read.
+It has the attributes of a `LatestJob` (title, seconds, share, waiting, poll, cancel), so that the notice and the pump
+need not tell the two apart. Its bytes count against the server's limit from the first piece on: many visitors who drop
+files at the same time must not fill the memory before any file is read.
 """
 
 import time
@@ -12,16 +12,16 @@ from alrviz.data.limits import size_text
 from alrviz.errors import TableError
 from alrviz.explorer.server.tables import UploadClaim
 
-PATIENCE_SECONDS = 60.0  # seconds without a piece: the browser, or the way to it, is gone
+PATIENCE_SECONDS = 60.0  # without a piece for so long, the browser or the connection is gone
 
 
 class IncomingFile:
     """The pieces of one file.
 
     Args:
-        claim: the room in the server's memory; grows with the pieces, and is given back at the end.
-        limit: bytes a file may have, or None.
-        failed: called with a `TableError` when the pieces stop coming.
+        claim: reserves the server's memory; grows with the pieces and is released at the end.
+        limit: maximum bytes of a file, or None.
+        on_failure: called with a `TableError` when no more pieces come.
     """
 
     waiting = False
@@ -30,34 +30,37 @@ class IncomingFile:
         self,
         claim: UploadClaim,
         limit: int | None,
-        failed: Callable[[Exception], None],
+        on_failure: Callable[[Exception], None],
         clock: Callable[[], float] = time.monotonic,
     ):
-        self._claim, self._limit, self._failed, self._clock = claim, limit, failed, clock
-        self._begun = self._heard = clock()
+        self._claim, self._limit, self._on_failure, self._clock = claim, limit, on_failure, clock
+        self._start_time = self._last_piece_time = clock()
         self._pieces: list[bytes] = []
         self.name = ""
         self.share: float | None = None
-        self.over = False
+        self.is_closed = False
 
     @property
     def title(self) -> str:
-        """What is being done, for people."""
+        """The work as the notice calls it."""
         return f"receiving {self.name or 'the file'}"
 
     @property
     def seconds(self) -> float:
-        """How long it has been under way."""
-        return self._clock() - self._begun
+        """Seconds since the first piece was announced."""
+        return self._clock() - self._start_time
 
     def add(self, name: str, data: bytes, share: float) -> None:
-        """Take the next piece, after which `share` of the file is there; raises `TableError` where it is too much.
+        """Append a piece, after which `share` of the file has arrived.
 
-        One file at a time: pieces of another name than the first one's are not taken.
+        Pieces of a second file, with another name, are ignored.
+
+        Raises:
+            TableError: if the file exceeds its limit, or the server has no room.
         """
-        if self.over or (self.name and name != self.name):
+        if self.is_closed or (self.name and name != self.name):
             return
-        self.name, self._heard = name, self._clock()
+        self.name, self._last_piece_time = name, self._clock()
         size = self._claim.size + len(data)
         if self._limit is not None and size > self._limit:
             raise too_large(name, self._limit)
@@ -66,28 +69,28 @@ class IncomingFile:
         self.share = share
 
     def finish(self) -> bytes:
-        """End it and return the file."""
+        """Return the file's bytes and release their claim."""
         data = b"".join(self._pieces)
         self.cancel()
         return data
 
     def cancel(self) -> None:
-        """End it; further pieces are not taken."""
-        self.over = True
+        """Discard the pieces; later ones are ignored."""
+        self.is_closed = True
         self._pieces.clear()
         self._claim.release()
 
     def poll(self) -> bool:
-        """Return whether it is still to be waited for; gives up when nothing came for a minute."""
-        if not self.over and self._clock() - self._heard > PATIENCE_SECONDS:
+        """Return whether more pieces are expected; give up `PATIENCE_SECONDS` after the last one."""
+        if not self.is_closed and self._clock() - self._last_piece_time > PATIENCE_SECONDS:
             size = size_text(self._claim.size)
             self.cancel()
-            self._failed(TableError(f"{self.name or 'the file'} stopped coming after {size}; drop it again"))
-        return not self.over
+            self._on_failure(TableError(f"{self.name or 'the file'} stopped coming after {size}; drop it again"))
+        return not self.is_closed
 
 
 def too_large(name: str, limit: int) -> TableError:
-    """Return the error about a file of more bytes than are allowed."""
+    """Return the error about a file with more bytes than allowed."""
     return TableError(
         f"{name} has more than the {size_text(limit)} allowed here; take a sample of its rows, or leave out columns"
     )

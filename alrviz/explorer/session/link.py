@@ -1,4 +1,4 @@
-"""The content of a session's link, and the effect of opening one."""
+"""The link of a session: writing it, opening one, and going back to an earlier one."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -10,19 +10,20 @@ from alrviz.explorer.session.runs import SessionRuns
 from alrviz.explorer.session.state import FIRST_DEMOS, FIRST_TABLE, LINK_PARAMS, PAGE_PARAMS, State, write_link
 from alrviz.explorer.session.table import SessionTable
 
-TABLE_PARAMS = ("data", "rows", "file", "points", "kinds", "filters", "split", "seed")  # what a link says of its table
-RACE_PAGE = State().page  # the page that question, recipes and run of a link are about
+TABLE_PARAMS = ("data", "rows", "file", "points", "kinds", "filters", "split", "seed")  # properties of the table
+RACE_PAGE = State().page  # the page of a link's question, recipes and run
 
 
 class SessionLink:
-    """See the module's text.
+    """The link of one session.
 
-    Each page has some settings for itself (`PAGE_PARAMS`: its tab, the recipes and folds of its study). The session
-    holds those of the page shown; those of the others are kept here until it is shown again.
+    Each page has some settings of its own (`PAGE_PARAMS`: its tab, the recipes and folds of its study). The session
+    holds the settings of the page shown; this object holds those of the other pages.
 
     Args:
-        settings: the session's parameters, by the names of `LINK_PARAMS`.
-        table: its table. runs: its runs.
+        settings: the session, whose parameters have the names of `LINK_PARAMS`.
+        table: the session's table.
+        runs: the session's runs.
     """
 
     def __init__(self, settings: param.Parameterized, table: SessionTable, runs: SessionRuns):
@@ -33,7 +34,7 @@ class SessionLink:
 
     @property
     def state(self) -> State:
-        """The session as one value."""
+        """The state of the session."""
         table, runs = self._table, self._runs
         name, rows = table.source.demo or ("", None)
         if (name, rows) == FIRST_TABLE:
@@ -48,69 +49,69 @@ class SessionLink:
             filters=table.source.rows,
             split=table.source.split,
             **{name: getattr(self._settings, name) for name in LINK_PARAMS},
-            fit=runs.fit.id if runs.fit is not None else "",
+            fit=runs.map_entry.id if runs.map_entry is not None else "",
             run=runs.entry.id if runs.entry is not None else "",
         )
 
     @property
     def query(self) -> str:
-        """The query of the link to what is shown, with its question mark."""
+        """The query of the link to the current state, with its question mark."""
         return write_link(self.state)
 
-    def own(self, page: str) -> State:
-        """Return what the link says of a page's own settings: the defaults if it is about another page."""
+    def page_state(self, page: str) -> State:
+        """Return the state if a page is shown, else the defaults: a link has no settings of hidden pages."""
         return self.state if page == self._settings.page else State()
 
     def open(self, state: State, message: str = "") -> None:
-        """Show what a link asks for, and a message about it.
+        """Show a link's state, and a message about it.
 
-        A table that is shown already is not loaded again. Runs that nobody sees any more are stopped, unless they were
-        to continue: what is run next would wait for them.
+        The table is loaded unless it is shown already. Runs that no page shows any more are stopped, unless they are to
+        continue: the next run would wait for them.
         """
-        shown, table, settings = self.state, self._table, self._settings
-        settled = table.dataset is not None and table.loading is None
-        same = settled and all(getattr(state, name) == getattr(shown, name) for name in TABLE_PARAMS)
-        same = same and (table.chosen or state.page == settings.page)
+        current, table, settings = self.state, self._table, self._settings
+        is_loaded = table.dataset is not None and table.loading is None
+        is_same_table = is_loaded and all(getattr(state, name) == getattr(current, name) for name in TABLE_PARAMS)
+        is_same_table = is_same_table and (table.chosen or state.page == settings.page)
         page_settings = {name: getattr(state, name) for name in PAGE_PARAMS}
         self._hidden_pages[state.page] = page_settings
-        # The page first: its watcher puts the settings of that page in place.
+        # The page first: its watcher sets the parameters of that page.
         settings.param.update({name: getattr(state, name) for name in LINK_PARAMS if name not in page_settings})
         settings.param.update(page_settings)
         self._runs.open(state)
-        if not same:
-            settings.drawn = None
+        if not is_same_table:
+            settings.sketch = None
             table.open(state)
         settings.message = message or table.sample_note
 
     def visit(self, place: State) -> None:
-        """Go back to a place of the browser's history: its page, tab, table and race; other settings stay."""
+        """Show page, tab, table and race of a place in the browser's history; other settings stay."""
         settings = self._settings
         if place.page != settings.page:
             settings.go(place.page)
         settings.tab = place.tab
-        shown = self.state
-        other_table = any(getattr(place, name) != getattr(shown, name) for name in TABLE_PARAMS)
-        other_race = (place.question, place.recipes) != (shown.question, shown.recipes)
+        current = self.state
+        other_table = any(getattr(place, name) != getattr(current, name) for name in TABLE_PARAMS)
+        other_race = (place.question, place.recipes) != (current.question, current.recipes)
         if other_table:
             settings.seed = place.seed
             self._table.change_to(place)
         if place.page == RACE_PAGE and (other_table or other_race):
             settings.param.update(question=place.question, recipes=place.recipes)
             self._runs.open_race(place)
-            settings.kept = place.kept
+            settings.stored_race = place.stored_race
             settings.param.trigger("revisited")
 
-    def _turn_page(self, left: str, page: str) -> None:
-        """Exchange the settings of the page left for those of the page shown, and load that page's demo set.
+    def _turn_page(self, previous_page: str, page: str) -> None:
+        """Replace the settings of the previous page by those of the page shown, and load that page's demo set.
 
-        The demo set only as long as neither the visitor nor a link chose the table.
+        The table stays if the visitor or a link chose it.
         """
         settings, table = self._settings, self._table
-        self._hidden_pages[left] = {name: getattr(settings, name) for name in PAGE_PARAMS}
+        self._hidden_pages[previous_page] = {name: getattr(settings, name) for name in PAGE_PARAMS}
         defaults = {name: settings.param[name].default for name in PAGE_PARAMS}
         settings.param.update(self._hidden_pages.get(page) or defaults)
-        name, before = FIRST_DEMOS.get(page), table.requested_demo
-        if name is not None and before is not None and before[0] != name and not table.chosen:
+        name, requested = FIRST_DEMOS.get(page), table.requested_demo
+        if name is not None and requested is not None and requested[0] != name and not table.chosen:
             table.load_demo(name)
             table.chosen = False
 
@@ -122,37 +123,37 @@ class SessionLink:
         view: param.Parameterized,
         names: Sequence[str],
         keys: Sequence[str] = (),
-        own: State | None = None,
+        state: State | None = None,
     ) -> Callable[[], None]:
-        """Set parameters of a view to what the link says, and write its changes into the link from now on.
+        """Set parameters of a view from the link, and write their later changes into the link.
 
-        A copied link then opens the same view of the same numbers: its measure, its axis.
+        So a copied link opens the view with the same measure and axis.
 
         Args:
-            page: slug of the page the view is on; while another is shown nothing is written.
+            page: slug of the view's page; nothing is written while another page is shown.
             view: a parameterized object; its parameters' defaults are left out of the link.
-            names: of the parameters: selectors, whole numbers, and lists of such.
-            keys: of parameters that are properties of a link by the same names, and that the view was made with.
-            own: what the link says of the page; None: as `own` has it.
+            names: parameters that are selectors, whole numbers, or lists of whole numbers.
+            keys: parameters that are properties of a link by the same name; the view was made with their values.
+            state: the page's state; None for `page_state(page)`.
 
         Returns:
-            What writes them at once: to be called when the view comes to the front of others on its page.
+            A function that writes all of them, to be called when the view comes to the front of its page.
         """
-        own = self.own(page) if own is None else own
-        texts = dict(own.view)
-        for name in (*names, *keys):  # a key may stand among the others in an older link
+        state = self.page_state(page) if state is None else state
+        texts = dict(state.view)
+        for name in (*names, *keys):  # older links have keys among the names
             if name in texts:
-                with suppress(ValueError):  # of the parameter itself: out of its range, none of its choices
+                with suppress(ValueError):  # out of the parameter's range, or not one of its choices
                     setattr(view, name, _read(view.param[name], texts[name]))
         defaults = {name: view.param[name].default for name in (*names, *keys)}
 
         def write(*_: object) -> None:
             if self._settings.page == page:
                 values = {name: getattr(view, name) for name in defaults}
-                changed = {name: value for name, value in values.items() if value != defaults[name]}
+                changes = {name: value for name, value in values.items() if value != defaults[name]}
                 self._settings.param.update(
-                    {key: changed.get(key, getattr(State(), key)) for key in keys},
-                    view=tuple((name, view_text(value)) for name, value in changed.items() if name in names),
+                    {key: changes.get(key, getattr(State(), key)) for key in keys},
+                    view=tuple((name, view_text(value)) for name, value in changes.items() if name in names),
                 )
 
         view.param.watch(write, [*names, *keys])
@@ -160,7 +161,7 @@ class SessionLink:
 
 
 def view_text(value: object) -> str:
-    """Return a parameter's value as a link has it."""
+    """Return a parameter's value as the text of a link."""
     return "-".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

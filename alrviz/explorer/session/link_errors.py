@@ -13,78 +13,78 @@ from alrviz.explorer.session.state import MAX_LINK_CHARS, PROPERTIES, State
 from alrviz.fitting.families import FAMILIES
 
 Choices = Mapping[str, Collection[str]]
-MAX_TROUBLES = 4  # troubles that are told: a link of another program has any number
+MAX_PROBLEMS = 4  # in a message: a link of another program may have any number
 MAX_CHOICES = 8
-_LISTS = ("kinds", "only")  # properties of several parts: a link that was cut short has fewer, or a broken one
+_LIST_KEYS = ("kinds", "only")  # lists in which a link that was cut short has fewer parts, or a broken one
 
 
-def checked(query: str, state: State, choices: Choices) -> tuple[State, list[str]]:
-    """Return the state without the values that are no choices, and a clause about each such value.
+def check_link(query: str, state: State, choices: Choices) -> tuple[State, list[str]]:
+    """Return the state with invalid choices at their defaults, and one clause about each invalid property.
 
     Args:
-        query: of the link.
-        state: what `read_link` made of it.
-        choices: what may be given, by the state's attribute; any that is not in it may be any.
+        query: the link's query string.
+        state: the result of `read_link(query)`.
+        choices: valid values by attribute of the state; other properties are checked by reading them.
     """
-    troubles: list[str] = []
+    problems: list[str] = []
     try:
-        given = parse_qsl(query[:MAX_LINK_CHARS].lstrip("?"), max_num_fields=50, errors="replace")
+        pairs = parse_qsl(query[:MAX_LINK_CHARS].lstrip("?"), max_num_fields=50, errors="replace")
     except ValueError:
         return state, ["it has more properties than any link of the explorer"]
-    for key, text in dict(given).items():
+    for key, text in dict(pairs).items():
         if key not in PROPERTIES:
             near = get_close_matches(key, PROPERTIES, n=1, cutoff=0.75)
             if near:
-                troubles.append(f"it has no property {_short(key)!r}; did you mean {near[0]!r}?")
+                problems.append(f"it has no property {_shorten(key)!r}; did you mean {near[0]!r}?")
             continue
-        name, about = PROPERTIES[key].name, PROPERTIES[key].metadata
-        parts = text.split(about["parts"]) if about["parts"] else []
+        name, metadata = PROPERTIES[key].name, PROPERTIES[key].metadata
+        parts = text.split(metadata["separator"]) if metadata["separator"] else []
         if parts and name in choices:
-            troubles += [_none_of(key, part, choices[name]) for part in parts if part not in choices[name]]
+            problems += [_invalid_choice(key, part, choices[name]) for part in parts if part not in choices[name]]
         elif parts:
-            lost = [part for part in parts if not read_recipes(part, words=True)]
-            troubles += [_none_of(key, part.split("_")[0], FAMILIES) for part in lost]
+            unknown = [part for part in parts if not read_recipes(part, words=True)]
+            problems += [_invalid_choice(key, part.split("_")[0], FAMILIES) for part in unknown]
         elif name in choices:
             if text not in choices[name]:
-                troubles.append(_none_of(key, text, choices[name]))
+                problems.append(_invalid_choice(key, text, choices[name]))
                 state = state.replace(**{name: getattr(State(), name)})
         else:
-            troubles += _unread(key, text, about["read"](text))
-    return state, troubles
+            problems += _unreadable(key, text, metadata["read"](text))
+    return state, problems
 
 
-def _unread(key: str, text: str, value: object) -> Iterable[str]:
-    """Report a property that may be anything of its kind, if it cannot be read, or not all of it."""
+def _unreadable(key: str, text: str, value: object) -> Iterable[str]:
+    """Yield a clause about a property without a list of choices if all or part of it cannot be read."""
     if value in ("", None, ()):
-        yield f"{key}={_short(text)} cannot be read"
-    elif key in _LISTS and isinstance(value, tuple) and len(value) < len(text.split("_")):
-        yield f"part of {key}={_short(text)} cannot be read"
+        yield f"{key}={_shorten(text)} cannot be read"
+    elif key in _LIST_KEYS and isinstance(value, tuple) and len(value) < len(text.split("_")):
+        yield f"part of {key}={_shorten(text)} cannot be read"
     elif isinstance(value, int | float):
         try:
-            same = float(text) == value
+            is_exact = float(text) == value
         except ValueError:
-            same = False
-        if not same:
-            yield f"{key}={_short(text)} is no number that it can have; {value} is taken"
+            is_exact = False
+        if not is_exact:
+            yield f"{key}={_shorten(text)} is not a valid number; {value} is used instead"
 
 
-def _none_of(key: str, text: str, choices: Iterable[str]) -> str:
-    every = [choice for choice in choices if choice]
-    if not every:
-        return f"its page has no {key} {_short(text)!r}"
-    if near := get_close_matches(text, every, n=3, cutoff=0.5):
-        return f"there is no {key} {_short(text)!r} (nearest: {', '.join(near)})"
-    more = ", ..." if len(every) > MAX_CHOICES else ""
-    return f"there is no {key} {_short(text)!r}; it is one of {', '.join(sorted(every)[:MAX_CHOICES])}{more}"
+def _invalid_choice(key: str, text: str, choices: Iterable[str]) -> str:
+    valid = [choice for choice in choices if choice]
+    if not valid:
+        return f"its page has no {key} {_shorten(text)!r}"
+    if near := get_close_matches(text, valid, n=3, cutoff=0.5):
+        return f"there is no {key} {_shorten(text)!r} (nearest: {', '.join(near)})"
+    ellipsis = ", ..." if len(valid) > MAX_CHOICES else ""
+    return f"there is no {key} {_shorten(text)!r}; it is one of {', '.join(sorted(valid)[:MAX_CHOICES])}{ellipsis}"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def link_sentence(troubles: list[str]) -> str:
-    """Return what a page says of a link with troubles; "" without any."""
-    if not troubles:
+def link_message(problems: list[str]) -> str:
+    """Return a page's message about the problems of its link; "" if there are none."""
+    if not problems:
         return ""
-    rest = f"; and {len(troubles) - MAX_TROUBLES} more" if len(troubles) > MAX_TROUBLES else ""
-    return f"Part of this link could not be used: {'; '.join(troubles[:MAX_TROUBLES])}{rest}. The rest is shown."
+    rest = f"; and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
+    return f"Part of this link could not be used: {'; '.join(problems[:MAX_PROBLEMS])}{rest}. The rest is shown."

@@ -1,4 +1,4 @@
-"""A page's work on threads: of each kind one task at a time, for the latest request."""
+"""A page's background tasks: one of each kind at a time, for the latest request."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,41 +29,42 @@ class PageTasks:
         self,
         kind: str,
         work: Callable[[StopToken], T],
-        done: Callable[[T], None],
-        failed: Callable[[Exception], None] | None = None,
-        look: Callable[[], None] = lambda: None,
+        on_done: Callable[[T], None],
+        on_failure: Callable[[Exception], None] | None = None,
+        on_poll: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run `work` on a thread in place of the last task of its kind; `poll` calls `done` or `failed` at its end, and
-        `look` until then.
+        """Run `work` on a thread in place of the last task of its kind.
+
+        `poll` calls `on_poll` while the task runs, then `on_done` with its result or `on_failure` with its error.
         """
-        self.withdraw(kind)
-        self._watchers[kind] = look
+        self.hide_error(kind)
+        self._watchers[kind] = on_poll
         task = self._tasks.setdefault(kind, LatestJob(kind, PAGES))
-        task.run(work, done, failed or partial(self.failed, kind), begin=False)
+        task.run(work, on_done, on_failure or partial(self.show_error, kind), begin=False)
         self.session.begin(task)
 
-    def failed(self, kind: str, error: Exception) -> None:
-        """Show the error of this kind of work until it begins anew."""
+    def show_error(self, kind: str, error: Exception) -> None:
+        """Show an error of this kind of task until the next task of the kind starts."""
         self._errors[kind] = self.session.problem = error
 
-    def withdraw(self, kind: str) -> None:
-        """Hide the error of this kind of work, if it is still shown: its cause is gone."""
+    def hide_error(self, kind: str) -> None:
+        """Hide the error of this kind of task, if it is still shown."""
         error = self._errors.pop(kind, None)
         if error is not None and self.session.problem is error:
             self.session.problem = None
 
     def cancel(self, kind: str) -> None:
-        """End the work of this kind, if there is any, without a result, and hide its error."""
-        self.withdraw(kind)
+        """Cancel the task of this kind, if any, and hide its error."""
+        self.hide_error(kind)
         if kind in self._tasks:
             self._tasks[kind].cancel()
 
     def busy(self, kind: str) -> bool:
-        """Whether work of this kind is under way."""
+        """Return whether a task of this kind is running."""
         return kind in self._tasks and self._tasks[kind].busy
 
     def poll(self) -> bool:
-        """Hand over the results of finished tasks; return whether others are under way."""
+        """Deliver the results of finished tasks; return whether others are running."""
         running = [kind for kind, task in list(self._tasks.items()) if task.poll()]
         for kind in running:
             self._watchers[kind]()

@@ -1,8 +1,8 @@
-"""Filters by which a visitor keeps rows of a table: as text of a link, as a mask of rows, in words.
+"""Filters of a table's rows: as the text of a link, as a mask of rows, in words.
 
-A link holds "3v20:39v-1:-1_4l0.2_6m": of column 3 the numbers from 20 to 39, or -1; of column 4 the first and the third
-level; of column 6 the rows without a value. Rows have to pass every filter. Positions of columns and levels are
-those of the table as it was read, so that they do not depend on what is kept.
+A link holds "3v20:39v-1:-1_4l0.2_6m": the numbers from 20 to 39 or -1 in column 3, the first and the third level of
+column 4, and missing values in column 6. A row must pass every filter. Positions of columns and levels refer to the
+table as it was read, so that they do not depend on other filters.
 """
 
 import math
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Table
 
 MAX_FILTERS = 32
-MAX_LEVELS = 400  # of one filter: longer links are cut by mail programs
+MAX_LEVELS = 400  # of one filter; mail programs cut longer links
 MAX_LEVELS_IN_WORDS = 4
 _PATTERN = re.compile(
     r"(\d{1,5})((?:v[-+.0-9e]{1,24}:[-+.0-9e]{1,24}){0,64})(?:l(\d{1,6}(?:\.\d{1,6})*))?(m?)", re.ASCII
@@ -29,13 +29,13 @@ _PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class RowFilter:
-    """The values of one column that are kept.
+    """The values of one column that pass.
 
     Attributes:
-        position: of the column.
-        ranges: of numbers, both ends included; dates as microseconds since 1970.
+        position: the column's position.
+        ranges: (low, high) of numbers, both included; dates in microseconds since 1970.
         levels: positions among the column's levels.
-        missing: whether rows without a value are kept.
+        missing: whether missing values pass.
     """
 
     position: int
@@ -44,12 +44,12 @@ class RowFilter:
     missing: bool = False
 
     def mask(self, series: pd.Series) -> np.ndarray:
-        """Return which rows (N,) of the column are kept."""
+        """Return whether each row (N,) of the column passes."""
         if isinstance(series.dtype, pd.CategoricalDtype):
-            kept = np.zeros(len(series.cat.categories) + 1, dtype=bool)  # the last is code -1, a missing value
-            kept[[level for level in self.levels if level < len(kept) - 1]] = True
-            kept[-1] = self.missing
-            return kept[series.cat.codes.to_numpy()]
+            passes = np.zeros(len(series.cat.categories) + 1, dtype=bool)  # the last is code -1, a missing value
+            passes[[level for level in self.levels if level < len(passes) - 1]] = True
+            passes[-1] = self.missing
+            return passes[series.cat.codes.to_numpy()]
         numbers = as_numbers(series)
         result = np.isnan(numbers) if self.missing else np.zeros(len(numbers), dtype=bool)
         for low, high in self.ranges:
@@ -57,11 +57,11 @@ class RowFilter:
         return result
 
     def words(self, series: pd.Series) -> str:
-        """Return the values kept as text, such as "20 to 39 or missing"."""
+        """Return the values that pass as text, such as "20 to 39 or missing"."""
         if isinstance(series.dtype, pd.CategoricalDtype):
             names = [str(series.cat.categories[k]) for k in self.levels if k < len(series.cat.categories)]
-            more = len(names) - MAX_LEVELS_IN_WORDS
-            parts = names[:MAX_LEVELS_IN_WORDS] + ([f"{more:,} others"] if more > 0 else [])
+            n_hidden = len(names) - MAX_LEVELS_IN_WORDS
+            parts = names[:MAX_LEVELS_IN_WORDS] + ([f"{n_hidden:,} others"] if n_hidden > 0 else [])
         else:
             parts = [range_text(low, high, series.dtype) for low, high in self.ranges]
         return " or ".join([*parts, *(["missing"] if self.missing else [])])
@@ -76,7 +76,7 @@ def as_numbers(series: pd.Series) -> np.ndarray:
 
 
 def range_text(low: float, high: float, dtype: object) -> str:
-    """Return a range of a column of this dtype for people."""
+    """Return a range as text; dates for a column of dates."""
     if pd.api.types.is_datetime64_any_dtype(dtype):
         ends = [
             str(np.datetime64(int(end), "us").astype("datetime64[s]")).removesuffix("T00:00:00") for end in (low, high)
@@ -86,37 +86,37 @@ def range_text(low: float, high: float, dtype: object) -> str:
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def keep_rows(table: "Table", filters: Sequence[RowFilter]) -> "Table":
-    """Return the rows of a table that pass all filters, with a note; filters of columns that it lacks are ignored.
+def filter_rows(table: "Table", filters: Sequence[RowFilter]) -> "Table":
+    """Return the rows of a table that pass all filters, with a note; filters of missing columns are ignored.
 
     Raises:
-        TableError: no row passes.
+        TableError: if no row passes.
     """
-    filters = [one for one in filters if one.position < len(table.values)]
+    filters = [rule for rule in filters if rule.position < len(table.values)]
     if not filters:
         return table
-    keep = np.logical_and.reduce([one.mask(table.values[one.position].series) for one in filters])
-    words = filters_words(table, filters)
-    if not keep.any():
+    passes = np.logical_and.reduce([rule.mask(table.values[rule.position].series) for rule in filters])
+    words = describe_filters(table, filters)
+    if not passes.any():
         raise TableError(f"no row of {table.name} has {words}; keep other rows")
-    kept = table.where(keep)
-    return replace(kept, notes=(*kept.notes, f"{kept.n_rows:,} of {table.n_rows:,} rows are kept: {words}"))
+    filtered = table.where(passes)
+    return replace(filtered, notes=(*filtered.notes, f"{filtered.n_rows:,} of {table.n_rows:,} rows are kept: {words}"))
 
 
-def filters_words(table: "Table", filters: Sequence[RowFilter]) -> str:
+def describe_filters(table: "Table", filters: Sequence[RowFilter]) -> str:
     """Return the filters as text, such as "age 20 to 39 and sex f"."""
-    columns = [(table.values[one.position], one) for one in filters if one.position < len(table.values)]
-    return " and ".join(f"{column.name} {one.words(column.series)}" for column, one in columns)
+    columns = [(table.values[rule.position], rule) for rule in filters if rule.position < len(table.values)]
+    return " and ".join(f"{column.name} {rule.words(column.series)}" for column, rule in columns)
 
 
 def write_filters(filters: Sequence[RowFilter]) -> str:
-    """Return the filters as a link holds them."""
+    """Return the filters as the text of a link."""
     return "_".join(
-        f"{one.position}"
-        + "".join(f"v{low!r}:{high!r}" for low, high in one.ranges)
-        + (f"l{'.'.join(map(str, one.levels))}" if one.levels else "")
-        + ("m" if one.missing else "")
-        for one in filters[:MAX_FILTERS]
+        f"{rule.position}"
+        + "".join(f"v{low!r}:{high!r}" for low, high in rule.ranges)
+        + (f"l{'.'.join(map(str, rule.levels))}" if rule.levels else "")
+        + ("m" if rule.missing else "")
+        for rule in filters[:MAX_FILTERS]
     )
 
 
@@ -124,7 +124,7 @@ def read_filters(text: str) -> tuple[RowFilter, ...]:
     """Return the filters of a link's text; invalid parts are ignored, and reported by `link_errors`."""
     matches = (_PATTERN.fullmatch(part) for part in text.split("_")[:MAX_FILTERS])
     filters = (_filter_of(match) for match in matches if match is not None)
-    return tuple(one for one in filters if one is not None and (one.ranges or one.levels or one.missing))
+    return tuple(rule for rule in filters if rule is not None and (rule.ranges or rule.levels or rule.missing))
 
 
 def _filter_of(match: re.Match[str]) -> RowFilter | None:
@@ -135,6 +135,6 @@ def _filter_of(match: re.Match[str]) -> RowFilter | None:
     if not all(math.isfinite(end) for pair in ends for end in pair):
         return None
     levels = tuple(map(int, match[3].split("."))) if match[3] else ()
-    if len(levels) > MAX_LEVELS:  # the first ones alone would be other rows
+    if len(levels) > MAX_LEVELS:  # a part of them would be a different filter
         return None
     return RowFilter(int(match[1]), tuple((low, high) for low, high in ends), levels, bool(match[4]))

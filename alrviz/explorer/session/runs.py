@@ -1,7 +1,7 @@
-"""The runs that a session shows: its race, the run behind a map, and its studies.
+"""The runs that a session shows: its race, the run of a map, and its studies.
 
-Races and studies are handed to the registry, which decides when they run and keeps them when the visitor reloads the
-page. A new run takes the place of the one shown before, which is stopped unless the visitor chose to let it continue.
+Races and studies are added to the registry, which schedules them and holds them when the visitor reloads the page. A
+new run replaces the one shown before, which is stopped unless the visitor chose to let it continue.
 """
 
 from collections.abc import Callable
@@ -24,26 +24,27 @@ SELECTION = "selection"
 
 
 class SessionRuns(param.Parameterized):
-    """See the module's text.
+    """The runs of one session.
 
     Args:
-        registry: runs them. owner: the visitor's id.
-        state: returns what the session's link holds; stored runs are found by it.
+        registry: the process's runs.
+        owner: the visitor's id.
+        state: returns the session's state, whose link is stored with each run.
 
     Attributes:
-        studies: entries of the studies that pages show, by kind, and of the run of a selection.
-        lost: id of the race that a link asks for and that this process does not have; the run store may have it.
+        studies: entries of the studies shown, by kind, and of the run of a selection (`SELECTION`).
+        missing_race: id of a race in the link that this process does not have; the run store may have it.
     """
 
     entry: "Entry | None" = param.Parameter(default=None, doc="The race shown.")
-    fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
+    map_entry: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
     asking = param.Boolean(default=False, doc="Whether a lesson's question is open: nothing runs before its answer.")
 
     def __init__(self, registry: Registry, owner: str, state: Callable[[], State]):
         super().__init__()
         self._registry, self._owner, self._state = registry, owner, state
         self.studies: dict[str, Entry] = {}
-        self.lost = ""
+        self.missing_race = ""
 
     @property
     def race(self) -> Race | None:
@@ -51,62 +52,62 @@ class SessionRuns(param.Parameterized):
         return None if self.entry is None else cast(Race, self.entry.job)
 
     @property
-    def fitted(self) -> Race | None:
+    def map_race(self) -> Race | None:
         """The run of the map shown; None without one."""
-        return None if self.fit is None else cast(Race, self.fit.job)
+        return None if self.map_entry is None else cast(Race, self.map_entry.job)
 
     @property
     def entries(self) -> list[Entry]:
-        """Everything that is shown."""
-        return [entry for entry in (self.entry, self.fit, *self.studies.values()) if entry is not None]
+        """Entries of all runs shown."""
+        return [entry for entry in (self.entry, self.map_entry, *self.studies.values()) if entry is not None]
 
     @property
     def busy(self) -> bool:
-        """Whether one of them is running or waits for its turn."""
+        """Whether a run shown is computing or queued."""
         return any(entry.under_way or entry.wanted for entry in self.entries)
 
     # ---- links ---------------------------------------------------------------------------------------------------
 
     def open(self, state: State) -> None:
-        """Show the runs that a link asks for; stop those that nobody sees any more."""
-        before = self.entries
-        self.fit = self._registry.find(state.fit, self._owner)
+        """Show the runs of a link's state; stop those that no page shows any more."""
+        previous_entries = self.entries
+        self.map_entry = self._registry.find(state.fit, self._owner)
         self.studies.clear()
         self.open_race(state)
-        for entry in before:
+        for entry in previous_entries:
             if entry not in self.entries and not entry.screens:
-                self._put_away(entry)
+                self._stop_replaced(entry)
 
     def open_race(self, state: State) -> None:
-        """Show the race that a link asks for."""
+        """Show the race of a link's state."""
         self.entry = self._registry.find(state.run, self._owner) if state.run else None
-        self.lost = state.run if self.entry is None else ""
+        self.missing_race = state.run if self.entry is None else ""
 
     # ---- races ---------------------------------------------------------------------------------------------------
 
     def adopt(self, race: Race, kind: str = KIND, *, bytes: int = 0, threads: int = 1) -> Race:
-        """Add a race to the registry in place of the one shown, and save it to the run store while it runs.
+        """Replace the race shown: add a race to the registry, and save it to the run store while it runs.
 
-        From now on its `entry` starts and stops it.
+        Its `entry` starts and stops it.
 
         Args:
             race: not started yet.
-            kind: `KIND`, a race; `FIT`, the run of a map; `SELECTION`, the run over a table larger than memory whose
-                tuples are shown.
-            bytes: its estimated memory.
-            threads: that its passes use.
+            kind: `KIND`, a race; `FIT`, the run of a map; `SELECTION`, the run whose selected tuples are shown, over a
+                table larger than memory.
+            bytes: estimated memory.
+            threads: number of threads of its passes.
 
         Raises:
-            CapReached: the server could never hold it.
+            CapReached: if the race exceeds the server's limits.
         """
-        before = self.entry if kind == KIND else self.fit if kind == FIT else self.studies.get(SELECTION)
-        entry = self._add(race, before, bytes, threads)
+        replaced = self.entry if kind == KIND else self.map_entry if kind == FIT else self.studies.get(SELECTION)
+        entry = self._add(race, replaced, bytes, threads)
         if kind == KIND:
             self.entry = entry
-            if before is not None and not before.keep:
-                self._registry.hand_on(before, entry)
+            if replaced is not None and not replaced.keep:
+                self._registry.hand_on(replaced, entry)
         elif kind == FIT:
-            self.fit = entry
+            self.map_entry = entry
         else:
             self.studies[SELECTION] = entry
         link = self._settings_link(**({"recipes": race.recipes} if kind == KIND else {}))
@@ -115,9 +116,10 @@ class SessionRuns(param.Parameterized):
         return race
 
     def find_selection(self, dataset: Stream, recipe: Recipe) -> Race | None:
-        """Return the run of this process that fits a recipe to all rows of a table; None without one."""
+        """Return this process's run of a recipe on all rows of a table; None without one."""
         for entry in reversed(self._registry.entries(self._owner)):
-            race = entry.job  # Convergence's own race is not stopped with a selection
+            race = entry.job
+            # Stopping a selection must not stop the race of Convergence.
             if isinstance(race, Race) and entry is not self.entry and race.matches((recipe,), dataset):
                 self.studies[SELECTION] = entry
                 return race
@@ -126,37 +128,34 @@ class SessionRuns(param.Parameterized):
     # ---- studies -------------------------------------------------------------------------------------------------
 
     def find_study(self, study: Study) -> Study | None:
-        """Return the study of this process with the same settings and table; None without one.
+        """Return this process's study with the same settings and table; None without one.
 
-        It becomes the one shown of its kind, unless another is still under way: that one stays until Run replaces it.
+        It becomes the study shown of its kind, unless another one is still computing or queued.
         """
         entry = self._entry_of(study)
         if entry is None:
             return None
-        before = self.studies.get(study.kind, entry)
-        if before is entry or not (before.under_way or before.wanted):
+        shown = self.studies.get(study.kind, entry)
+        if shown is entry or not (shown.under_way or shown.wanted):
             self.studies[study.kind] = entry
         return cast(Study, entry.job)
 
     def adopt_study(self, study: Study, *, bytes: int = 0, threads: int = 1) -> Study:
-        """Hand a study to the registry in place of the one of its kind shown before.
-
-        If the process has a study with the same settings and table, that one is shown.
-        """
-        before, entry = self.studies.get(study.kind), self._entry_of(study)
+        """Replace the study shown of this kind: add a study to the registry, or show an equal one of this process."""
+        replaced, entry = self.studies.get(study.kind), self._entry_of(study)
         if entry is None:
             study.link = self._settings_link()
-            entry = self._add(study, before, bytes, threads)
-        elif before is not entry:
-            self._put_away(before)
+            entry = self._add(study, replaced, bytes, threads)
+        elif replaced is not entry:
+            self._stop_replaced(replaced)
         self.studies[study.kind] = entry
         return cast(Study, entry.job)
 
     def _entry_of(self, study: Study) -> Entry | None:
-        """Return the entry of the same study, begun in this process; None without one."""
+        """Return this process's entry of a study with the same settings and table; None without one."""
         for entry in self._registry.entries(self._owner):
             job = entry.job
-            # A link needs no id of a study: its settings say which it is.
+            # Studies are found by their settings, so links need no id of a study.
             if isinstance(job, Study) and (job.kind, job.spec, job.data_hash) == (
                 study.kind, study.spec, study.data_hash
             ):  # fmt: skip
@@ -166,17 +165,17 @@ class SessionRuns(param.Parameterized):
     # ---- registry --------------------------------------------------------------------------------------------------
 
     def _settings_link(self, **changes: object) -> str:
-        return write_link(self._state().replace(fit="", run="", kept="", **changes))
+        return write_link(self._state().replace(fit="", run="", stored_race="", **changes))
 
-    def _add(self, job: Race | Study, before: Entry | None, bytes: int, threads: int) -> Entry:
-        """Add a job to the registry and stop the one shown before it, unless that was to continue."""
+    def _add(self, job: Race | Study, replaced: Entry | None, bytes: int, threads: int) -> Entry:
+        """Add a job to the registry and stop the one that it replaces, unless that one is to continue."""
         if self.asking:
-            raise AlrvizError("the lesson's question is still open: answer it, then Run is free")
+            raise AlrvizError("the lesson's question is still open; answer it, then press Run")
         entry = self._registry.add(job, self._owner, bytes=bytes, threads=threads)
-        self._put_away(before)
+        self._stop_replaced(replaced)
         return entry
 
     @staticmethod
-    def _put_away(before: Entry | None) -> None:
-        if before is not None and not before.keep and not before.job.ended:
-            before.stop()
+    def _stop_replaced(replaced: Entry | None) -> None:
+        if replaced is not None and not replaced.keep and not replaced.job.ended:
+            replaced.stop()

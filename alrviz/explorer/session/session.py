@@ -1,9 +1,9 @@
-"""One visitor's session: its table, its runs and its link, and what is set on the pages.
+"""The session of one visitor: its table, its runs, its link and the settings of its pages.
 
 Pages and the shell watch parameters (`subscribe`) and call the part that they need: `session.table` loads tables,
-`session.runs` starts and finds races and studies, `session.link` reads and writes the link. The session's own
-parameters are what a link holds of all pages (`LINK_PARAMS`). Long work goes to a thread (`begin`) and comes back
-through `pump`, which the shell calls every 100 ms while `busy`; a page that starts something calls `wake`.
+`session.runs` starts and finds races and studies, `session.link` reads and writes the link. The parameters of the
+session are the settings that a link holds (`LINK_PARAMS`). Long tasks run on a thread (`begin`); the shell calls `pump`
+every 100 ms while the session is `busy`, which takes over their results. A page that starts something calls `wake`.
 """
 
 import time
@@ -29,28 +29,28 @@ from alrviz.job import LatestJob
 if TYPE_CHECKING:
     from alrviz.explorer.session.sketch import Sketch
 
-UNWATCHED_SECONDS = 15.0  # without a browser; then a file that is still being read is given up
+UNWATCHED_SECONDS = 15.0  # without a connected browser, until reading a file is cancelled
 
 
 class Session(param.Parameterized):
-    """See the module's text.
+    """The session of one visitor.
 
     Args:
         owner: the visitor's id; a new one if None.
-        registry: runs and uploads of all visitors; the process's if None.
-        served, served_from: what the server was started with, as `SessionTable` takes them.
+        registry: runs and uploads of all visitors; the process's registry if None.
+        served, served_from: the table that the server was started with, and its path (`SessionTable`).
 
     Attributes:
-        race_wanted: whether another page asked for a race to begin.
-        offered: recipes that another page asks to be raced.
+        race_requested: whether another page asked for a race to start.
+        offered_recipes: recipes that another page hands over to be raced.
     """
 
-    seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
+    seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Seed of demo set and split.")
     dark = param.Boolean(default=False, doc="Whether the page is dark.")
-    problem: Exception | None = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
-    message = param.String(default="", doc="What else there is to say, until it is dismissed or something begins.")
-    drawn: "Sketch | None" = param.Parameter(default=None, doc="Points drawn in place of the map's rows, or none.")
-    revisited = param.Event(doc="The reader has come back to another question or race, which are set.")
+    problem: Exception | None = param.Parameter(default=None, doc="The error shown, until its cause is gone.")
+    message = param.String(default="", doc="The message shown, until it is dismissed or a task starts.")
+    sketch: "Sketch | None" = param.Parameter(default=None, doc="Points drawn in place of the map's rows, or None.")
+    revisited = param.Event(doc="Triggered after Back or Forward has set another question or race.")
 
     def __init__(
         self,
@@ -66,19 +66,19 @@ class Session(param.Parameterized):
         self.table = SessionTable(self, served, served_from)
         self.runs = SessionRuns(self.registry, self.owner, lambda: self.link.state)
         self.link = SessionLink(self, self.table, self.runs)
-        self.race_wanted = False
-        self.offered: tuple[Recipe, ...] = ()
+        self.race_requested = False
+        self.offered_recipes: tuple[Recipe, ...] = ()
         self.open_drawer: Callable[[bool], None] = lambda open: None
         self.on_wake: Callable[[], None] = lambda: None
-        self._waiting: list[LatestJob] | None = None  # work held back until the page is drawn; None afterwards
+        self._held_tasks: list[LatestJob] | None = None  # start once the page is drawn; None afterwards
         self._last_watched = time.monotonic()
         self._watchers: dict[str, list[Watcher]] = {}  # by page
-        self.table.param.watch(lambda event: self._forget_places(event.old, event.new), "dataset")
+        self.table.param.watch(lambda event: self._reset_positions(event.old, event.new), "dataset")
 
     # ---- watching --------------------------------------------------------------------------------------------------
 
     def subscribe(self, call: Callable[..., object], names: str | list[str], page: str = "") -> None:
-        """Call a function whenever a parameter of the session, its table or its runs changes, until the page is closed.
+        """Watch parameters like `watch`, until a page is closed.
 
         page: slug; "" for the page shown.
         """
@@ -87,79 +87,83 @@ class Session(param.Parameterized):
     def watch(self, call: Callable[..., object], names: str | list[str]) -> list[Watcher]:
         """Call a function whenever a parameter of the session, its table or its runs changes."""
         names = [names] if isinstance(names, str) else names
-        known = [(part, [name for name in names if name in part.param]) for part in (self, self.table, self.runs)]
-        return [part.param.watch(call, mine) for part, mine in known if mine]
+        by_part = [(part, [name for name in names if name in part.param]) for part in (self, self.table, self.runs)]
+        return [part.param.watch(call, part_names) for part, part_names in by_part if part_names]
 
     def unsubscribe(self, page: str) -> None:
-        """End the subscriptions of a page: it is closed."""
+        """End the subscriptions of a page that is closed."""
         for watcher in self._watchers.pop(page, []):
             watcher.inst.param.unwatch(watcher)
 
     def clear_notice(self) -> None:
-        """Show the last problem and message no more."""
+        """Hide the last problem and message."""
         self.param.update(problem=None, message="")
 
     def go(self, page: str, *, race: bool = False, recipes: tuple[Recipe, ...] = ()) -> None:
         """Show another page.
 
-        race: a page that races begins at once, unless it shows this table's race already. recipes: what it races.
+        race: whether that page starts a race at once, unless it shows a race of this table.
+        recipes: racers that replace those of the page.
         """
-        self.race_wanted, self.offered = race, recipes
+        self.race_requested, self.offered_recipes = race, recipes
         self.table.chosen |= race
         self.page = page
 
-    def _forget_places(self, before: Dataset | None, dataset: Dataset | None) -> None:
-        """Reset positions of columns and rows: in another table they mean something else."""
-        if before is not None and dataset is not None and before.table.names != dataset.table.names:
+    def _reset_positions(self, previous: Dataset | None, dataset: Dataset | None) -> None:
+        """Reset positions of columns and rows, which do not apply to a table with other columns."""
+        if previous is not None and dataset is not None and previous.table.names != dataset.table.names:
             self.param.update(axes=(), others="", row=None)
 
     # ---- work ------------------------------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Start the pump if it rests: something has begun."""
+        """Start the pump if it is not running."""
         self.on_wake()
 
-    def hold(self) -> None:
-        """Hold all work back until `page_drawn`: beside it a page takes half as long again to come to the screen."""
-        self._waiting = []
+    def hold_tasks(self) -> None:
+        """Start no task before `release_tasks`: beside tasks a page takes half as long again to appear."""
+        self._held_tasks = []
 
     @property
-    def held(self) -> bool:
-        """Whether work is held back."""
-        return self._waiting is not None
+    def holds_tasks(self) -> bool:
+        """Whether tasks are held back."""
+        return self._held_tasks is not None
 
-    def page_drawn(self) -> None:
-        """Begin what was held back; from now on work begins at once."""
-        waiting, self._waiting = self._waiting or [], None
-        for work in waiting:
-            work.begin()
+    def release_tasks(self) -> None:
+        """Start the tasks that were held back; later tasks start at once."""
+        tasks, self._held_tasks = self._held_tasks or [], None
+        for task in tasks:
+            task.begin()
 
-    def begin(self, work: LatestJob) -> None:
-        """Begin work on its thread as soon as the page is drawn, and have the pump wait for it."""
-        if self._waiting is None:
-            work.begin()
+    def begin(self, task: LatestJob) -> None:
+        """Start a task on its thread, once the page is drawn, and wake the pump."""
+        if self._held_tasks is None:
+            task.begin()
         else:
-            self._waiting.append(work)
+            self._held_tasks.append(task)
         self.wake()
 
     @property
     def busy(self) -> bool:
-        """Whether something is under way that the pump has to watch."""
+        """Whether the pump has to go on: a table is loading or a run is active."""
         return self.table.loading is not None or self.runs.busy
 
-    def pump(self, watched: bool = True) -> bool:
-        """Take over finished work; returns whether to go on.
+    def pump(self, is_watched: bool = True) -> bool:
+        """Take over the results of finished tasks; return whether to call again.
 
-        watched: whether a browser shows the session. Others wait for the place of a file that is read for nobody.
+        is_watched: whether a browser shows the session. Without one for `UNWATCHED_SECONDS` reading a file is
+        cancelled, because other visitors wait for its place.
         """
-        now, table = time.monotonic(), self.table
-        self._last_watched = now if watched else self._last_watched
-        if table.reading and now - self._last_watched > UNWATCHED_SECONDS:
+        time_now, table = time.monotonic(), self.table
+        self._last_watched = time_now if is_watched else self._last_watched
+        if table.reading and time_now - self._last_watched > UNWATCHED_SECONDS:
             table.give_up()
         loading = table.loading
-        if loading is not None and not loading.poll() and table.loading is loading:  # it may have begun another
+        if (
+            loading is not None and not loading.poll() and table.loading is loading
+        ):  # its callback may have started another
             table.loading = None
-        if watched:
+        if is_watched:
             self.registry.visit(self.owner)
             self.registry.tables.look(self.owner)
             for entry in self.runs.entries:

@@ -10,15 +10,16 @@ from alrviz.explorer.session.state import State
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a session's table, and the changes made to it.
+    """The source of a session's table, and the visitor's choices for it.
 
     Attributes:
-        upload: the dropped file, or None. file: its name, shape and hash, as a link holds them.
+        upload: the dropped file, or None.
+        file: name, shape and hash of the file for a link, or None.
         demo: name and number of rows of a demo set, or None.
         kinds: changed kinds by column position.
-        split: slug of what splits of the rows respect.
-        rows: the rows that are kept; () for all.
-        settled: questions about the reading that were answered by keeping it.
+        split: slug of the splitting rule; "" for the default.
+        rows: filters of the rows; () for all rows.
+        confirmed_questions: questions about the reading that the visitor answered "No".
     """
 
     upload: Upload | None = None
@@ -27,15 +28,15 @@ class Source:
     kinds: Mapping[int, str] = field(default_factory=dict)
     split: str = ""
     rows: tuple[RowFilter, ...] = ()
-    settled: frozenset[str] = frozenset()
+    confirmed_questions: frozenset[str] = frozenset()
 
     @property
     def points(self) -> str:
-        """The table as a link holds it if it is a few drawn points; "" for others."""
+        """The packed points if the table is a few drawn points; "" for others."""
         return self.upload.points if self.upload is not None else ""
 
 
-NOTHING_CHOSEN = Source()
+NO_CHOICES = Source()
 
 
 def choices_of(state: State) -> Source:
@@ -45,15 +46,15 @@ def choices_of(state: State) -> Source:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the table that can be undone: a description of it, and the table's source before."""
+    """A change of the table that can be undone: its description, and the table's source before it."""
 
     words: str
-    before: Source
+    source_before: Source
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A file of moderate size that no table could be read from, and why; it can be read again with other options."""
+    """A small file that could not be read as a table, and the error; it can be read again with other options."""
 
     upload: Upload
     error: Exception

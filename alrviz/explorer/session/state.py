@@ -1,9 +1,9 @@
 """The state of a session as one small value, and the link that carries it.
 
-The fields of `State` are the one list of what a link may hold. Reading a link never fails and never trusts it: what is
-not in the list is ignored, numbers are moved into their range, words must be of a plain alphabet. A link holds no path,
-no code and no row of a file; a table that was dropped is named by what one needs to drop the same file again. A few
-points that were drawn here are in it themselves.
+The fields of `State` are the only list of a link's properties. Reading a link never fails and never trusts it: unknown
+properties are ignored, numbers are clamped to their range, words must match a plain alphabet. A link holds no path, no
+code and no row of a file: an uploaded table is identified by name, shape and hash, so that its owner can drop the same
+file again. Only a few points drawn in the explorer are in the link themselves.
 """
 
 import math
@@ -19,13 +19,13 @@ from alrviz.explorer.recipes.questions import MAX_RACERS
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.tables import FileLink, safe_name
 from alrviz.explorer.server.visitor_ids import is_id
-from alrviz.explorer.session.points import unpack
+from alrviz.explorer.session.points import unpack_points
 from alrviz.explorer.session.row_filter import RowFilter, read_filters, write_filters
 from alrviz.fitting.families import RUNS
 from alrviz.fitting.recipe import Recipe
 
-# Characters of a link that are read: six racers need under 1,000, MAX_SETS tables with long names in a script of
-# three bytes a letter under 20,000.
+# Six racers need under 1,000 characters; MAX_SETS tables with long names in a script of three bytes a letter need under
+# 20,000.
 MAX_LINK_CHARS = 24_000
 FIRST_TABLE = FIRST_DEMO, FIRST_ROWS = "led", 3_000
 # Pages with a demo set of their own.
@@ -34,7 +34,7 @@ FIRST_DEMOS = {
     "bias": "skewed", "compare": "monks-1", "selection": "twelve-bits",
     "interactions": "twelve-bits",
 }  # fmt: skip
-MAX_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
+MAX_SETS = 24  # demo sets, or a visitor's own tables, in one comparison
 KIND_LETTERS = {
     "c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles",
     "w": "weight", "g": "group", "s": "time",
@@ -57,7 +57,7 @@ def _clamped(low: int, high: int, default: int | None, text: str) -> int | None:
 
 
 def _strength(text: str) -> float | None:
-    """A strength of a penalty: above 0, and a number."""
+    """Return a penalty's strength, clamped to a range above 0; None for text that is no such number."""
     try:
         number = float(text)
     except ValueError:
@@ -81,13 +81,13 @@ def _read_file(text: str) -> FileLink | None:
 
 
 def _read_sets(text: str) -> tuple[str, ...]:
-    """Names of demo sets, each once; what is none is left out."""
-    known = set(demo_names())
-    return tuple(dict.fromkeys(name for name in text.split("_")[:64] if name in known))[:MAX_SETS]
+    """Return names of demo sets, each once, without unknown names."""
+    valid_names = set(demo_names())
+    return tuple(dict.fromkeys(name for name in text.split("_")[:64] if name in valid_names))[:MAX_SETS]
 
 
 def _read_files(text: str) -> tuple[FileLink, ...]:
-    """Tables by name, shape and hash, each once."""
+    """Return links to tables, one for each hash; unreadable parts are left out."""
     links = (_read_file(part) for part in text.split("/")[:64])
     return tuple({link.hash: link for link in links if link is not None}.values())[:MAX_SETS]
 
@@ -98,8 +98,9 @@ def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
 
 
 def _read_kinds(text: str) -> tuple[tuple[int, str], ...]:
-    found = (re.fullmatch(rf"(\d{{1,5}})([{''.join(KIND_LETTERS)}])", part, re.ASCII) for part in text.split("_")[:64])
-    by_position = {int(match[1]): KIND_LETTERS[match[2]] for match in found if match}
+    pattern = rf"(\d{{1,5}})([{''.join(KIND_LETTERS)}])"
+    matches = (re.fullmatch(pattern, part, re.ASCII) for part in text.split("_")[:64])
+    by_position = {int(match[1]): KIND_LETTERS[match[2]] for match in matches if match}
     return tuple(sorted(by_position.items()))
 
 
@@ -109,15 +110,16 @@ def _read_axes(text: str) -> tuple[int, ...]:
 
 
 def _read_view(text: str) -> tuple[tuple[str, str], ...]:
-    found = (re.fullmatch(r"([a-z_]{1,20})\.([A-Za-z0-9_-]{1,200})", part, re.ASCII) for part in text.split("~")[:8])
-    return tuple((match[1], match[2]) for match in found if match)
+    matches = (re.fullmatch(r"([a-z_]{1,20})\.([A-Za-z0-9_-]{1,200})", part, re.ASCII) for part in text.split("~")[:8])
+    return tuple((match[1], match[2]) for match in matches if match)
 
 
-def _number(number: int | None) -> str:
+def _write_number(number: int | None) -> str:
     return "" if number is None else str(number)
 
 
-SESSION, PAGE, STUDY, MAP = "session", "page", "study", "map"  # whose a property is; "": of what the session is about
+# Owners of a link's properties (`link(owner=...)`).
+SESSION, PAGE, STUDY, MAP = "session", "page", "study", "map"
 
 
 def link(
@@ -127,23 +129,24 @@ def link(
     write: Callable[[Any], str] = str,
     *,
     key: str = "",
-    of: str = "",
-    parts: str = "",
+    owner: str = "",
+    separator: str = "",
 ) -> Any:
-    """Return a property of a link.
+    """Return a dataclass field for one property of a link.
 
     Args:
-        default: what is left out of a link.
-        doc: what it is.
-        read: returns the value of a text; `default`'s like, or nothing, for what is none.
-        write: returns the text of a value; "" is left out.
-        key: what the link calls it, if not by its name.
-        of: whose it is: SESSION, a parameter of the session's by the same name; PAGE, one that each page has for
-            itself; STUDY, one of PAGE that is a setting of its study; MAP, one of SESSION that pages of maps share.
-        parts: what stands between parts that may each be wrong, "" for one that is whole.
+        default: the value that links leave out.
+        doc: description.
+        read: parses the text; returns the default, "", None or () for invalid text.
+        write: formats the value; a property with the text "" is left out of the link.
+        key: name in the link; "" for the field's name.
+        owner: SESSION, a parameter of the session with the same name; MAP, such a parameter shared by the pages of
+            maps; PAGE, a parameter that each page keeps for itself; STUDY, such a setting of a page's study; "" for
+            properties of the table and the runs.
+        separator: text between the parts of a list whose parts are checked one by one; "" for other properties.
     """
-    about = {"doc": doc, "read": read, "write": write, "key": key, "of": of, "parts": parts}
-    return field(default=default, metadata=about)
+    metadata = {"doc": doc, "read": read, "write": write, "key": key, "owner": owner, "separator": separator}
+    return field(default=default, metadata=metadata)
 
 
 _read_racers = partial(read_recipes, families=RUNS)
@@ -151,132 +154,133 @@ _read_racers = partial(read_recipes, families=RUNS)
 
 @dataclass(frozen=True)
 class State:
-    """What a session shows: all that a link may hold, in its order."""
+    """The state of a session: all properties that a link may hold, in the order of the link."""
 
-    page: str = link("convergence", "Slug of the page.", of=SESSION)
-    lesson: str = link("", "Slug of the lesson that goes with it.", of=SESSION)
-    step: int = link(1, "The step of the lesson.", partial(_clamped, 1, 1_000, 1), of=SESSION)
+    page: str = link("convergence", "Slug of the page.", owner=SESSION)
+    lesson: str = link("", "Slug of the lesson beside the page.", owner=SESSION)
+    step: int = link(1, "The step of the lesson.", partial(_clamped, 1, 1_000, 1), owner=SESSION)
     data: str = link("", 'Name of a demo set; "" for the page\'s own, and while `file` is set.')
     rows: int | None = link(
-        None, "Rows asked of the demo's generator, or None for its own number.", partial(_clamped, 1, 1_000_000, None),
-        _number,
+        None, "Rows of the demo set, or None for its default number.", partial(_clamped, 1, 1_000_000, None),
+        _write_number,
     )  # fmt: skip
     file: FileLink | None = link(None, "The uploaded table, or None.", _read_file, _write_file)  # noqa: RUF009 (a field)
     points: str = link(
-        "", "The table itself where it is a few drawn points, as `points.pack` has them; neither data nor file then.",
-        lambda text: text if unpack(text) else "",
+        "", "The table itself if it is a few drawn points, packed by `points.pack`; data and file are not set then.",
+        lambda text: text if unpack_points(text) else "",
     )  # fmt: skip
     kinds: tuple[tuple[int, str], ...] = link(
         (), "Changes to the guessed kinds by column position.", _read_kinds, _write_kinds
     )
     filters: tuple[RowFilter, ...] = link(
-        (), "The rows that are kept of the table, () for all.", read_filters, write_filters, key="only"
+        (), "Filters of the table's rows, () for all rows.", read_filters, write_filters, key="only"
     )
-    cuts: str = link("", 'Slug of how numbers are cut into levels ("quantile-10"), "" for MDL.', of=SESSION)
-    split: str = link("", 'Slug of what splits of the rows keep to ("once", "g3"), "" for nothing.')
-    question: str = link("", "Slug of the question that chose the racers.", key="q", of=SESSION)
-    axis: str = link("", "Slug of the axis of the race.", of=SESSION)
-    seed: int = link(0, "Of demo set and split.", partial(_clamped, 0, 2**32 - 1, 0), of=SESSION)
+    cuts: str = link("", 'Slug of how numbers are cut into levels ("quantile-10"), "" for MDL.', owner=SESSION)
+    split: str = link("", 'Slug of the rule that splits of the rows follow ("once", "g3"), "" for none.')
+    question: str = link("", "Slug of the question whose racers are shown.", key="q", owner=SESSION)
+    axis: str = link("", "Slug of the axis of the race.", owner=SESSION)
+    seed: int = link(0, "Seed of demo set and split.", partial(_clamped, 0, 2**32 - 1, 0), owner=SESSION)
     recipes: tuple[Recipe, ...] = link(
-        (), "The racers.", _read_racers, write_recipes, key="racers", of=SESSION, parts="~"
+        (), "The racers.", _read_racers, write_recipes, key="racers", owner=SESSION, separator="~"
     )
-    whole: str = link(
-        "", 'Which rows of a table larger than memory races read: "all", "" for its sample.',
-        lambda text: "all" if text == "all" else "", key="on", of=SESSION,
+    race_rows: str = link(
+        "", 'Rows that races read of a table larger than memory: "all", "" for its sample.',
+        lambda text: "all" if text == "all" else "", key="on", owner=SESSION,
     )  # fmt: skip
-    tab: str = link("", "Slug of the tab of a page that has tabs.", of=PAGE)
+    tab: str = link("", "Slug of the tab in front.", owner=PAGE)
     axes: tuple[int, ...] = link(
-        (), "Positions of the two columns of a map, across and up; () for the page's own.", _read_axes,
-        lambda axes: "-".join(map(str, axes)), of=MAP,
+        (), "Positions of the columns on a map's x- and y-axis; () for the page's default.", _read_axes,
+        lambda axes: "-".join(map(str, axes)), owner=MAP,
     )  # fmt: skip
     model: tuple[Recipe, ...] = link(
-        (), "The recipe of a map, () for the page's own.", lambda text: _read_racers(text)[:1], write_recipes, of=MAP,
-        parts="~",
+        (), "The recipe of a map, () for the page's default.", lambda text: _read_racers(text)[:1], write_recipes,
+        owner=MAP, separator="~",
     )  # fmt: skip
-    peer: str = link("", "Slug of the classifier beside it.", of=MAP)
-    others: str = link("", "Slug of how other columns are held on a map.", of=MAP)
+    peer: str = link("", "Slug of the classifier that the model is compared with.", owner=MAP)
+    others: str = link("", "Slug of the values at which a map fixes all other columns.", owner=MAP)
     row: int | None = link(
-        None, "The row that they are fixed at.", partial(_clamped, 0, 10**9, None), _number, key="at", of=MAP
+        None, "The row with those values.", partial(_clamped, 0, 10**9, None), _write_number, key="at", owner=MAP
     )
-    judged: tuple[Recipe, ...] = link(
-        (), "The recipes of a study, of any family, () for its page's own.", partial(read_recipes, words=True),
-        write_recipes, key="of", of=STUDY, parts="~",
+    study_recipes: tuple[Recipe, ...] = link(
+        (), "The recipes of a study, of any family, () for the page's default.", partial(read_recipes, words=True),
+        write_recipes, key="of", owner=STUDY, separator="~",
     )  # fmt: skip
-    folds: str = link("", 'Slug of its rounds and folds ("2x5"), "" for its page\'s own.', of=STUDY)
-    references: str = link("", 'Slug of what orders are judged beside, "" for the page\'s own.', key="refs", of=STUDY)
-    refits: str = link("", 'Slug of how many refits its bands are of, "" for its page\'s own.', of=STUDY)
-    sizes: str = link("", 'Slug of its training sizes in % ("25-50-100"), "" for its page\'s own.', of=STUDY)
-    theta: str = link("", 'Slug of where learners row by row take log theta from, "" for its page\'s own.', of=STUDY)
-    measure: str = link("", 'What test rows are judged by ("rmse"), "" for the page\'s own.', _measure, of=PAGE)
+    folds: str = link("", 'Slug of its rounds and folds ("2x5"), "" for the page\'s default.', owner=STUDY)
+    references: str = link("", 'Slug of the reference models, "" for the page\'s default.', key="refs", owner=STUDY)
+    refits: str = link("", 'Slug of the number of refits behind its bands, "" for the page\'s default.', owner=STUDY)
+    sizes: str = link("", 'Slug of its training sizes in % ("25-50-100"), "" for the page\'s default.', owner=STUDY)
+    theta: str = link("", 'Slug of the source of log theta of learners row by row, "" for the default.', owner=STUDY)
+    measure: str = link("", 'Measure of test rows ("rmse"), "" for the page\'s default.', _measure, owner=PAGE)
     view: tuple[tuple[str, str], ...] = link(
-        (), 'What is shown of a picture, by parameters of its view: (("axis", "size"),).', _read_view,
-        lambda view: "~".join(map(".".join, view)), of=PAGE,
+        (), 'Parameters of the page\'s view that differ from their defaults: (("axis", "size"),).', _read_view,
+        lambda view: "~".join(map(".".join, view)), owner=PAGE,
     )  # fmt: skip
     alpha: float | None = link(
-        None, "The strength of the penalty looked at along a path, None for the page's own.", _strength,
-        lambda alpha: "" if alpha is None else repr(alpha), of=PAGE,
+        None, "The penalty's strength selected on a path, None for the page's default.", _strength,
+        lambda alpha: "" if alpha is None else repr(alpha), owner=PAGE,
     )  # fmt: skip
     keep: int | None = link(
-        None, "The share of tuples looked at, in per cent, None for the page's own.", partial(_clamped, 1, 100, None),
-        _number, of=PAGE,
+        None, "The selected share of tuples in per cent, None for the page's default.", partial(_clamped, 1, 100, None),
+        _write_number, owner=PAGE,
     )  # fmt: skip
-    path: int = link(0, "The path that is looked at.", partial(_clamped, 0, MAX_RACERS - 1, 0), of=PAGE)
+    path: int = link(0, "Position of the selected path.", partial(_clamped, 0, MAX_RACERS - 1, 0), owner=PAGE)
     sets: tuple[str, ...] = link(
-        (), "The demo sets, by name, that recipes are compared on; () for the page's.", _read_sets, "_".join, of=STUDY,
-        parts="_",
+        (), "Names of the demo sets of a comparison; () for the page's default.", _read_sets, "_".join, owner=STUDY,
+        separator="_",
     )  # fmt: skip
     files: tuple[FileLink, ...] = link(
-        (), "The visitor's tables that they are compared on.", _read_files,
-        lambda links: "/".join(map(_write_file, links)), of=STUDY,
+        (), "The visitor's own tables of a comparison.", _read_files,
+        lambda links: "/".join(map(_write_file, links)), owner=STUDY,
     )  # fmt: skip
-    fit: str = link("", "Id of the run of a map, to be found again by its owner.", _id)
-    kept: str = link("", "Id of a race in the run store, to be opened again by its owner.", _id, of=SESSION)
-    run: str = link("", "Id of a run, to be found again by its owner.", _id)
+    fit: str = link("", "Id of a map's run; only its owner finds it.", _id)
+    stored_race: str = link("", "Id of a race in the run store.", _id, key="kept", owner=SESSION)
+    run: str = link("", "Id of a race of this process; only its owner finds it.", _id)
 
     def replace(self, **changes: Any) -> "State":
         """Return a state with some properties changed."""
         return replace(self, **changes)
 
 
-PROPERTIES: "dict[str, Field[Any]]" = {one.metadata["key"] or one.name: one for one in fields(State)}  # by key
+PROPERTIES: "dict[str, Field[Any]]" = {prop.metadata["key"] or prop.name: prop for prop in fields(State)}  # by key
 
 
-def _of(*owners: str) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(State) if one.metadata["of"] in owners)
+def _names_of(*owners: str) -> tuple[str, ...]:
+    return tuple(prop.name for prop in fields(State) if prop.metadata["owner"] in owners)
 
 
-SESSION_PARAMS, MAP_PARAMS, STUDY_PARAMS, PAGE_PARAMS = _of(SESSION), _of(MAP), _of(STUDY), _of(PAGE, STUDY)
+SESSION_PARAMS, MAP_PARAMS = _names_of(SESSION), _names_of(MAP)
+STUDY_PARAMS, PAGE_PARAMS = _names_of(STUDY), _names_of(PAGE, STUDY)
 LINK_PARAMS = (*SESSION_PARAMS, *MAP_PARAMS, *PAGE_PARAMS)  # the parameters of a session
 
 
 def first_demo(page: str) -> str:
-    """Return the demo set that a page opens on."""
+    """Return the name of the demo set that a page opens with."""
     return FIRST_DEMOS.get(page, FIRST_DEMO)
 
 
 def read_link(query: str) -> State:
-    """Return the state that a URL's query holds; whatever it holds, this does not raise."""
+    """Return the state of a URL's query; invalid properties get their defaults. Never raises."""
     text = query[:MAX_LINK_CHARS].lstrip("?")
     try:
-        given = dict(parse_qsl(text, max_num_fields=50, errors="replace"))
-    except ValueError:  # more fields than any link of ours has
+        texts = dict(parse_qsl(text, max_num_fields=50, errors="replace"))
+    except ValueError:  # more properties than any link of the explorer
         return State()
-    values = {one.name: one.metadata["read"](given[key]) for key, one in PROPERTIES.items() if key in given}
+    values = {prop.name: prop.metadata["read"](texts[key]) for key, prop in PROPERTIES.items() if key in texts}
     state = State(**{name: value for name, value in values.items() if value not in ("", None, ())})
     if state.points:
         state = state.replace(file=None)
     if state.points or state.file is not None:
         state = state.replace(data="", rows=None)
-    # A study's seed is its own, not its recipes'.
-    seeded = {
-        name: tuple(one.replace(seed=state.seed) for one in getattr(state, name)) for name in ("recipes", "model")
+    # Recipes of a study keep their default seed: the study draws with a seed of its own.
+    seeded_recipes = {
+        name: tuple(recipe.replace(seed=state.seed) for recipe in getattr(state, name)) for name in ("recipes", "model")
     }
-    return state.replace(**seeded)
+    return state.replace(**seeded_recipes)
 
 
 def write_link(state: State) -> str:
     """Return the query (with its question mark) of the shortest link to `state`; "" for the first screen."""
-    values = ((key, one, getattr(state, one.name)) for key, one in PROPERTIES.items())
-    texts = ((key, one.metadata["write"](value)) for key, one, value in values if value != one.default)
-    kept = [(key, text) for key, text in texts if text]
-    return "?" + urlencode(kept, quote_via=quote) if kept else ""
+    values = ((key, prop, getattr(state, prop.name)) for key, prop in PROPERTIES.items())
+    texts = ((key, prop.metadata["write"](value)) for key, prop, value in values if value != prop.default)
+    pairs = [(key, text) for key, text in texts if text]
+    return "?" + urlencode(pairs, quote_via=quote) if pairs else ""

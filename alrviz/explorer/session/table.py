@@ -1,8 +1,8 @@
-"""The table of a session: a demo set, a dropped file, the server's own table, or one of these with other kinds.
+"""The table of a session: a demo set, a dropped file or the server's table, with the visitor's kinds, rows and splits.
 
-Loading runs on a thread (`LatestJob`) or arrives in pieces (`IncomingFile`); the session's pump takes over the
+A table is loaded on a thread (`LatestJob`) or arrives in pieces (`IncomingFile`); the session's pump takes over the
 result, and `give_up` cancels it. The previous table stays until the next one is complete. If the class column cannot be
-guessed, the table read is `pending` until the visitor chooses one or discards the table.
+guessed, the new table is `pending` until the visitor chooses one or discards the table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +20,11 @@ from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.table_process import BIG, READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
-from alrviz.explorer.session.apply_kinds import TARGETS, derive, read_upload, with_split
+from alrviz.explorer.session.apply_kinds import TARGETS, derive_dataset, read_upload, with_split
 from alrviz.explorer.session.incoming_file import IncomingFile
-from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
-from alrviz.explorer.session.row_filter import RowFilter, filters_words
-from alrviz.explorer.session.source import NOTHING_CHOSEN, Change, Refusal, Source, choices_of
+from alrviz.explorer.session.points import POINTS_FILE, POINTS_KINDS, READ_OPTIONS, unpack_points
+from alrviz.explorer.session.row_filter import RowFilter, describe_filters
+from alrviz.explorer.session.source import NO_CHOICES, Change, Refusal, Source, choices_of
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS, State, first_demo
 from alrviz.job import LatestJob
 from alrviz.stop import StopToken
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
     from alrviz.data.options import ReadOptions
 
 T = TypeVar("T")
-_NONE: Mapping[int, str] = MappingProxyType({})
+_NO_KINDS: Mapping[int, str] = MappingProxyType({})
 
 
 class Host(Protocol):
-    """What a table uses of its session."""
+    """The part of a session that its table uses."""
 
     owner: str
     registry: Registry
     seed: int
-    whole: str
+    race_rows: str
     problem: "Exception | None"
     message: str
 
-    def begin(self, work: LatestJob) -> None:
-        """Begin work on its thread as soon as the page is drawn."""
+    def begin(self, task: LatestJob) -> None:
+        """Start a task on its thread, once the page is drawn."""
 
     def wake(self) -> None:
-        """Start the pump if it rests."""
+        """Start the pump if it is not running."""
 
     def clear_notice(self) -> None:
-        """Show the last problem and message no more."""
+        """Hide the last problem and message."""
 
     def go(self, page: str) -> None:
         """Show another page."""
@@ -64,18 +64,22 @@ class SessionTable(param.Parameterized):
     """The table that a session shows, and the loading of the next one.
 
     Args:
-        session: whose table it is; errors and messages are shown there.
-        served: what the server was started with: a table, a file whose class column is still to be chosen, or a table
-            larger than memory, of which pages show a sample.
-        served_from: path of the served file, if known.
+        session: shows errors and messages.
+        served: the table that the server was started with: in memory, a file whose class column is to be chosen, or a
+            table larger than memory, of which pages show a sample.
+        served_from: path of that file, if known.
     """
 
-    dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None while there is none.")
-    pending: "Table | None" = param.Parameter(default=None, doc="A table that was read and still needs a target.")
-    loading: "LatestJob | IncomingFile | None" = param.Parameter(default=None, doc="Work under way, or None.")
-    requested_file: "FileLink | None" = param.Parameter(default=None, doc="The file that a link asks to be dropped.")
+    dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None before the first one is loaded.")
+    pending: "Table | None" = param.Parameter(default=None, doc="A table that still needs a target.")
+    loading: "LatestJob | IncomingFile | None" = param.Parameter(
+        default=None, doc="The loading of the next table, or None."
+    )
+    requested_file: "FileLink | None" = param.Parameter(
+        default=None, doc="The file of a link, which the visitor has to drop."
+    )
     history: tuple[Change, ...] = param.Parameter(default=(), doc="Changes of this table that can be undone.")
-    refused: "Refusal | None" = param.Parameter(default=None, doc="The latest file if no table could be read from it.")
+    refusal: "Refusal | None" = param.Parameter(default=None, doc="The latest file if it could not be read as a table.")
 
     def __init__(self, session: Host, served: "Dataset | Upload | Stream | None" = None, served_from: str = ""):
         super().__init__()
@@ -86,16 +90,16 @@ class SessionTable(param.Parameterized):
         self.served = served.sample if isinstance(served, Stream) else None if isinstance(served, Upload) else served
         self.served_from = served_from
         self.source = Source()
-        self._source_before = Source()  # of `dataset`, while another table is pending
-        self.whole: Table | None = None  # the table as read; `dataset` may hold some of its rows
+        self._source_before = Source()  # the source of `dataset` while another table is pending
+        self.full_table: Table | None = None  # all rows; `dataset` has those that pass the filters
         self._claim: UploadClaim | None = None
         self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
-        self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set asked for, loaded or not
+        self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set, loaded or not
         self.chosen = True  # whether the visitor or a link chose the table; False for the page's default
 
     @property
     def stream(self) -> Stream | None:
-        """The table larger than memory that `dataset` is a sample of, with its target and kinds; None for others."""
+        """The table larger than memory of which `dataset` is a sample, with the same target and kinds; else None."""
         stream, sample = self._served_stream, self.dataset
         if stream is None or sample is None or sample.table is not stream.sample.table:
             return None
@@ -103,7 +107,7 @@ class SessionTable(param.Parameterized):
 
     @property
     def sample_note(self) -> str:
-        """Why pages show a sample of the table that the server was started with; "" if it is in memory."""
+        """The message that pages show a sample of a table larger than memory; "" for a table in memory."""
         if self._served_stream is None:
             return ""
         return (
@@ -113,36 +117,38 @@ class SessionTable(param.Parameterized):
 
     @property
     def race_data(self) -> "Dataset | Stream | None":
-        """What races fit: the table, or all rows of what it is a sample of if the menu Rows says so."""
-        return (self.stream if self._session.whole else None) or self.dataset
+        """The data of races: `stream` if the menu Rows says all rows, else `dataset`."""
+        return (self.stream if self._session.race_rows else None) or self.dataset
 
     def provenance(self) -> dict[str, object]:
-        """Return version, name and hash of the table shown, and the seed, for saved numbers; {} without a table."""
+        """Return version, seed, and name and hash of the table, for the head of saved numbers; {} without a table."""
         if self.dataset is None:
             return {}
         data = self.dataset
         return {"alrviz": __version__, "data": data.name, "data hash": data.hash, "seed": self._session.seed}
 
     def open(self, state: State) -> None:
-        """Begin to open the table that a link asks for."""
+        """Start loading the table of a link's state; no table is shown until then."""
         self.source = choices_of(state)
-        self.param.update(dataset=None, pending=None, requested_file=None, refused=None, history=())
+        self.param.update(dataset=None, pending=None, requested_file=None, refusal=None, history=())
         self.change_to(state)
 
     def change_to(self, state: State) -> None:
-        """Begin to load the table that a link asks for; the one shown stays until then."""
+        """Start loading the table of a link's state; the previous table is shown until then."""
         served, choices = self.served, choices_of(state)
         if state.points:
-            upload = Upload.of(FILE, unpack(state.points)).replace(options=AS_WRITTEN, points=state.points)
-            self.read(replace(choices, upload=upload, kinds=choices.kinds or KINDS))
+            upload = Upload.of(POINTS_FILE, unpack_points(state.points)).replace(
+                options=READ_OPTIONS, points=state.points
+            )
+            self.read(replace(choices, upload=upload, kinds=choices.kinds or POINTS_KINDS))
         elif served is not None and (state.file.fits(served.hash) if state.file else not state.data):
             self._show_served(choices)
         elif self._served_file is not None and state.file is None and not state.data:
             self.read(Source(self._served_file, kinds=choices.kinds))
         elif state.file is not None:
-            held = self._uploads.find(self._session.owner, state.file)
-            if held is not None:
-                self.read(replace(choices, upload=held))
+            stored_upload = self._uploads.find(self._session.owner, state.file)
+            if stored_upload is not None:
+                self.read(replace(choices, upload=stored_upload))
             else:
                 self.source, self.requested_file = choices, state.file
         else:
@@ -151,15 +157,15 @@ class SessionTable(param.Parameterized):
 
     # ---- demo sets and tables of the server ----------------------------------------------------------------------
 
-    def load_demo(self, name: str, rows: int | None = None, choices: Source = NOTHING_CHOSEN) -> None:
-        """Load a demo set on a thread; an unknown name is a problem that names the nearest.
+    def load_demo(self, name: str, rows: int | None = None, choices: Source = NO_CHOICES) -> None:
+        """Load a demo set on a thread; an unknown name is an error with the nearest name.
 
-        choices: kinds, split and rows are taken from it.
+        choices: a source with kinds, split and rows.
         """
         from alrviz.data.demos import demo_names, load_demo
 
         if name not in demo_names():
-            self.refuse(TableError(f"there is no demo set {name!r}{nearest(name, demo_names())}"))
+            self.show_error(TableError(f"there is no demo set {name!r}{nearest(name, demo_names())}"))
             return
         if name == FIRST_DEMO and rows is None:
             rows = FIRST_ROWS
@@ -170,10 +176,10 @@ class SessionTable(param.Parameterized):
             demo = load_demo(name, rows=rows, seed=seed)
             if not (source.kinds or source.rows):
                 return with_split(demo, source.split), demo.table
-            return derive(demo.table, source, stop, demo.given_kinds), demo.table
+            return derive_dataset(demo.table, source, stop, demo.given_kinds), demo.table
 
         history = self._history_for(source)
-        self._load(work, f"making {name}", lambda result: self._arrived(result[0], source, result[1], history))
+        self._load(work, f"making {name}", lambda result: self._show_table(result[0], source, result[1], history))
 
     def _show_served(self, choices: Source) -> None:
         """Show the table that the server was started with."""
@@ -183,25 +189,25 @@ class SessionTable(param.Parameterized):
         source = replace(choices, file=file)
         history = self._history_for(source)
         if source == Source(file=file):
-            self._arrived(served, source, served.table, history)
+            self._show_table(served, source, served.table, history)
             return
-        made = served.given_kinds
+        other_kinds = served.given_kinds
         self._load(
-            lambda stop: derive(served.table, source, stop, made, served, served),
+            lambda stop: derive_dataset(served.table, source, stop, other_kinds, served, served),
             "changing the kinds of columns",
-            lambda result: self._arrived(result, source, served.table, history),
+            lambda result: self._show_table(result, source, served.table, history),
         )
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def receive(self) -> IncomingFile:
-        """Return what takes the pieces of a file that the browser begins to send."""
+        """Start receiving a file; return the object that takes its pieces."""
         self.cancel()
-        self.chosen, self.refused = True, None
+        self.chosen, self.refusal = True, None
         READERS.warm()
         self._session.clear_notice()
         self.loading = IncomingFile(
-            self._uploads.claim(self._session.owner), self._session.registry.limits.bytes, self.refuse
+            self._uploads.claim(self._session.owner), self._session.registry.limits.bytes, self.show_error
         )
         self._session.wake()
         return self.loading
@@ -211,74 +217,80 @@ class SessionTable(param.Parameterized):
         filename: str,
         data: bytes | str,
         options: "ReadOptions | None" = None,
-        kinds: Mapping[int, str] = _NONE,
+        kinds: Mapping[int, str] = _NO_KINDS,
         points: str = "",
     ) -> None:
-        """Read a dropped file on a thread; `options` and `kinds` are what its maker says, `points` for links."""
+        """Read a dropped file on a thread.
+
+        Args:
+            options, kinds: how to read the file, if it is not to be guessed.
+            points: its packed points for links, "" for other files.
+        """
         upload = Upload.of(filename, data).replace(options=options, points=points)
         self.cancel()
         claim = self._uploads.claim(self._session.owner)
         try:
             claim.resize(len(upload.data))
         except TableError as error:
-            self.refuse(error)
+            self.show_error(error)
             return
-        linked = self.requested_file is not None
-        choices = self.source if linked else Source(kinds=kinds)
+        is_requested = self.requested_file is not None
+        choices = self.source if is_requested else Source(kinds=kinds)
         self.read(replace(choices, upload=upload), claim)
 
     def reread(self, options: "ReadOptions", words: str = "the file was read again") -> None:
-        """Read the latest dropped file again with other options, which no link holds; `words` describe the change."""
-        upload = self.refused.upload if self.refused is not None else self.source.upload
+        """Read the latest dropped file again with other options; `words` describe the change in the history."""
+        upload = self.refusal.upload if self.refusal is not None else self.source.upload
         if upload is not None:
-            # Rows are not kept: positions of levels may be others in another reading.
-            source = Source() if self.refused is not None else replace(self.source, rows=())
+            # Filters are dropped: another reading may change the positions of levels.
+            source = Source() if self.refusal is not None else replace(self.source, rows=())
             words += "; all rows are shown again" if source.rows != self.source.rows else ""
             self.read(replace(source, upload=upload.replace(options=options, points="")), change=words)
 
     def read(self, source: Source, claim: UploadClaim | None = None, change: str = "") -> None:
         """Read the file of `source` on a thread.
 
-        claim: room in the server's memory while the file is not held. change: words for what is read otherwise than
-        before; "" for another file.
+        Args:
+            claim: the server's memory reserved for the file until the server holds it.
+            change: description of a change in how the same file is read; "" for another file.
         """
         upload, limits = source.upload, self._session.registry.limits
         assert upload is not None
         history = self._history_for(source, change)
 
         def work(stop: StopToken) -> "tuple[Table, FileLink, Dataset | TableError]":
-            table = read_upload(upload, limits, stop, self._session.owner, lambda waits: self._waits(stop, waits))
+            table = read_upload(
+                upload, limits, stop, self._session.owner, lambda is_waiting: self._show_waiting(stop, is_waiting)
+            )
             link = link_of(upload, table)
             try:
                 with TABLES:
-                    return table, link, derive(table, source, stop)
-            except TableError as error:  # the table is fine, but which column is the class has to be said
+                    return table, link, derive_dataset(table, source, stop)
+            except TableError as error:  # the table is fine, but its class column must be chosen
                 return table, link, error
 
-        title = f"reading {upload.name}"
+        def on_failure(error: Exception) -> None:
+            self.show_error(error)
+            self.refusal = Refusal(upload, error) if len(upload.data) <= BIG else None
 
-        def failed(error: Exception) -> None:
-            self.refuse(error)
-            self.refused = Refusal(upload, error) if len(upload.data) <= BIG else None
+        def on_done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
+            self._finish_reading(replace(source, file=result[1]), history, *result)
 
-        def done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
-            self._read(replace(source, file=result[1]), history, *result)
-
-        self._load(work, title, done, claim, None, failed)
+        self._load(work, f"reading {upload.name}", on_done, claim, None, on_failure)
         self._file_task = self.loading
 
     @property
     def reading(self) -> bool:
-        """Whether a file is being read, or waits for it."""
+        """Whether a file is being read or waits for its turn."""
         return self.loading is not None and self.loading is self._file_task
 
-    def _waits(self, stop: StopToken, waits: bool) -> None:
-        """A reading says whether it waits for its turn."""
+    def _show_waiting(self, stop: StopToken, is_waiting: bool) -> None:
+        """Note whether the reading with this token waits for its turn."""
         loading = self.loading
         if isinstance(loading, LatestJob) and loading.token is stop:
-            loading.waiting = waits
+            loading.waiting = is_waiting
 
-    def _read(
+    def _finish_reading(
         self,
         source: Source,
         history: tuple[Change, ...],
@@ -289,10 +301,10 @@ class SessionTable(param.Parameterized):
         self._release()
         requested, upload = self.requested_file, source.upload
         assert upload is not None
-        try:  # others may have come while this was read
+        try:  # other uploads may have filled the memory meanwhile
             self._uploads.keep(self._session.owner, link.hash, upload)
         except TableError as error:
-            self.refuse(error)
+            self.show_error(error)
             if requested is not None:
                 self._session.go("data")
             return
@@ -300,21 +312,21 @@ class SessionTable(param.Parameterized):
             if self.pending is None:
                 self._source_before = self.source
             self.source = Source(upload, link)
-            self.param.update(pending=table, loading=None, requested_file=None, refused=None)
+            self.param.update(pending=table, loading=None, requested_file=None, refusal=None)
         else:
-            self._arrived(dataset, source, table, history)
+            self._show_table(dataset, source, table, history)
         if requested is None:
             return
         if requested.hash != link.hash:
             self._session.problem = TableError(
-                f"this is another file than the link is about. The link was made with {requested}; "
+                f"this is not the file of the link. The link was made with {requested}; "
                 f"this is {link}. You can go on with it, or drop the other file"
             )
         if requested.hash != link.hash or self.pending is not None:  # the visitor has to decide something
             self._session.go("data")
 
     def discard_pending(self) -> None:
-        """Go back from a table whose class was not chosen to what was there before."""
+        """Discard the pending table and show the previous one."""
         if self.pending is not None:
             self.cancel()
             self.source = self._source_before
@@ -323,113 +335,113 @@ class SessionTable(param.Parameterized):
     # ---- kinds, rows and splits ------------------------------------------------------------------------------------
 
     def set_split(self, slug: str) -> None:
-        """Split the rows of the table in another way, by its slug."""
+        """Split the rows by another rule, named by its slug."""
         self._change(replace(self.source, split=slug), "splitting the rows", "rows are split in another way")
 
     def set_kinds(self, kinds: Mapping[str, str]) -> None:
-        """Change kinds of columns by name: one may become "target", or "quartiles" (a numeric target cut in four)."""
-        table = self.pending or self.whole
+        """Change kinds of columns, by name; "target" or "quartiles" (a numeric target cut in four) sets the class."""
+        table = self.pending or self.full_table
         if table is None:
             return
         position = {name: k for k, name in enumerate(table.names)}
         targets = [position[name] for name, kind in kinds.items() if kind in TARGETS and name in position]
-        kept = {k: kind for k, kind in self.source.kinds.items() if not (targets and kind in TARGETS)}
-        changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
+        unchanged = {k: kind for k, kind in self.source.kinds.items() if not (targets and kind in TARGETS)}
+        new_kinds = {**unchanged, **{position[name]: kind for name, kind in kinds.items() if name in position}}
         words = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
         slug = self.source.split
         if slug != "once" and {"group", "time"} & {*kinds.values()}:
             slug = ""  # the kind replaces the rule that was chosen
-        self._change(replace(self.source, kinds=changed, split=slug), "changing the kinds of columns", words)
+        self._change(replace(self.source, kinds=new_kinds, split=slug), "changing the kinds of columns", words)
 
     def keep_rows(self, filters: Sequence[RowFilter]) -> None:
-        """Keep only the rows that pass these filters too."""
-        if self.whole is not None:
-            words = f"kept rows of {filters_words(self.whole, filters)}"
+        """Filter the rows, in addition to the filters already set."""
+        if self.full_table is not None:
+            words = f"kept rows of {describe_filters(self.full_table, filters)}"
             self._change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", words)
 
     def _change(self, source: Source, title: str, words: str) -> None:
-        """Derive a new data set from the table."""
-        table, shown, before = self.pending or self.whole, self.dataset, self.source.kinds
+        """Make a new data set of the table, with `words` for the history."""
+        table, previous, changed_kinds = self.pending or self.full_table, self.dataset, self.source.kinds
         if table is None:
             return
         if self.pending is not None:
-            shown = None
-        changed_names = {table.names[k] for k in before if k < len(table.names)}
-        by_maker = {} if shown is None else shown.given_kinds
-        by_maker = {name: kind for name, kind in by_maker.items() if name not in changed_names}
+            previous = None
+        changed_names = {table.names[k] for k in changed_kinds if k < len(table.names)}
+        given_kinds = {} if previous is None else previous.given_kinds
+        given_kinds = {name: kind for name, kind in given_kinds.items() if name not in changed_names}
         served = self.served if self.served is not None and self.served.table is table else None
         history = () if self.pending is not None else (*self.history, Change(words, self.source))
         self._load(
-            lambda stop: derive(table, source, stop, by_maker, shown, served),
+            lambda stop: derive_dataset(table, source, stop, given_kinds, previous, served),
             title,
-            lambda dataset: self._arrived(dataset, source, table, history),
+            lambda dataset: self._show_table(dataset, source, table, history),
         )
 
-    def settle(self, question: str) -> None:
-        """Keep the reading that this question is about: it is not asked again."""
-        words, before = f"{question} No", self.source
-        self.source = replace(before, settled=before.settled | {question})
-        self.history = (*self.history, Change(words, before))
+    def confirm_reading(self, question: str) -> None:
+        """Answer a question about the reading with "No": the table stays, and the question is not asked again."""
+        source = self.source
+        self.source = replace(source, confirmed_questions=source.confirmed_questions | {question})
+        self.history = (*self.history, Change(f"{question} No", source))
 
     def undo(self, change: Change | None = None) -> None:
-        """Undo a change and what followed it; None: the latest."""
+        """Undo a change and all later ones; None for the latest."""
         if not self.history:
             return
         change = change or self.history[-1]
-        before = change.before
-        if replace(before, settled=self.source.settled) == self.source:  # only answers that keep the reading
-            self.source = before
+        source = change.source_before
+        if replace(source, confirmed_questions=self.source.confirmed_questions) == self.source:  # the table stays
+            self.source = source
             self.history = self.history[: self.history.index(change)]
-        elif before.demo is not None:
-            self.load_demo(*before.demo, before)
-        elif before.upload is not None and before.upload is self.source.upload and self.whole is not None:
-            whole, history = self.whole, self._history_for(before)
+        elif source.demo is not None:
+            self.load_demo(*source.demo, source)
+        elif source.upload is not None and source.upload is self.source.upload and self.full_table is not None:
+            full_table, history = self.full_table, self._history_for(source)
             self._load(
-                lambda stop: derive(whole, before, stop),
+                lambda stop: derive_dataset(full_table, source, stop),
                 "undoing a change",
-                lambda dataset: self._arrived(dataset, before, whole, history),
+                lambda dataset: self._show_table(dataset, source, full_table, history),
             )
-        elif before.upload is not None:
-            self.read(before)
+        elif source.upload is not None:
+            self.read(source)
         else:
-            self._show_served(before)
+            self._show_served(source)
 
     def _history_for(self, source: Source, change: str = "") -> tuple[Change, ...]:
-        """Return the changes that can be undone once a table of this source is shown; () for another table."""
+        """Return the changes that can be undone after loading `source`; () for another table."""
         if change and self.dataset is not None and self.pending is None:
             return (*self.history, Change(change, self.source))
-        places = [k for k, one in enumerate(self.history) if one.before == source]
-        return self.history[: places[-1]] if places else ()
+        positions = [k for k, past in enumerate(self.history) if past.source_before == source]
+        return self.history[: positions[-1]] if positions else ()
 
     # ---- work ------------------------------------------------------------------------------------------------------
 
-    def _arrived(self, dataset: "Dataset", source: Source, whole: "Table", history: tuple[Change, ...]) -> None:
-        self.source, self.whole = source, whole
+    def _show_table(self, dataset: "Dataset", source: Source, full_table: "Table", history: tuple[Change, ...]) -> None:
+        self.source, self.full_table = source, full_table
         self.param.update(
-            dataset=dataset, pending=None, loading=None, requested_file=None, refused=None, history=history
+            dataset=dataset, pending=None, loading=None, requested_file=None, refusal=None, history=history
         )
 
-    def refuse(self, error: Exception) -> None:
-        """Show what went wrong; the table shown before stays."""
+    def show_error(self, error: Exception) -> None:
+        """Show an error; the previous table stays."""
         self._release()
-        self._session.problem = error  # before `loading`: who watches that reads both
+        self._session.problem = error  # before `loading`, whose watchers read both
         self.loading = None
 
     def _load(
         self,
         work: Callable[[StopToken], T],
         title: str,
-        done: Callable[[T], None],
+        on_done: Callable[[T], None],
         claim: UploadClaim | None = None,
-        places: AbstractContextManager[object] | None = TABLES,
-        failed: Callable[[Exception], None] | None = None,
+        semaphore: AbstractContextManager[object] | None = TABLES,
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         self.cancel()
-        self.chosen, self.refused = True, None
+        self.chosen, self.refusal = True, None
         self._session.clear_notice()
         self._claim = claim
-        self.loading = task = LatestJob(title, places)
-        task.run(work, done, failed or self.refuse, begin=False)
+        self.loading = task = LatestJob(title, semaphore)
+        task.run(work, on_done, on_failure or self.show_error, begin=False)
         self._session.begin(task)
 
     def _release(self) -> None:
@@ -438,14 +450,14 @@ class SessionTable(param.Parameterized):
             self._claim = None
 
     def cancel(self) -> None:
-        """End the work under way; what was shown before stays."""
+        """Cancel loading; the previous table stays."""
         if self.loading is not None:
             self.loading.cancel()
             self.loading = None
         self._release()
 
     def give_up(self) -> None:
-        """End the work under way because the visitor asks for it, and say that it was ended."""
+        """Cancel loading on the visitor's request, and confirm it by a message."""
         if self.loading is None:
             return
         title = self.loading.title

@@ -194,7 +194,7 @@ class ClassPanel:
             self._leave()
             return False
         room.use()
-        entry = self.session.runs.fit if self.session.page == "boundaries" else self.session.runs.entry
+        entry = self.session.runs.map_entry if self.session.page == "boundaries" else self.session.runs.entry
         if entry is not None and entry is not self._offered:  # what another window has shown since stays
             self._offered, room.race = entry, self.session.registry.share(entry)
         one, question = room.round, self._lesson_question

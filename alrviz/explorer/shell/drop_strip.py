@@ -105,7 +105,7 @@ class DropStrip(pmui.FileInput):
     def _finish(self) -> None:
         arrival, self._arrival = self._arrival, None
         self._send_msg({"status": "finished"})
-        if arrival is not None and not arrival.over:
+        if arrival is not None and not arrival.is_closed:
             self._taken(arrival.name or "table", arrival.finish())
 
 

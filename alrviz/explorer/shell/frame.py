@@ -92,7 +92,7 @@ class Frame:
             sizing_mode="stretch_width",
         )  # fmt: skip
         self.root = self._page()
-        session.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn", "page"])
+        session.watch(lambda *_: self._show_about(), ["dataset", "pending", "sketch", "page"])
         self._show_about()
         pn.state.onload(self._show_title)  # Panel gives the document the title of all pages before
 
@@ -144,7 +144,7 @@ class Frame:
     def _page(self) -> pmui.Page:
         limit, table = self.session.registry.limits.bytes, self.session.table
         strip = DropStrip(
-            limit, table.receive, self._dropped, table.refuse, width=400, margin=(0, 16), align="center",
+            limit, table.receive, self._dropped, table.show_error, width=400, margin=(0, 16), align="center",
             css_classes=["alrviz-strip"],
         )  # fmt: skip
         tell = copy_code("window.location.href", f"window.alrvizTell({json.dumps(COPIED)})")
@@ -237,7 +237,7 @@ class Frame:
         if dataset is None:
             self._about.object = "<span class='quiet'>no table yet</span>"
             return
-        drawn = self.session.drawn
+        drawn = self.session.sketch
         if drawn is not None and self.session.page == "boundaries":  # of all pages the one that shows them
             begun = f"; begun from {safe(drawn.origin, 40)}" if drawn.origin else ""
             self._about.object = (

@@ -20,7 +20,7 @@ from alrviz.explorer.lessons import library
 from alrviz.explorer.page import Page
 from alrviz.explorer.server import process_tuning, visitor_ids
 from alrviz.explorer.server.tables import Upload
-from alrviz.explorer.session.link_errors import Choices, checked, link_sentence
+from alrviz.explorer.session.link_errors import Choices, check_link, link_message
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import LINK_PARAMS, State, read_link
 from alrviz.explorer.shell import theme
@@ -30,7 +30,7 @@ from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.views.core.browser_ready import connected, page_ready, server_session
 
 # What of a session its link shows.
-_LINKED = ("dataset", "pending", "loading", "entry", "requested_file", "fit", *LINK_PARAMS)
+_LINKED = ("dataset", "pending", "loading", "entry", "requested_file", "map_entry", *LINK_PARAMS)
 TICK_MS = 100
 # Presses that came while another page was being built are read before the next one is: only the last is opened.
 OPEN_DELAY_MS = 50
@@ -188,7 +188,7 @@ class Shell:
             watched = connected()
             if not page_ready():
                 return
-            if self.session.held:
+            if self.session.holds_tasks:
                 self._await_drawn()
             busy = self.session.pump(watched)
             if self.session.table.loading is not None:
@@ -208,7 +208,7 @@ class Shell:
         if time.monotonic() - self._there >= DRAWN_SECONDS:
             if server_session() is not None:  # not of a visitor who has gone meanwhile, nor in a notebook
                 process_tuning.settle(pn.state.curdoc.session_context)
-            self.session.page_drawn()
+            self.session.release_tasks()
 
     def close(self) -> None:
         """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
@@ -279,7 +279,7 @@ def build(page_classes: Sequence[Any], dataset: Dataset | Upload | Stream | None
     if request is not None:
         process_tuning.hush()
         process_tuning.own_styles(pn.state.curdoc)
-        session.hold()
+        session.hold_tasks()
     dark = (pn.state.cookies.get(theme.THEME_COOKIE) if request is not None else "") == "dark"
     pn.config.theme = "dark" if dark else "default"
     session.dark = dark
@@ -308,8 +308,8 @@ def opened(search: str, page_classes: Sequence[Any], lesson: Lesson | None = Non
         if state == State(lesson=state.lesson, step=state.step):
             search = lesson.steps[step - 1].link
         state = read_link(search).replace(lesson=lesson.id, step=step)
-    state, troubles = checked(search, state, {**choices(state.page), "lesson": library.names()})
-    return state, broken or link_sentence(troubles), lesson
+    state, troubles = check_link(search, state, {**choices(state.page), "lesson": library.names()})
+    return state, broken or link_message(troubles), lesson
 
 
 def choices_of(page_classes: Sequence[Any]) -> Callable[[str], Choices]:

@@ -183,7 +183,7 @@ class EvaluationPart:
 
         def failed(error: Exception) -> None:
             self.report.param.update(disabled=False, label="Report (HTML)")
-            self._tasks.failed(REPORT, error)
+            self._tasks.show_error(REPORT, error)
 
         self.report.param.update(disabled=True, label="Report: being made …")
         self._tasks.start(REPORT, work, done, failed)

@@ -76,7 +76,7 @@ def rows_menu(session: Session) -> pmui.Select:
 
     def chosen(event: Event) -> None:
         if event.new is not None and session.table.stream is not None:
-            session.whole = event.new
+            session.race_rows = event.new
 
     menu.param.watch(chosen, "value")
     return menu
@@ -88,7 +88,7 @@ def show_rows(menu: pmui.Select, session: Session) -> None:
     menu.visible = stream is not None
     if stream is not None and session.table.dataset is not None:
         rows = {f"sample: {session.table.dataset.n_rows:,}": "", f"all {stream.n_rows:,}": "all"}
-        menu.param.update(options=rows, value=session.whole)
+        menu.param.update(options=rows, value=session.race_rows)
 
 
 def _shown(session: Session) -> str:

@@ -147,7 +147,7 @@ class RaceStarter:
     def _fail(self, error: Exception) -> None:
         self.pane.object, self._estimated = "", None  # Run asks again
         self._buttons.give_up()
-        self._tasks.failed("cost", error)
+        self._tasks.show_error("cost", error)
 
     def say(self, words: str) -> None:
         """Show a text in place of the cost."""
@@ -189,7 +189,7 @@ class RaceStarter:
             self._for_press = True
             return None
         self._for_press = False
-        self._tasks.withdraw("cost")
+        self._tasks.hide_error("cost")
         try:
             if self.refused:
                 raise AlrvizError(self.refused)
@@ -199,6 +199,6 @@ class RaceStarter:
             made = race(dataset, recipes, n_jobs=self.threads, estimates=estimates)
             return self._adopt(made, bytes=race_bytes(self.estimates), threads=self.threads)
         except AlrvizError as error:  # refused, or more than the server can ever hold
-            self._tasks.failed("cost", error)
+            self._tasks.show_error("cost", error)
             self._buttons.give_up()
             return None

@@ -95,7 +95,9 @@ class HistoryItem:
             sets = () if files else (state.data or first_demo(state.page),)
         # A study has splits and a seed of its own: what a recipe says of them has no effect there.
         recipes = tuple(recipe.replace(holdout=_HOLDOUT, seed=0) for recipe in self.recipes)
-        return write_link(State(page="compare", sets=sets[:MAX_SETS], files=files, judged=recipes, seed=state.seed))
+        return write_link(
+            State(page="compare", sets=sets[:MAX_SETS], files=files, study_recipes=recipes, seed=state.seed)
+        )
 
 
 def look_of(kind: str) -> tuple[str, str]:

@@ -118,7 +118,7 @@ def script(session: Session, recipes: Sequence[Recipe], version: str) -> str:
     return f"""# alrviz {version}
 import alrviz
 
-{dataset_code(session, whole=bool(session.whole))}
+{dataset_code(session, whole=bool(session.race_rows))}
 recipes = [
     {made},
 ]

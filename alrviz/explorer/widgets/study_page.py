@@ -206,9 +206,9 @@ class StudyPage(Page):
         super().__init__(session)
         self._tabs = tabs
         self._page = self.slug if tabs is None else tabs.slug
-        self._own = session.link.own(self._page) if tabs is None else tabs.own(self.slug)
+        self._own = session.link.page_state(self._page) if tabs is None else tabs.own(self.slug)
         self.spec: Any = self.read(self._own)
-        asked_for = bool(self._own.judged or session.lesson)
+        asked_for = bool(self._own.study_recipes or session.lesson)
         at_once = None if asked_for else self.at_once
         self.runner = StudyRunner(session, self.tasks, self.update, self.show_progress, at_once)
 
@@ -276,7 +276,7 @@ class StudyPage(Page):
         try:
             spec = self.spec.chosen(name, value)
         except RecipeError as error:
-            self.tasks.failed("study", error)
+            self.tasks.show_error("study", error)
             self.menus.show(self.spec)
         else:
             self.change(spec)
@@ -316,7 +316,7 @@ class StudyPage(Page):
                 self.chooser.show()
 
         self.session.subscribe(turn_dark, "dark")
-        self.session.subscribe(lambda *_: self.ask(), ["dataset", "loading", "cuts", "whole"])
+        self.session.subscribe(lambda *_: self.ask(), ["dataset", "loading", "cuts", "race_rows"])
         self.session.subscribe(lambda _: self.runner.show_again(), "asking")
         self.ask()
 
@@ -423,7 +423,7 @@ class StudyTabs(TabbedPage):
         super().__init__(session)
         linked = issubclass(self._of(self.front), StudyPage)
         self._linked = self.front if linked else next(iter(self.tabs.values()))  # what the link is about
-        self._own = session.link.own(self.slug)
+        self._own = session.link.page_state(self.slug)
 
     @classmethod
     def _of(cls, slug: str) -> Any:

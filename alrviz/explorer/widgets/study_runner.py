@@ -128,7 +128,7 @@ class StudyRunner:
         view = self.view
         awaited, self._awaits_table = self._awaits_table, False
         if settings == self._settings:
-            self._tasks.withdraw("study")
+            self._tasks.hide_error("study")
             if awaited:  # the table did not come: back to what was there before
                 view.forget_press()
                 view.tell(ESTIMATING)
@@ -157,7 +157,7 @@ class StudyRunner:
         self._tell("")
         if self.view.study is None:
             self.view.tell_none()
-        self._tasks.failed("study", error)
+        self._tasks.show_error("study", error)
 
     def show(self, costs: Any) -> None:
         """Show the study of the current settings: the one of this process or its stored tasks.
@@ -206,14 +206,14 @@ class StudyRunner:
         if self.costs is None or self.costs.study is None:
             return None
         try:
-            self._tasks.withdraw("study")
+            self._tasks.hide_error("study")
             study = self._session.runs.adopt_study(
                 self.costs.study, bytes=self.costs.spread.bytes, threads=self.costs.n_jobs
             )
             study.entry.keep = self.keep.value
             return study
         except AlrvizError as error:
-            self._tasks.failed("study", error)
+            self._tasks.show_error("study", error)
             return None
 
     def _keep(self, keep: bool) -> None:

@@ -138,7 +138,7 @@ class StudySpec:
     imports: ClassVar[str] = ""  # of the script
     prints: ClassVar[str]  # the end of the script: what it says of `study`
 
-    recipes: tuple[Recipe, ...] = field(default=(), metadata={"link": "judged"})
+    recipes: tuple[Recipe, ...] = field(default=(), metadata={"link": "study_recipes"})
     cuts: str = field(default="", compare=False)
 
     def __init_subclass__(cls) -> None:

@@ -258,7 +258,7 @@ class DlrTab(DlrState):
         found = self.peer.found
         self.pictures.show_beside(self.menus.peer_label, None if found is None else found.model)
         if self.peer.problem is not None:
-            self.tasks.failed("peer", self.peer.problem)
+            self.tasks.show_error("peer", self.peer.problem)
         self._say()
 
     def _say(self) -> None:

@@ -18,7 +18,7 @@ from alrviz.explorer.pages.boundaries.dlr_view import Pictures
 from alrviz.explorer.pages.boundaries.fit import MapTab
 from alrviz.explorer.pages.boundaries.frame_queue import FrameQueue
 from alrviz.explorer.server.table_process import READERS
-from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
+from alrviz.explorer.session.points import POINTS_FILE, POINTS_KINDS, READ_OPTIONS, pack_points
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.fitting.recipe import Recipe
@@ -158,7 +158,7 @@ class Drawing:
     def end(self) -> None:
         """Draw no more."""
         if self.on:
-            self.sketch = self._tab.session.drawn = None
+            self.sketch = self._tab.session.sketch = None
             self._before = []
             self._fits.clear()
             self._peers.cancel()
@@ -174,8 +174,8 @@ class Drawing:
             self._tab.pictures.outdate()  # what is drawn is of no table until the points are one
             self._tab.session.axes = (0, 1)
             table = sketch.csv()
-            points = "" if sketch.private else pack(table)
-            self._tab.session.table.load_bytes(FILE, table, AS_WRITTEN, KINDS, points)
+            points = "" if sketch.private else pack_points(table)
+            self._tab.session.table.load_bytes(POINTS_FILE, table, READ_OPTIONS, POINTS_KINDS, points)
 
     def leave(self) -> None:
         """Go back to the table that was there."""
@@ -239,9 +239,9 @@ class Drawing:
     def _changed(self) -> None:
         sketch = self.sketch
         assert sketch is not None
-        self._tab.session.drawn = sketch
+        self._tab.session.sketch = sketch
         self._show_controls()
-        self._tab.pictures.follow(sketch.columns, sketch.drawn)
+        self._tab.pictures.follow(sketch.columns, sketch.classes_with_points)
         self.follow()
 
     def follow(self) -> None:
@@ -256,11 +256,11 @@ class Drawing:
         else:
             tab.frames.ask(lambda stop: iter([known]))
         if name != TRUTH:
-            tab.tasks.withdraw("peer")
+            tab.tasks.hide_error("peer")
             self._peers.run(
                 lambda stop: dlr_frames.peer_of_points(name, X, y, stop, REST_SECONDS),
                 self._show_peer,
-                partial(tab.tasks.failed, "peer"),
+                partial(tab.tasks.show_error, "peer"),
             )
         tab.frames.hurry()
 

@@ -207,7 +207,7 @@ class FamilyTab(MapTab):
             self.map.param.update(outdated=False, title="")
             self.map.set_model(found.model)
         elif self.peer.problem is not None:
-            self.tasks.failed("peer", self.peer.problem)
+            self.tasks.show_error("peer", self.peer.problem)
         self._say()
 
     def _draw(self) -> None:

@@ -162,7 +162,7 @@ class MapTab(Tab):
 
     def show_fitted(self) -> None:
         """Show the run that the session had before a reload, if it is of this tab."""
-        race = self.session.runs.fitted
+        race = self.session.runs.map_race
         if self.session.tab == self._slug and race is not None and race.recipes[0].family in self._families:
             self.player.show(race)
 

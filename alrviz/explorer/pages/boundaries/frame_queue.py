@@ -50,8 +50,8 @@ class FrameQueue:
     def ask(self, work: Callable[[StopToken], Iterator[DlrFrame]]) -> None:
         """Have frames made in place of what was asked before."""
         self.stale = False
-        self._tasks.withdraw("moment")
-        self._task.run(work, self._show, partial(self._tasks.failed, "moment"))
+        self._tasks.hide_error("moment")
+        self._task.run(work, self._show, partial(self._tasks.show_error, "moment"))
         self._session.wake()
 
     def take(self, seconds: float = 0.0) -> None:

@@ -12,7 +12,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.apply_kinds import derive, read_upload
+from alrviz.explorer.session.apply_kinds import derive_dataset, read_upload
 from alrviz.explorer.session.row_filter import RowFilter
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.source import Source
@@ -102,12 +102,14 @@ def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTa
         if served is not None and link.fits(served.hash):
             if choices == Choices():
                 return NamedTable(served)
-            made = derive(served.table, choices.source, stop, served.given_kinds, served, served)
+            made = derive_dataset(served.table, choices.source, stop, served.given_kinds, served, served)
             return NamedTable(made, choices=choices)
         held = tables.find(owner, link)
         if held is None:
             raise TableError(f"drop {link} again: it is not held here any more")
-        return NamedTable(derive(read_upload(held, limits, stop, owner), choices.source, stop), "", held, choices)
+        return NamedTable(
+            derive_dataset(read_upload(held, limits, stop, owner), choices.source, stop), "", held, choices
+        )
 
     return opened
 

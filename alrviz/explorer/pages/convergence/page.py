@@ -72,7 +72,7 @@ class ConvergencePage(Page):
         race = session.runs.race
         recipes = session.recipes if race is None else tuple(race.recipes)
         self.choice = RaceSettings(session.question, recipes, session.seed, cut_params(session.cuts))
-        self._cuts, self._whole = session.cuts, session.whole  # those that were taken notice of
+        self._cuts, self._whole = session.cuts, session.race_rows  # those that were taken notice of
         self._found = session.runs.entry is not None  # a race was there on arrival: its settings are shown
         self._attended: Entry | None = None  # the registry's entry of the race on this screen
         self._missed = False  # whether another table came while another page was shown
@@ -87,8 +87,8 @@ class ConvergencePage(Page):
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
-        if session.link.own(self.slug).measure in self.race_view.param.measure.objects:
-            self.race_view.measure = session.link.own(self.slug).measure
+        if session.link.page_state(self.slug).measure in self.race_view.param.measure.objects:
+            self.race_view.measure = session.link.page_state(self.slug).measure
         session.link.connect(self.slug, self.race_view, ("span",))
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
@@ -98,22 +98,22 @@ class ConvergencePage(Page):
             session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.starter.solvers
         )
         self.starter = RaceStarter(session, self.tasks, self.race_view, self._adopt, "race", self.chooser.tell)
-        self.starter.autorun = not self._found and not session.kept and not session.runs.lost
+        self.starter.autorun = not self._found and not session.stored_race and not session.runs.missing_race
         self.note = html((0, 0, 4, 0))  # what racers lose over a table larger than memory
         self.why = PreconditionerChart(session, self.tasks)
         self.model = ExportModel(session, self.tasks)
         self._show_controls()
         if session.runs.race is not None:
             self.race_view.watch(session.runs.race)
-        elif session.kept or session.runs.lost:
-            self._reopen(session.kept or session.runs.lost)
+        elif session.stored_race or session.runs.missing_race:
+            self._reopen(session.stored_race or session.runs.missing_race)
         elif self._is_first_screen:
             self.race_view.watch(read_recorded(recorded_text()))
         session.subscribe(lambda _: self._table_changed(), "dataset")
         session.subscribe(lambda _: self._ground_changed(), "dark")
         session.subscribe(lambda _: self._check_awaited(), "loading")
         session.subscribe(lambda _: self._recut(), "cuts")
-        session.subscribe(lambda _: self._turn_rows(), "whole")
+        session.subscribe(lambda _: self._turn_rows(), "race_rows")
         session.subscribe(lambda _: self._revisit(), "revisited")
         if session.table.dataset is not None:
             self._table_changed()
@@ -248,7 +248,7 @@ class ConvergencePage(Page):
     def _revisit(self) -> None:
         """Show the question and the race that the reader has gone back to; what was not raced yet is raced if cheap."""
         session = self.session
-        race, kept = session.runs.race, session.kept or session.runs.lost
+        race, kept = session.runs.race, session.stored_race or session.runs.missing_race
         self.choice = RaceSettings(session.question, session.recipes, session.seed, cut_params(session.cuts))
         self._found = race is not None
         self.starter.arm(race is None and not kept)
@@ -272,8 +272,8 @@ class ConvergencePage(Page):
 
     def _turn_rows(self) -> None:
         """Race the sample, or all rows, as is set on some page, unless it is not seen: then when it is."""
-        if self.session.page == self.slug and self._whole != self.session.whole:
-            self._whole = self.session.whole
+        if self.session.page == self.slug and self._whole != self.session.race_rows:
+            self._whole = self.session.race_rows
             self._show_controls()
             self._race_if_cheap()
 
@@ -332,7 +332,7 @@ class ConvergencePage(Page):
     def _adopt(self, race: Race, **cost: Any) -> Race:
         """Hand a race to the registry, shown on this screen."""
         self.session.runs.adopt(race, **cost)
-        self.session.kept = ""
+        self.session.stored_race = ""
         race.entry.attended = True  # nobody is told of it before it is on this screen
         race.entry.screens.add(id(self))
         return race
@@ -345,16 +345,18 @@ class ConvergencePage(Page):
         self.tasks.start("kept", lambda stop: reopened(owner, id), self._reopened)
 
     def _reopened(self, race: Race | None) -> None:
-        session, lost = self.session, self.session.runs.lost
-        session.runs.lost = ""
-        if race is None and lost and not session.kept:  # never this visitor's: their own race of the same settings
+        session, lost = self.session, self.session.runs.missing_race
+        session.runs.missing_race = ""
+        if (
+            race is None and lost and not session.stored_race
+        ):  # never this visitor's: their own race of the same settings
             self.starter.autorun = True
             self.starter.start_if_cheap()
         elif race is None:
-            session.kept = ""
+            session.stored_race = ""
             session.problem = AlrvizError("the race that this link opens is no longer stored; Run races it again")
         elif self.race_view.race is None or self.race_view.outdated:  # else another was begun meanwhile
-            session.kept = session.kept or lost
+            session.stored_race = session.stored_race or lost
             self.race_view.watch(race)
             self._check_outdated()
 
@@ -373,8 +375,8 @@ class ConvergencePage(Page):
         """Turn to a table that came meanwhile; race, where another page asked for it and it was not raced yet."""
         if self._missed and self.session.table.loading is None:
             self._table_changed()
-        wanted, self.session.race_wanted = self.session.race_wanted, False
-        offered, self.session.offered = self.session.offered, ()
+        wanted, self.session.race_requested = self.session.race_requested, False
+        offered, self.session.offered_recipes = self.session.offered_recipes, ()
         if offered:
             self._own(offered)
         elif self.session.cuts != self._cuts:

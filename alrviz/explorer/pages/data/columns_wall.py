@@ -14,7 +14,7 @@ from panel.custom import JSComponent
 from alrviz.data.kinds import FEATURE_KINDS, OFFERED_ROLES
 from alrviz.explorer.pages.data.linked_columns import LinkedColumns, LinkedSelection
 from alrviz.explorer.session.page_tasks import PageTasks
-from alrviz.explorer.session.row_filter import filters_words
+from alrviz.explorer.session.row_filter import describe_filters
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.theme import PANE_CSS, button, html
@@ -101,7 +101,7 @@ class LinkedHistograms:
 
     def show(self, dataset: "Dataset", name: str) -> None:
         """Show a table, on the page of the column called `name`; nothing is picked."""
-        whole = self._session.table.whole
+        whole = self._session.table.full_table
         assert whole is not None
         self._linked = LinkedColumns(dataset, whole)
         self.wall.param.update(picks={}, selected=[], n_columns=len(dataset.columns))
@@ -188,7 +188,7 @@ class LinkedHistograms:
             self._tasks.start("selection", lambda stop: linked.select(positions, picks, stop), self._show_selection)
 
     def _show_selection(self, selection: LinkedSelection | None) -> None:
-        linked, whole = self._linked, self._session.table.whole
+        linked, whole = self._linked, self._session.table.full_table
         self._selection, self.bar.visible = selection, selection is not None
         self.wall.selected = [] if selection is None else [selection.counts[k].tolist() for k in self._positions]
         self._selected(selection)
@@ -197,7 +197,7 @@ class LinkedHistograms:
         n_rows = linked.dataset.n_rows
         self.words.object = (
             f"<p><b>{selection.n_rows:,} of {n_rows:,} rows</b> ({100 * selection.n_rows / n_rows:.3g} %): "
-            f"{safe(filters_words(whole, selection.filters), 200)}</p>"
+            f"{safe(describe_filters(whole, selection.filters), 200)}</p>"
         )
         self.keep.visible = selection.n_rows > 0 and self._session.table.stream is None
 

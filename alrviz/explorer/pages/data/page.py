@@ -226,7 +226,7 @@ class DataPage(Page):
         if pending is not None:
             self._questions.show(pending, None)
         elif dataset is not None:
-            self._questions.show(self.session.table.whole or dataset.table, dataset, quartiles_of)
+            self._questions.show(self.session.table.full_table or dataset.table, dataset, quartiles_of)
 
     def _asked_notes(self, dataset: "Dataset") -> list[str]:
         """Return the notes whose content a question repeats: they are not shown again."""

@@ -59,7 +59,7 @@ class Questions:
         source = self._session.table.source
         if source.upload is None:
             return []
-        return [doubt for doubt in table.doubts if doubt.question not in source.settled]
+        return [doubt for doubt in table.doubts if doubt.question not in source.confirmed_questions]
 
     def show(self, table: "Table", dataset: "Dataset | None", quartiles_of: str = "") -> None:
         """Ask about a table and its data set; `quartiles_of` is a numeric column that was chosen as the class."""
@@ -83,7 +83,7 @@ class Questions:
     def _doubt_card(self, table: "Table", doubt: "Doubt") -> Viewable:
         session, question = self._session.table, doubt.question
         look = {"variant": "outlined", **_BELOW}  # both alike: neither answer is the likelier one
-        keep = button("Keep this reading", lambda: session.settle(question), **look)
+        keep = button("Keep this reading", lambda: session.confirm_reading(question), **look)
         other = table.asked.with_change(doubt.change)
         reread = button("Read it this way", lambda: session.reread(other, f"{question} Yes"), **look)
         self._panes, self._change = (html(), html()), reread

@@ -71,14 +71,14 @@ class ReadOptionsPanel:
         self._again = button("Read the file again", self._reread, variant="contained", margin=(12, 0))
         self._fields = pn.Column(*self.widgets.values(), self._again, sizing_mode="stretch_width", margin=0)
         self.panel = pn.Column(self._head, self._fields, sizing_mode="stretch_width", margin=16)
-        session.subscribe(lambda *_: self.show(), ["dataset", "pending", "refused"])
+        session.subscribe(lambda *_: self.show(), ["dataset", "pending", "refusal"])
         self.show()
 
     def show(self) -> None:
         """Show the options in force."""
         session = self.session
         table = session.table.pending or (session.table.dataset.table if session.table.dataset is not None else None)
-        upload, refused = session.table.source.upload, session.table.refused
+        upload, refused = session.table.source.upload, session.table.refusal
         if refused is not None:
             self._fields.visible = True
             self._head.object = f"<h1>How to read it</h1><br><p>Say how {safe(refused.upload.name)} is to be read.</p>"
@@ -133,7 +133,7 @@ class ReadOptionsPanel:
 
     def _reread(self) -> None:
         """Read the file again: what was changed holds, now and before; all else is detected anew."""
-        refused = self.session.table.refused
+        refused = self.session.table.refusal
         upload = refused.upload if refused is not None else self.session.table.source.upload
         said = (upload.options if upload is not None else None) or ReadOptions()
         changed = {

@@ -47,16 +47,16 @@ class RefusalCard:
         opened = partial(session.open_drawer, True)
         self.options = button("Say how to read it", opened, icon="tune", variant="outlined", margin=(6, 0, 0, 0))
         self.panel = card(self.text, self.options, margin=(0, 0, 12, 0), visible=False)
-        session.subscribe(lambda *_: self.show(), ["refused", "problem"])
+        session.subscribe(lambda *_: self.show(), ["refusal", "problem"])
 
     def show(self) -> None:
         """Show the file's first lines and advice."""
-        refusal = self._session.table.refused
+        refusal = self._session.table.refusal
         self.panel.visible = refusal is not None
         if refusal is None:
             return
         if self._session.problem is not refusal.error:  # the notice was dismissed
-            self._session.table.refused = None
+            self._session.table.refusal = None
             return
         code = refusal.error.code if isinstance(refusal.error, AlrvizError) else ""
         possible = "".join(f"<li>{safe(sentence, 400)}</li>" for sentence in _POSSIBLE.get(code, _ALWAYS))
