@@ -88,6 +88,7 @@ def ranking(effects: Interactions) -> tuple[pd.DataFrame, pd.DataFrame]:
         loss = (first.loss, first.loss_error) if len(names) == 1 else effects.cost_without(*names)
         lines.append((len(key), float(table.share[names].sum()), *loss, names))
         words = [" + ".join(effects.columns[j] for j in same[k]) for k in sorted(key)]
-        named.append(name_separator(effects.columns).join(f"({one})" if "+" in one and len(key) > 1 else one for one in words))
+        separator = name_separator(effects.columns)
+        named.append(separator.join(f"({one})" if "+" in one and len(key) > 1 else one for one in words))
     found = pd.DataFrame(lines, pd.Index(named, name="columns"), ["order", "share", "loss", "loss_error", "tuples"])
     return found.sort_values("loss", ascending=False, kind="stable"), known
