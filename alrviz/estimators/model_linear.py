@@ -64,7 +64,7 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
     order, chooses = recipe.params["order"], recipe.definition.chooses_tuples(recipe.params)
     if order > len(levels):
         raise ModelFileError(f"order {order} needs at least {order} columns; the file has {len(levels)}")
-    tuples = recipe.definition.counted(recipe.params, len(levels))[-1]
+    tuples = recipe.definition.counted_tuples(recipe.params, len(levels))[-1]
     sizes = tuple_sizes(tuples, len(levels))
     max_tuples, max_cells = (
         sum(f(size) for size in sizes) for f in (partial(comb, len(levels)), partial(count_cells, levels))

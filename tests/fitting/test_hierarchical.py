@@ -8,7 +8,7 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.density import hierarchical
-from alrviz.fitting.density.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, OuterMemory, _bfgs
+from alrviz.fitting.density.hierarchical import MAX_LOG_STEP, MIN_LOG_STEP, STEP_GROWTH, Hierarchical, OuterCarry, _bfgs
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.state import SolverState
@@ -40,7 +40,7 @@ def test_inner_steps_move_weights_and_outer_ones_bandwidths(mode, n_classes):
             assert step.objective < before.objective
         else:
             assert point.goal < earlier.goal
-            assert np.abs(point.features.log_h - earlier.features.log_h).max() <= LONGEST * (1 + 1e-12)
+            assert np.abs(point.features.log_h - earlier.features.log_h).max() <= MAX_LOG_STEP * (1 + 1e-12)
     kinds = {step.kind for step, _ in seen}
     assert kinds == ({"inner"} if mode == "silverman" else {"inner", "outer"})
 
@@ -60,14 +60,14 @@ def test_the_inverse_hessian_knows_its_last_step():
     np.testing.assert_allclose(inverse @ (bend @ s), s, rtol=1e-12)  # the secant equation
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-12)
     assert np.linalg.eigvalsh(inverse).min() > 0.0
-    np.testing.assert_array_equal(_bfgs(inverse, s, -s), GROWTH * inverse)
+    np.testing.assert_array_equal(_bfgs(inverse, s, -s), STEP_GROWTH * inverse)
 
 
 @pytest.mark.parametrize("mode", ["loo", "validation"])
 def test_a_step_of_the_bandwidths_is_halved_until_it_lowers_the_loss_as_far_as_its_slope_says(mode, monkeypatch):
     """On rows so few that sums are exact; a full step lowers a quadratic by half of what its slope says."""
     share = 0.9
-    monkeypatch.setattr(hierarchical, "SUFFICIENT", share)
+    monkeypatch.setattr(hierarchical, "SUFFICIENT_DECREASE", share)
     run = density_run(mixed(120, 2, overlap=1.5), bandwidth=mode, alpha=0.5, max_iter=25)
     halved, before = 0, None
     for step in run.steps():
@@ -117,7 +117,7 @@ def test_algorithm_1_ends_when_the_bandwidths_stand_still():
     last, before = (
         np.array([step.extra["h_0"], step.extra["h_2"]]) for step in (moved[-1], run.trace[moved[-1].index - 1])
     )
-    assert np.abs(np.log(last / before)).max() < STILL
+    assert np.abs(np.log(last / before)).max() < MIN_LOG_STEP
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -235,7 +235,7 @@ def test_weights_of_0_leave_the_bandwidths_nothing_to_gain(learned, tol):
     point = objective.value_grad(start)
     assert not point.slopes.any()
     assert not objective.curvature(point).any()
-    end = Hierarchical(tol).advance(objective, SolverState(3, point, 4, 5.0, carry=OuterMemory(True, learned)))
+    end = Hierarchical(tol).advance(objective, SolverState(3, point, 4, 5.0, carry=OuterCarry(True, learned)))
     assert end.stalled
     assert "no step of the bandwidths would lower the loss" in end.note
     assert (end.index, end.passes) == (4, 5.0)

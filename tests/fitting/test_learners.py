@@ -15,7 +15,7 @@ import pytest
 import alrviz
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.families.build_fit import assemble_stream
-from alrviz.fitting.families.counted import sample_trial
+from alrviz.fitting.families.selection_rows import sample_trial
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.streamed import STEP_MULTIPLES, CodedRows, StreamPoint, TrainValidationChunk
 from alrviz.fitting.solvers import full_passes, stream_choice
@@ -79,7 +79,7 @@ def test_no_step_raises_f_however_far_the_guess(far):
 def test_products_with_a_sample_of_all_rows_are_exact_and_cells_it_lacks_are_bent_by_the_diagonal():
     codes, y = rows()
     own, whole = objective(counted(codes, y, 2, "dense"), "alr", codes, y), whole_objective(codes, y)
-    own.bends = True
+    own.with_curvature = True
     rng = np.random.default_rng(0)
     w, d = 0.3 * rng.normal(size=own.scale.shape), rng.normal(size=own.scale.shape)
     point, there = own.value_grad(w), whole.value_grad(w)
@@ -87,7 +87,7 @@ def test_products_with_a_sample_of_all_rows_are_exact_and_cells_it_lacks_are_ben
     np.testing.assert_allclose(own.hvp(point, d), whole.hvp(there, d), rtol=1e-9, atol=1e-8)
     np.testing.assert_allclose(own.hessian_diagonal(point), whole.hessian_diagonal(there), rtol=1e-9, atol=1e-9)
     few = objective(counted(codes, y, 2, "dense"), "alr", codes, y)
-    few.sample, few.bends = replace(few.sample, learned=few.sample.learned.part(0, 100)), True
+    few.sample, few.with_curvature = replace(few.sample, training=few.sample.training.part(0, 100)), True
     point = few.value_grad(w)
     assert (few.hessian_diagonal(point) >= whole.hessian_diagonal(there) * (1 - 1e-9)).all()
     none = few.sampled.diagonal(point) == few.ridge
@@ -309,7 +309,7 @@ def test_learners_of_batches_are_none_for_tables_in_memory():
 def test_learners_are_judged_by_other_rows_than_they_learned_from_where_there_are_some(n, learned, judged):
     codes, y = rows(n)
     found = sample_trial(in_memory(codes, y).encoded)
-    assert (found.learned.n_rows, found.judged.n_rows) == (learned, judged)
+    assert (found.training.n_rows, found.validation.n_rows) == (learned, judged)
     np.testing.assert_array_equal(
-        found.judged.codes, codes[:, :n] if n == 200 else codes[:, learned : learned + judged]
+        found.validation.codes, codes[:, :n] if n == 200 else codes[:, learned : learned + judged]
     )

@@ -161,7 +161,7 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
     objective, w0 = make("lr", {"alpha": 0.1})
     point = objective.value_grad(w0)
     loop = (objective, point, 1 / objective.hessian_diagonal(point), 1e9, 1e-6)
-    few, every = CurvaturePairs(KEPT, objective.room), CurvaturePairs(1000, objective.room)
+    few, every = CurvaturePairs(KEPT, objective.buffers), CurvaturePairs(1000, objective.room)
     plain, turns = newton_step(*loop, seen=few)
     newton_step(*loop, seen=every)
     assert len(few.pairs) <= KEPT < turns == len(every.pairs)

@@ -26,17 +26,17 @@ from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
-from alrviz.fitting.best_order import best_order
 from alrviz.fitting.choose_n_tuples import Build, choose_n_tuples
+from alrviz.fitting.choose_order import choose_order
 from alrviz.fitting.cost.estimate import Estimate, allowed_bytes, estimate, require_memory
-from alrviz.fitting.cost.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.cost.peak_memory import MAX_SNAPSHOT_BYTES
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.families.counted import SAMPLE, first_rows
 from alrviz.fitting.families.family import FitProblem, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
+from alrviz.fitting.families.selection_rows import MAX_LEARNER_ROWS, first_rows
 from alrviz.fitting.prepare import TrainingData, prepare, require_learnable
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
@@ -172,7 +172,7 @@ class Run(RunAttributes, Job[Step]):
         self._chosen_in = 0  # passes
         self._state: SolverState | None = None
         self._seconds = 0.0
-        self._snapshots = Snapshots(SNAPSHOT_LIMIT // (4 if isinstance(dataset, Stream) else 1))
+        self._snapshots = Snapshots(MAX_SNAPSHOT_BYTES // (4 if isinstance(dataset, Stream) else 1))
 
     @classmethod
     def of(
@@ -393,7 +393,7 @@ class Run(RunAttributes, Job[Step]):
         self.compile_seconds += made.compiled
         self.trace.baseline.update(made.baseline)
         self._judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
-        self._observers = [observers.training(fit.objective), *made.watched]
+        self._observers = [observers.training(fit.objective), *made.observers]
         self.trace.rows = fit.objective.total
         if made.heldout is not None:
             self._observers.append(observers.heldout(fit.objective, made.heldout))
@@ -462,10 +462,10 @@ class Run(RunAttributes, Job[Step]):
             self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self.token, self._levels.append,
             spent=self._chosen_in,
         )  # fmt: skip
-        trial = replace(request, hear=lambda level: None, choosing=True)
+        trial = replace(request, on_level=lambda level: None, choosing=True)
         if AUTO in (self.recipe.params.get("order"), self.recipe.params.get("alpha")):
             rows = first_rows(self._coded)
-            rows = rows.take(np.arange(min(rows.n_rows, SAMPLE)))
+            rows = rows.take(np.arange(min(rows.n_rows, MAX_LEARNER_ROWS)))
             self._choose_order(TrainingData(rows, None, None, self._n_jobs), drawn=True)
         self._choose_keep(lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
@@ -480,7 +480,7 @@ class Run(RunAttributes, Job[Step]):
         as its cuts have them.
         """
 
-        def hear(trial: Mapping[str, float]) -> None:
+        def on_trial(trial: Mapping[str, float]) -> None:
             self.tried.append(trial)
             if self._on_trial is not None:
                 self._on_trial(trial)
@@ -491,9 +491,9 @@ class Run(RunAttributes, Job[Step]):
         if drawn:  # a solver of their own, and steps as in memory
             own = {"solver": "auto", "max_iter": 200}
             recipe = asked.replace(**{name: value for name, value in own.items() if name in asked.params})
-        found = best_order(
+        found = choose_order(
             recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self.token,
-            hear=hear,
+            on_trial=on_trial,
         )  # fmt: skip
         sentence, chosen = found.sentence, found.recipe.params
         if drawn:

@@ -6,14 +6,14 @@ from bisect import bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.fitting.cost.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.cost.peak_memory import MAX_SNAPSHOT_BYTES
 from alrviz.passes.rows import Floats
 
 
 class Snapshots:
     """float32 copies of w by step index: the first, the last, and every k-th; k doubles to stay under `limit`."""
 
-    def __init__(self, limit: int = SNAPSHOT_LIMIT):
+    def __init__(self, limit: int = MAX_SNAPSHOT_BYTES):
         self._limit = limit
         self._kept: dict[int, NDArray[np.float32]] = {}
         self._every = 1

@@ -57,7 +57,9 @@ class AlphaFold:
         """(m,) how often each row that judges counts."""
         return self.heldout.weights
 
-    def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
+    def evaluate(
+        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
+    ) -> tuple[Floats, Floats, float]:
         """As `Fold` says; `close`: to CLOSE."""
         objective, ends, alpha = self.objective, self.ends, value
         nearest = min(ends, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
@@ -94,7 +96,9 @@ class RowFold:
     y: NDArray[np.integer]
     weights: Floats
 
-    def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
+    def evaluate(
+        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
+    ) -> tuple[Floats, Floats, float]:
         """As `Fold` says; never closer than ENOUGH."""
         fit, rows, alpha = self.fit, np.arange(len(self.y)), value
         _, taken = fit.fit(alpha.tolist(), ENOUGH)

@@ -45,7 +45,9 @@ class Fold(Protocol):
     def weights(self) -> Floats:
         """(m,) how often each validation row counts."""
 
-    def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
+    def evaluate(
+        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
+    ) -> tuple[Floats, Floats, float]:
         """Fit at these values of the setting.
 
         Return -log p of the validation rows (m,), not finite where the fit failed; the slopes (G,) of their sum by the
@@ -115,7 +117,7 @@ def judge(
     log_values: Floats | None = None,
 ) -> Candidate:  # fmt: skip
     """Fit each fold at these values (G,), and judge it."""
-    tried = [fold.tried(value, sloped, stop, close) for fold in folds]
+    tried = [fold.evaluate(value, sloped, stop, close) for fold in folds]
     losses, slopes, passes = zip(*tried, strict=True)
     candidate = judged_on(folds, losses, value, log_values, sum(passes))
     return replace(candidate, slope=np.sum(slopes, axis=0) / candidate.weights.sum()) if sloped else candidate

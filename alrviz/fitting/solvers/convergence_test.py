@@ -66,7 +66,7 @@ class ConvergenceTest:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
                            "no finite optimum exists, weights would grow without end")  # fmt: skip
         if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
-            what = self._objective.judged_as
+            what = self._objective.monitored_name
             return Outcome(CONVERGED, f"{what} fell by less than {self._tol:g} of itself over {WINDOW} steps "
                            "and its slopes are small")  # fmt: skip
         if state.stalled:
@@ -79,7 +79,7 @@ class ConvergenceTest:
     def _unrest(self) -> str:
         """What the last steps did: a stochastic solver, or one of several goals, may raise what is judged."""
         falls = self._values[-1][1] < self._values[0][1]
-        return f"{self._objective.judged_as} was {'still falling' if falls else 'not at rest'}"
+        return f"{self._objective.monitored_name} was {'still falling' if falls else 'not at rest'}"
 
     def _flat(self) -> bool:
         since = self._turns - WINDOW

@@ -37,7 +37,7 @@ class FullPasses(Solver):
     def init(self, objective: StreamObjective, w0: Floats) -> SolverState:
         """Return the state at `first`, or at the fit to the sample: one pass."""
         w, newton = self.first, isinstance(self.solver, Tron)
-        objective.bends = newton
+        objective.with_curvature = newton
         w = fitted_sample(objective, w0)[0] if w is None else w
         point = objective.value_grad(w)
         carry: Any = ()
@@ -71,20 +71,20 @@ class FullPasses(Solver):
         """Return the state that `kept` was made of."""
         sums, penalty = Sums(*kept["sums"].tolist()), float(kept["penalty"])
         w = kept["w"]
-        objective.bends = isinstance(self.solver, Tron)
-        bent = kept["diagonal"] if objective.bends else None
+        objective.with_curvature = isinstance(self.solver, Tron)
+        bent = kept["diagonal"] if objective.with_curvature else None
         point = StreamPoint(w, objective.scores(w), sums, penalty, sums.value + penalty, kept["gradient"], bent)
         vectors = kept["pairs"]
         pairs = tuple(zip(vectors[::2], vectors[1::2], kept["rho"].tolist(), strict=True))
         radius, norm = kept["region"].tolist()
-        carry = Region(radius, norm, pairs) if objective.bends else pairs
+        carry = Region(radius, norm, pairs) if objective.with_curvature else pairs
         index, evaluations, learned, size = kept["state"].tolist()
         return SolverState(int(index), point, int(evaluations), objective.spent + learned, size, carry=carry)
 
 
 def fitted_sample(objective: StreamObjective, w0: Floats) -> tuple[Floats, float]:
     """Return the weights (S + 1, C) of the fit to the sample that are best on its further rows, and their log loss."""
-    alone, solver, judged = objective.sampled.alone, Tron(), objective.sample.judged
+    alone, solver, judged = objective.sampled.objective, Tron(), objective.sample.validation
     state = solver.init(alone, w0)
     best, least, since = w0, objective.log_loss(w0, judged), 0
     while state.index < _MOST and since < _PATIENCE and not state.stalled:

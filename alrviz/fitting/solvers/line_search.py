@@ -100,7 +100,7 @@ def quasi_newton(
     gradient, jobs = state.point.gradient, objective.n_jobs
     new, falls = state, False
     if pairs:
-        downhill = np.negative(gradient, out=objective.room.empty(*gradient.shape))
+        downhill = np.negative(gradient, out=objective.buffers.empty(*gradient.shape))
         new, falls = line_search_step(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
     if not falls:
         pairs = ()
@@ -108,7 +108,7 @@ def quasi_newton(
     if not falls:
         return new, None
     ways = ((new.point.w, state.point.w), (new.point.gradient, gradient))
-    s, y = (subtract(a, b, objective.room.empty(*a.shape, dtype=np.float32), jobs) for a, b in ways)
+    s, y = (subtract(a, b, objective.buffers.empty(*a.shape, dtype=np.float32), jobs) for a, b in ways)
     product = dot(s, y, jobs)
     if product > 1e-14 * (dot(y, y, jobs) * dot(s, s, jobs)) ** 0.5:  # rounding alone can make it 0 or negative
         pairs = (*pairs, (s, y, 1.0 / product))[-memory:]

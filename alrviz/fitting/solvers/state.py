@@ -102,7 +102,7 @@ def line_search_step(
     `untried`: the step may be a predicted one. Where F proves higher there all is done again with trials.
     """
     line, convex = objective.line_along(state.point, direction, guess), objective.loss.convex
-    t, trials = exact_step(line, guess, convex, untried, objective.exact) if line.slope < 0.0 else (0.0, 0)
+    t, trials = exact_step(line, guess, convex, untried, objective.slope_reduction) if line.slope < 0.0 else (0.0, 0)
     if t == 0.0:
         return replace(state, evaluations=state.evaluations + trials, passes=state.passes + 0.5), False
     t *= share if convex else 1.0

@@ -83,7 +83,7 @@ class StreamAdaGrad(Solver):
             index=state.index + 1,
             passes=state.passes + objective.passes.n_passes - made,
             step_size=before.eta0,
-            carry=_Training(objective.moved_in(table), before.eta0, before.passes + 1, found.weights),
+            carry=_Training(objective.weights_and_squares(table), before.eta0, before.passes + 1, found.weights),
             extra={"eta0": before.eta0, "progressive_log_loss": met / objective.total},
         )
 
@@ -152,7 +152,7 @@ def searched(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, f
 def longest_mean(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
     """Return the eta0 whose mean is best on the sample, from `w` (S + 1, C) on, and its log loss."""
     trial = objective.sample
-    n = trial.learned.n_rows
+    n = trial.training.n_rows
     passes = PASSES if n < _FEW else _OVER if objective.total >= 2 * n else _OVER_ALL
     best, least = lowest(lambda x: loss_of_mean(objective, trial, w, seed, 10.0**x, passes), _FIRST, _APART)
     return float(10.0**best), least
@@ -185,7 +185,7 @@ def loss_of_mean(
     averaged: bool = True,
 ) -> float:
     """Return the log loss per row of a trial's judged rows after passes from `w` (S + 1, C) over the others."""
-    rows, table, mean = trial.learned, objective.step_table(w), None
+    rows, table, mean = trial.training, objective.step_table(w), None
     order = np.random.default_rng((seed, 1))
     for _ in range(passes):
         mean = _Mean(objective, table, rows.n_rows)
@@ -194,4 +194,4 @@ def loss_of_mean(
             mean.marks if averaged else (), mean.add,
         )  # fmt: skip
     assert mean is not None
-    return objective.log_loss(mean.weights, trial.judged)
+    return objective.log_loss(mean.weights, trial.validation)

@@ -34,7 +34,7 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
     it has rows enough of each class.
     """
     sample = objective.sample
-    every, drawn = objective.parameterisation.tables.class_counts, sample.learned
+    every, drawn = objective.parameterisation.tables.class_counts, sample.training
     rare = (np.bincount(drawn.y, minlength=len(every)) < RARE) & (every >= KNOWN * RARE)
     if rare.any():
         few = plural(int(rare.sum()), "class has", "classes have")
@@ -46,7 +46,7 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
     name = "tron" if by_fit <= by_rows else "averaged"
     other = "averaged" if name == "tron" else "tron"
     losses = sorted((by_rows, by_fit))
-    learned, judged = sample.learned.n_rows, sample.judged.n_rows  # of few rows they are the same
+    learned, judged = sample.training.n_rows, sample.validation.n_rows  # of few rows they are the same
     those = "these" if learned == judged else f"{judged:,} others"
     why = (
         f"{name}: fitted to {learned:,} rows its log loss on {those} is "

@@ -122,7 +122,7 @@ def _newton(objective: Objective, state: SolverState, kept: int, loose: float) -
     size = math.sqrt(dot(point.gradient, point.gradient * inverse))
     region = state.carry or Region(size, size)
     eta = min(loose, 10.0 * loose * math.sqrt(size / (region.first or 1.0)))
-    seen = CurvaturePairs(kept, objective.room)
+    seen = CurvaturePairs(kept, objective.buffers)
     step, products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, seen)
     spent = replace(state, passes=state.passes + 0.5 + products)
     new, falls = line_search_step(objective, spent, step, 1.0)
@@ -193,7 +193,7 @@ def newton_step(
     of this one. Vectors come from the objective's room and are dropped once they are used: a turn takes no more of them
     than a step of the start.
     """
-    jobs, room = objective.n_jobs, objective.room
+    jobs, room = objective.n_jobs, objective.buffers
     step, residual, direction = (room.empty(*point.gradient.shape) for _ in range(3))
     step[...] = 0.0
     metric, origin, within = np.reciprocal(inverse), np.zeros(step.shape), radius * radius
@@ -228,7 +228,7 @@ def newton_step(
 
 
 def _eased(residual: Floats, pairs: Pairs, inverse: Floats, size: float, objective: Objective) -> Floats:
-    eased = objective.room.empty(*residual.shape)
+    eased = objective.buffers.empty(*residual.shape)
     if not pairs:
         return np.multiply(residual, inverse, out=eased)
     eased[...] = residual

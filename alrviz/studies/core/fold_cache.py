@@ -72,7 +72,7 @@ class FoldCache:
     def _counted(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[Tuples]:
         """The tuples whose cells a fit counts; none where it will say itself that it cannot."""
         encoded = self.prepared.encoded
-        counted = recipe.definition.counted(recipe.params, encoded.n_columns)
+        counted = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)
         if not counted:
             return counted
         known = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)

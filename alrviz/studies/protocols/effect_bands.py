@@ -78,7 +78,7 @@ class EffectStudy(Study):
         many, order = int(numbers[0]), recipe.params["order"]
         columns, numbers = numbers[1 : 1 + many * order].reshape(many, order), numbers[1 + many * order :]
         chosen = tuple(tuple(int(j) for j in own if j >= 0) for own in columns)
-        every = recipe.definition.counted(recipe.params, prepared.encoded.n_columns)[:1]
+        every = recipe.definition.counted_tuples(recipe.params, prepared.encoded.n_columns)[:1]
         tables = prepared.tables(chosen or every[0], recipe.params["smoothing"], stop)
         classes = tables.n_classes
         phi, *weights = numbers[classes:].reshape(-1, len(tables.seen), classes)
