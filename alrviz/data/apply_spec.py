@@ -1,8 +1,4 @@
-"""Read rows by the spec of a table that was read before (`Dataset.spec`): nothing is guessed.
-
-A value that does not fit its column's spec (a date in another order, an unknown unit, a word among numbers) is missing,
-and counted by column.
-"""
+"""Read rows by the spec of a table that was read before (`Dataset.spec`): nothing is guessed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,28 +6,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from alrviz.data.apply_layout import apply_layout
-from alrviz.data.interpret import Values, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
-from alrviz.data.numbers import are_whole, detect_convention
+from alrviz.data.numbers import detect_convention
 from alrviz.data.options import ReadOptions
 from alrviz.data.other_sources import are_files, is_taken, named_rows
-from alrviz.data.parse_spec import (
-    ColumnSpec,
-    Counts,
-    ParsedValues,
-    ParseErrorCounts,
-    ParseSpec,
-    add_counts,
-    check_counts,
-)
-from alrviz.data.parse_values import DATE_PARTS, number_text
+from alrviz.data.parse_cells import Counts, ParseErrorCounts, add_counts, check_counts, count_notes, parse_features
+from alrviz.data.parse_spec import ColumnSpec, ParseSpec
 from alrviz.data.raw import LAID_OUT, raw_of_bytes, read_raw
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import RawTable, TextColumn
-from alrviz.errors import listed, plural, short
+from alrviz.data.values import Values, read_column, source_cells
+from alrviz.errors import listed, plural
 from alrviz.stop import NEVER, StopToken
 
 
@@ -76,10 +63,10 @@ def read_new_rows(
     for part in source if are_files(source) else [source]:
         notes: list[str] = []
         raw = read_as_before(part, spec, options, limits, stop, notes)
-        columns = match_columns(raw, spec, options, notes)
+        features = match_columns(raw, spec, options, notes)
         part_counts: Counts = {}
-        rows = apply_features(raw.columns, spec, columns, part_counts, stop)
-        notes += [count.note(name) for name, count in part_counts.items() if count.bad]
+        rows = apply_features(raw.columns, features, part_counts, stop)
+        notes += count_notes(part_counts)
         add_counts(counts, part_counts)
         parts.append(replace(rows, notes=tuple(notes)))
     check_counts(counts)
@@ -97,15 +84,17 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
     columns = {column.name: column for column in raw.columns}
     specs = match_columns(raw, spec, options, notes)
     values, counts = list[Values](), Counts()
-    for column in specs:
+    for column_spec in specs:
         stop.check()
-        series, bad = series_of(columns[column.source], column)
-        values.append(Values(column.name, series, made=bool(column.part), spec=column))
-        if not column.part:
-            example = _record_unread(columns[column.source], column, bad, {}) if bad.any() else ""
-            counts[column.source] = ParseErrorCounts.of(column, example, (series.to_numpy(), bad))
+        column = columns[column_spec.source]
+        read, bad = read_column(column, column_spec)
+        # Numbers that the spec's table has as categories are the categories, not their texts.
+        values.append(replace(read, texts=None) if column_spec.kind == "categorical" else read)
+        if not column_spec.part:
+            parsed = read.series.to_numpy(), bad
+            counts[column.name] = ParseErrorCounts.of(source_cells(column), column_spec, parsed, {})
     check_counts(counts)
-    notes += [count.note(name) for name, count in counts.items() if count.bad]
+    notes += count_notes(counts)
     if others := [name for name in columns if name not in spec.sources]:
         columns_text = plural(len(others), "column is", "columns are")
         notes.append(f"{columns_text} not in the spec and left out: {listed(others)}")
@@ -123,23 +112,18 @@ def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: l
 
 
 def apply_features(
-    given: Sequence[Any], spec: ParseSpec, features: Sequence[ColumnSpec], counts: Counts, stop: StopToken = NEVER
+    columns: Sequence[TextColumn | Values], features: Sequence[ColumnSpec], counts: Counts, stop: StopToken = NEVER
 ) -> NewRows:
     """Return the features of some columns' rows; values that could be read and that could not are added to `counts`."""
-    columns = {column.name: column for column in given}
-    values_by_name: dict[str, pd.Series] = {}
-    unread: dict[int, list[str]] = {}
-    part_counts: Counts = {}
-    for name, feature in zip((each.name for each in spec.columns), features, strict=True):
-        stop.check()
-        values, bad = parsed = values_of(columns[feature.source], feature)
-        values_by_name[name] = pd.Series(values, dtype=np.float64 if feature.kind == "numeric" else object)
-        if feature.source not in part_counts:  # a date is made into several features
-            example = _record_unread(columns[feature.source], feature, bad, unread) if bad.any() else ""
-            part_counts[feature.source] = ParseErrorCounts.of(feature, example, parsed)
-    add_counts(counts, part_counts)
-    rows = pd.DataFrame({name: _as_given(column) for name, column in columns.items()})
-    return NewRows(pd.DataFrame(values_by_name, index=rows.index), rows, unread)
+    sources = {feature.source for feature in features}
+    cells = {column.name: source_cells(column) for column in columns if column.name in sources}
+    values, unread = parse_features(cells, features, counts, stop)
+    rows = pd.DataFrame({column.name: _as_given(column) for column in columns})
+    X = {
+        feature.name: pd.Series(numbers, dtype=np.float64 if feature.kind == "numeric" else object)
+        for feature, numbers in zip(features, values, strict=True)
+    }
+    return NewRows(pd.DataFrame(X, index=rows.index), rows, unread)
 
 
 def _joined(parts: Sequence[NewRows]) -> NewRows:
@@ -172,76 +156,21 @@ def _with_marks(
     notes: list[str],
 ) -> list[ColumnSpec]:
     """Return specs with detected marks of numbers where the table's own numbers were no text."""
-    bare = [each for each in specs if each.type == "number" and not each.decimal
-            and isinstance(columns[each.source], TextColumn)]  # fmt: skip
-    if not bare:
+    unmarked = [
+        spec
+        for spec in specs
+        if spec.type == "number" and not spec.decimal and isinstance(columns[spec.source], TextColumn)
+    ]
+    if not unmarked:
         return list(specs)
-    texts = [columns[each.source].without(each.missing) for each in bare]
+    texts = [columns[spec.source].without(spec.missing) for spec in unmarked]
     decimal, thousands = detect_convention(
         texts, replace(in_force, decimal=options.decimal, thousands=options.thousands)
     )
     if (decimal, thousands) != (".", ""):
         convention = f"a decimal {decimal!r}" + (f" and {thousands!r} between thousands" if thousands else "")
-        notes.append(f"numbers in {listed([each.name for each in bare])} were read with {convention}")
-    return [replace(each, decimal=decimal, thousands=thousands) if each in bare else each for each in specs]
-
-
-def values_of(column: TextColumn | Values, spec: ColumnSpec) -> ParsedValues:
-    """Return the value of each row (N,), and which rows cannot be read."""
-    if isinstance(column, Values):
-        kind = column.series.dtype.kind if isinstance(column.series.dtype, np.dtype) else "O"
-        if kind in "if":
-            return spec.take_numbers(column.series.to_numpy(dtype=np.float64))
-        if kind == "M" and spec.type == "date":
-            dates = column.series.to_numpy(dtype="datetime64[us]")
-            return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
-        column = as_text(column)
-    return spec.parse_cells(column.levels, column.codes, column.typed)
-
-
-def series_of(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
-    """Return a column as `Dataset.frame` has it, whatever its kind, and which rows (N,) cannot be read."""
-    labels = DATE_PARTS.get(spec.part, ())
-    numeric = spec.type in ("number", "time") or (spec.type == "date" and bool(spec.part) and not labels)
-    spec = replace(spec, kind="numeric" if numeric else "categorical")
-    if spec.type == "levels":
-        text = as_text(column)
-        levels, _ = spec.parse_texts(text.levels)
-        encoded = pa.array(levels, type=pa.string()).dictionary_encode()
-        places = np.append(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
-        series = TextColumn.of(spec.name, places[text.codes], encoded.dictionary).categorical()
-        return _in_order(series, spec.order), np.zeros(len(series), dtype=bool)
-    values, bad = values_of(column, spec)
-    if labels:
-        return _in_order(pd.Series(pd.Categorical(values), name=spec.name), labels), bad
-    if numeric and not np.isnan(values).any() and are_whole(values):
-        values = values.astype(np.int64)
-    return pd.Series(values, name=spec.name), bad
-
-
-def _in_order(series: pd.Series, order: Sequence[str]) -> pd.Series:
-    """Return a categorical with its levels in this order, further levels behind them."""
-    if not order:
-        return series
-    levels = set(series.cat.categories)
-    first = [level for level in order if level in levels]
-    return series.cat.set_categories([*first, *(level for level in series.cat.categories if level not in first)])
-
-
-def as_text(column: TextColumn | Values) -> TextColumn:
-    """Return a column as text, whatever its type in the source."""
-    if isinstance(column, TextColumn):
-        return column
-    if isinstance(column.series.dtype, np.dtype) and column.series.dtype.kind in "if":
-        coded = pa.array(column.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0: of -0.0 too 0.0
-        numbers = [number_text(number) for number in coded.dictionary.to_numpy()]
-        codes = coded.indices.fill_null(-1).to_numpy().astype(np.int32)
-        return TextColumn.of(column.name, codes, pa.array(numbers, type=pa.string()))
-    if isinstance(column.series.dtype, pd.CategoricalDtype):
-        text = text_of(column.series)
-        return replace(text, typed=text.codes >= 0) if column.numbered else text
-    texts = [None if gap else str(v) for v, gap in zip(column.series, column.series.isna(), strict=True)]
-    return TextColumn.from_values(column.name, texts)
+        notes.append(f"numbers in {listed([spec.name for spec in unmarked])} were read with {convention}")
+    return [replace(spec, decimal=decimal, thousands=thousands) if spec in unmarked else spec for spec in specs]
 
 
 def _as_given(column: TextColumn | Values) -> pd.Series:
@@ -249,12 +178,3 @@ def _as_given(column: TextColumn | Values) -> pd.Series:
     if isinstance(column, Values):
         return column.series
     return pd.Series(np.array([*column.levels.to_pylist(), None], dtype=object)[column.codes], dtype=object)
-
-
-def _record_unread(column: TextColumn | Values, spec: ColumnSpec, bad: np.ndarray, unread: dict[int, list[str]]) -> str:
-    """Add the values of rows that cannot be read to `unread`; return up to three of them for a sentence."""
-    text = as_text(column)
-    rows, levels = np.flatnonzero(bad), text.levels.to_pylist()
-    for row in rows.tolist():
-        unread.setdefault(row, []).append(f"{spec.source}={levels[text.codes[row]]} (not {spec.expected})")
-    return ", ".join(list(dict.fromkeys(short(levels[code]) for code in text.codes[rows[:1000]].tolist()))[:3])

@@ -17,19 +17,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from alrviz.data.charset import to_utf8
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
-from alrviz.data.interpret import Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
-from alrviz.data.numbers import digits_note, force_numbers, merges
+from alrviz.data.numbers import check_numbers, digits_note, merges
 from alrviz.data.options import ReadOptions
+from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import clean_names
-from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
+from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.data.values import Values, read_column
 from alrviz.errors import TableError, listed, nearest, plural, short
 from alrviz.stop import StopToken
 
@@ -71,9 +68,8 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     values, doubts = [], list[str]()
     for attribute, name, column in zip(attributes, names, columns, strict=True):
         stop.check()
-        missing = _missing(options.for_column(name))
-        parsed, remarks = _values(attribute, replace(column, name=name).without(missing), missing, options)
-        values.append(parsed if parsed.spec else replace(parsed, spec=of_type(parsed, missing)))
+        parsed, remarks = _values(attribute, replace(column, name=name), _missing(options.for_column(name)), options)
+        values.append(parsed)
         doubts += filter(None, remarks)
     filled = replace(
         options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=_missing(options), header=False
@@ -162,35 +158,33 @@ def _as_csv(fields: list[str]) -> str:
 def _values(
     attribute: Attribute, column: TextColumn, missing: tuple[str, ...], options: ReadOptions
 ) -> tuple[Values, list[str]]:
-    if attribute.type == "numeric" and merges(column.levels):
-        return Values(column.name, column.categorical()), [digits_note(column)]
-    if attribute.type == "numeric":
-        return Values(column.name, force_numbers(column, ".", ""), "numeric"), []
-    if attribute.type == "nominal":
-        return _nominal(attribute, column)
-    if options.dayfirst is None:
-        options = replace(options, dayfirst=attribute.dayfirst)
-    dates = parse_dates(column, options) if attribute.type == "date" else None
-    if dates is not None:
-        return of_dates(dates, missing), list(dates.notes)
-    return Values(column.name, column.categorical()), []
+    """Return a column as its type states, and notes."""
+    name, declared, notes = column.name, None, list[str]()
+    present = column.without(missing)
+    spec = ColumnSpec(name, name, missing=missing)
+    if attribute.type == "numeric" and merges(present.levels):
+        notes = [digits_note(present)]
+    elif attribute.type == "numeric":
+        spec, declared = replace(spec, type="number", kind="numeric"), "numeric"
+    elif attribute.type == "nominal":
+        order = tuple(dict.fromkeys(level.strip() for level in attribute.levels))
+        spec, declared, notes = replace(spec, order=order), "categorical", _undeclared_note(attribute, present)
+    elif attribute.type == "date":
+        if options.dayfirst is None:
+            options = replace(options, dayfirst=attribute.dayfirst)
+        if (dates := parse_dates(present, options)) is not None:
+            spec = replace(spec, type="date", form=dates.form, day_first=dates.day_first, pivot=dates.pivot)
+            notes = list(dates.notes)
+    values, bad = read_column(column, spec)
+    check_numbers(column, bad)
+    return replace(values, declared=declared), notes
 
 
-def _nominal(attribute: Attribute, column: TextColumn) -> tuple[Values, list[str]]:
-    """Return a column of levels in their declared order, those that were not declared last, and notes on these."""
-    position = {level.strip(): i for i, level in reversed(list(enumerate(attribute.levels)))}
-    levels = column.levels.to_pylist()
-    undeclared = [level for level in levels if level not in position]
-    order = sorted(range(len(levels)), key=lambda i: position.get(levels[i], len(position)))
-    rank = np.full(len(levels) + 1, -1, dtype=np.int32)
-    rank[order] = np.arange(len(levels), dtype=np.int32)
-    categories = pa.array(levels, type=pa.string()).take(pa.array(order, type=pa.int64())).to_pylist()
-    values = pd.Categorical.from_codes(rank[column.codes], categories=text_index(categories))
-    notes = []
-    if undeclared:
-        rows = int(np.isin(column.codes, [levels.index(level) for level in undeclared]).sum())
-        notes.append(
-            f"{plural(rows, 'row holds', 'rows hold')} levels of {attribute.name!r} that are not declared: "
-            f"{listed(undeclared)}{nearest(undeclared[0], list(position)[:1000])}"
-        )
-    return Values(column.name, pd.Series(values, name=column.name), "categorical"), notes
+def _undeclared_note(attribute: Attribute, column: TextColumn) -> list[str]:
+    """Return the note on levels that were not declared; [] where there are none."""
+    undeclared = [level for level in column.levels.to_pylist() if level not in set(map(str.strip, attribute.levels))]
+    if not undeclared:
+        return []
+    rows = plural(column.count(undeclared), "row holds", "rows hold")
+    near = nearest(undeclared[0], attribute.levels[:1000])
+    return [f"{rows} levels of {attribute.name!r} that are not declared: {listed(undeclared)}{near}"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.doubts import Doubt, doubts_among
-from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
+from alrviz.data.interpret import among_numbers, decide_number, spec_of_typed
 from alrviz.data.kinds import (
     KINDS,
     OFFERED_ROLES,
@@ -31,6 +31,7 @@ from alrviz.data.kinds import (
 from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels, require_rows
 from alrviz.data.missing import sentinel_notes, sentinels
+from alrviz.data.numbers import check_numbers
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec, Layout, ParseSpec
 from alrviz.data.quantities import counts_column
@@ -43,8 +44,9 @@ from alrviz.data.splitting import (
     split_by,
     split_by_role,
 )
-from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
+from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, no_answer_doubt, target_choices
 from alrviz.data.text import RawTable
+from alrviz.data.values import Values, read_values, text_of
 from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, plural, short
 from alrviz.stop import NEVER, StopToken
 
@@ -166,7 +168,7 @@ class Table:
 
     def where(self, keep: np.ndarray) -> "Table":
         """Return the rows of a mask (N,), without the levels that none of them has."""
-        return replace(self, values=tuple(_rows(column, keep) for column in self.values))
+        return replace(self, values=tuple(column.where(keep) for column in self.values))
 
     def dataset(
         self,
@@ -219,7 +221,8 @@ class Table:
         keep = keep & weighed
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
         notes += check_labels(target, classes, self.limits)
-        values = self.values if keep.all() else tuple(_rows(column, keep) for column in self.values)
+        notes += no_answer_doubt(target, classes, self.options)
+        values = self.values if keep.all() else tuple(column.where(keep) for column in self.values)
         return _build(self, target, classes, values, kinds, bool(quartiles), notes, stop, guessed, unit)
 
     def _weighed(
@@ -323,7 +326,7 @@ class Dataset:
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Doubtful decisions of the reading, each with the options for the other reading."""
-        return self.table.doubts
+        return doubts_among(self.notes)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -484,13 +487,6 @@ def require_dataset(given: object) -> None:
         )
 
 
-def _rows(column: Values, keep: np.ndarray) -> Values:
-    series = column.series[keep].reset_index(drop=True)
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        series = series.cat.remove_unused_categories()
-    return replace(column, series=series)
-
-
 def _build(
     table: Table,
     target: str,
@@ -510,7 +506,7 @@ def _build(
         stop.check()
         if column.name == target:
             shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
-            parsed, spec = column.series, column.spec or of_type(column, ("",))
+            parsed, spec = column.series, column.spec or spec_of_typed(column)
         else:
             shown, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
             if shown.guessed and column.name == counts:
@@ -581,22 +577,27 @@ def _feature_column(
     n_levels, missing = column.series.nunique(), int(column.series.isna().sum())
     guess = guess_kind(column, n_levels=n_levels, n_present=len(column.series) - missing, limits=table.limits)
     shown = Column(column.name, guess.kind, True, guess.why, n_levels, missing, guess.code)
-    return shown, column.series, column.spec or of_type(column, ("",))
+    return shown, column.series, column.spec or spec_of_typed(column)
 
 
 def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[Column, pd.Series, ColumnSpec]:
     """Return a column of a kind, made numeric where it is text; `TableError` where it cannot be."""
-    series, spec = column.series, column.spec or of_type(column, ("",))
-    n_levels, missing = series.nunique(), int(series.isna().sum())
-    if kind in ("categorical", "ordinal"):
-        check_levels(column.name, n_levels, table.limits)
+    series, spec = column.series, column.spec or spec_of_typed(column)
     if kind in (*FEATURE_KINDS, "weight") and pd.api.types.is_datetime64_any_dtype(series.dtype):
         raise TableError(
             f"column {column.name!r} holds dates and cannot be {kind}; its year, month and weekday are columns"
         )
     if kind in ("numeric", "weight") and isinstance(series.dtype, pd.CategoricalDtype):
-        gone = among_numbers(spec.missing, table.asked)
-        series, spec = said_numbers(text_of(series), table.options, missing=gone)  # the table's marks, or its own
+        text = text_of(series)
+        spec = decide_number(text, table.options, among_numbers(spec.missing, table.asked))
+        series, bad = read_values(text, spec)
+        check_numbers(text, bad, spec.decimal)
+    if kind == "categorical" and column.texts is not None:  # codes: 1.10 is not 1.1, 1E5 not 100000
+        spec = ColumnSpec(column.name, column.name, missing=spec.missing)
+        series, _ = read_values(column.texts, spec)
+    n_levels, missing = series.nunique(), int(series.isna().sum())
+    if kind in ("categorical", "ordinal"):
+        check_levels(column.name, n_levels, table.limits)
     return Column(column.name, kind, False, why, n_levels, missing), series, spec
 
 

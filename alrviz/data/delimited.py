@@ -24,10 +24,13 @@ from alrviz.data.layout import (
     common_width,
     count_footer,
     count_titles,
+    drop_subtotals,
     join_stacked,
     kinds_by_name,
+    largest_table,
     left_out,
     read_names,
+    refuse_prose,
 )
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
@@ -97,6 +100,8 @@ def read_delimited(
     rows, places = _rows(sample, delimiter)
     check_columns(max(map(len, rows)), limits)
     width, declared = width or common_width(rows[:HEAD_ROWS]), width is not None
+    if options.delimiter is None and options.skip_rows is None and known is None:
+        refuse_prose(rows[:HEAD_ROWS])
     titles = 0 if options.skip_rows is not None else count_titles(rows[:HEAD_ROWS], width)
     if titles:
         notes.append(
@@ -115,8 +120,10 @@ def read_delimited(
     table, said = _parse(data, (begin, end), delimiter, len(names), limits, stop)
     notes += said
     columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
+    columns, beside = largest_table(columns, head.names)
     columns, stacked = join_stacked(columns, title, stop) if head.n_rows else (columns, [])
-    notes += stacked
+    columns, totals = drop_subtotals(columns)
+    notes += [*beside, *stacked, *totals]
     in_force = replace(
         options,
         encoding=encoding,
@@ -127,7 +134,9 @@ def read_delimited(
         comment=comment,
     )
     kinds = kinds_by_name(names, head.kinds)
-    return RawTable(columns, in_force, notes + renamed, (), head.first, "text", kinds, is_stacked=bool(stacked))
+    return RawTable(
+        columns, in_force, notes + renamed, (), head.first, "text", kinds, is_stacked=bool(beside or stacked or totals)
+    )
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:
@@ -282,14 +291,20 @@ def _cut_best(lines: list[str]) -> tuple[str, str, float]:
         counts = Counter(line.count(delimiter) for line in lines)
         fields = lines[0].count(delimiter) + 1
         share = counts[fields - 1] / len(lines)
-        is_spaced = delimiter == " " and not best and share == 1 and _has_columns([line.split(" ") for line in lines])
-        wins = is_spaced if delimiter == " " else (round(share, 2), fields) > best_score
+        wins = not best and _is_spaced(lines) if delimiter == " " else (round(share, 2), fields) > best_score
         if fields > 1 and wins:
             best, best_score = delimiter, (round(share, 2), fields)
         if fields > 1 and delimiter != " ":
             shares[delimiter] = share
     others = [d for d, share in shares.items() if d != best and share >= NEARLY_EQUAL * best_score[0]]
     return best or ",", max(others, key=shares.__getitem__, default=""), best_score[0]
+
+
+def _is_spaced(lines: list[str]) -> bool:
+    """Whether single spaces cut lines into columns; the first line may have a name less, as R's write.table has it."""
+    rows = [re.sub(r'"[^"]*"', "q", line).split(" ") for line in lines]
+    width, is_short = len(rows[-1]), len(rows[0]) == len(rows[-1]) - 1
+    return all(len(row) == width for row in rows[is_short:]) and _has_columns(rows[is_short:])
 
 
 def _has_columns(rows: list[list[str]]) -> bool:

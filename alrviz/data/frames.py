@@ -6,7 +6,6 @@ boolean has two levels, a number is a number. Only gaps and dates are detected i
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -17,14 +16,11 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from alrviz.data.columns import NESTED, as_float, float_loss
-from alrviz.data.dates import parse_all_dates
-from alrviz.data.interpret import Values, among_numbers, of_dates, of_type, with_own_missing, without_missing, words
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows, require_rows
-from alrviz.data.missing import without_numbers
-from alrviz.data.options import CERTAIN, ReadOptions
-from alrviz.data.parse_spec import in_usual_order
+from alrviz.data.options import ReadOptions
 from alrviz.data.parse_values import clean_names, number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
+from alrviz.data.values import Values
 from alrviz.errors import AlrvizError, TableError, plural, short
 from alrviz.stop import StopToken
 
@@ -72,38 +68,6 @@ def error_text(error: Exception) -> str:
         return str(error)
     except Exception:  # an error of a stranger's class
         return ""
-
-
-def parse_text(raw: RawTable, stop: StopToken) -> RawTable:
-    """Finish the text among typed columns: gaps and dates."""
-    options = raw.options
-    texts = [column for column in raw.columns if isinstance(column, TextColumn)]
-    mended, tokens, written, gone, doubts = without_missing(texts, options, stop)
-    all_dates = parse_all_dates(mended, options, stop)
-    notes, text_columns = raw.notes + doubts, iter(zip(mended, written, gone, all_dates, strict=True))
-    result, missing_texts = [], []
-    for column in raw.columns:
-        stop.check()
-        column_options = options.for_column(column.name)
-        if isinstance(column, TextColumn):
-            column, column_tokens, missing, dates = next(text_columns)
-            if dates is not None:
-                column = of_dates(dates, among_numbers(missing, column_options))
-                notes = [*notes, *dates.notes]
-            else:
-                column, note = words(column, column_options, missing)
-                notes = [*notes, note] if note else notes
-        else:
-            given = column_options.missing
-            column_tokens = tokens if given is None else tuple(dict.fromkeys(("", *given)))
-            missing = column_tokens if given is not None else in_usual_order((*column_tokens, *CERTAIN))
-            missing = among_numbers(missing, column_options) if column.series.dtype.kind in "ifM" else missing
-            spec = of_type(column, missing, column_options.dayfirst)
-            column = replace(column, series=without_numbers(column.series, column_tokens), spec=spec)
-        result.append(column)
-        missing_texts.append(column_tokens)
-    filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
-    return replace(raw, columns=result, options=with_own_missing(filled, result, missing_texts), notes=notes)
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:

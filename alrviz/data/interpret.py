@@ -1,174 +1,172 @@
-"""From text to values: each column of a text table becomes numbers, dates or levels.
+"""Decide how each column is read, and read it so: a `ColumnSpec` and its values.
 
-The order matters: gaps first (a "?" must not keep numbers from being numbers), then what stands beside numbers (a $),
-then the convention of numbers for the whole table, then column by column date, else number, else number with marks of
-its own, else time, else levels.
+The order matters: missing values first (a "?" must not keep numbers from being numbers), then what stands beside
+numbers (a $), then the convention of numbers for the whole table, then column by column date, else number, else number
+with marks of its own, else time, else levels. What is decided of a column is its spec; `read_column` applies it here as
+it does to every later table. Columns that come with a type keep it, and text among them is never numbers.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import TIME_UNITS, Dates, parse_all_dates, parse_times
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
-from alrviz.data.missing import detect_missing, without_numbers
-from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, parse_numbers
+from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, parse_times
+from alrviz.data.layout import group_label_doubts
+from alrviz.data.missing import detect_missing
+from alrviz.data.numbers import check_numbers, detect_convention, digits_note, doubt_of_marks, is_numeric
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
-from alrviz.data.quantities import cross_table_note, measured_limits, plain_numbers
-from alrviz.data.text import NUMBERLIKE, RawTable, TextColumn, mend_bands, merge_case, spellings, variants_note
-from alrviz.errors import Sentence, listed, plural, short
+from alrviz.data.quantities import cross_table_note, measured_limits, percent_note, plain_numbers, transposed_note
+from alrviz.data.stray import stray_note, stray_texts
+from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, spellings, variants_note
+from alrviz.data.values import Values, read_column
+from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
-NUMBERS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
-MAX_STRAY_SHARE = 0.2  # of the rows
-_MARKS = {".": "point", ",": "comma"}
 INTERPRETED = 0.65  # of the time that reading takes lies before: measured 0.82 on words, 0.5 on numbers
+_MARKS = {".": "point", ",": "comma"}
 
 
-@dataclass(frozen=True)
-class Values:
-    """One parsed column: `series` is int64, float64, datetime64 or categorical of strings.
+@dataclass
+class _TextEvidence:
+    """What is known of a column of text before its type is decided.
 
-    `declared` is the kind its source states (a DataFrame's dtype, an ARFF type), None where it is to be guessed; `hint`
-    is a remark for whoever wonders about the guess; `made` that it was made of another column; `spec` how its texts
-    become values; `numbered` that the levels were numbers in the source.
+    Attributes:
+        source: the column as it came.
+        present: without its missing values.
+        options: the table's and its own.
+        written: texts that the table's options call missing in it.
+        missing: texts that are missing in it, here and in later rows.
+        numbers: `present` without limits, units and stray texts, which decides whether it is one of numbers.
+        limit: a text that is a limit, such as "<5"; "" for none.
+        unit: what stands beside its numbers; None for nothing.
+        stray: the few texts that are no numbers.
     """
 
-    name: str
-    series: pd.Series
-    declared: str | None = None
+    source: TextColumn
+    present: TextColumn
+    options: ReadOptions
+    written: tuple[str, ...]
+    missing: tuple[str, ...]
+    numbers: TextColumn
+    limit: str = ""
+    unit: str | None = None
+    stray: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.source.name
+
+    @property
+    def missing_numbers(self) -> tuple[str, ...]:
+        """The texts that are missing if the column is one of numbers, dates or times."""
+        return among_numbers(self.missing, self.options)
+
+
+@dataclass
+class _Decision:
+    """How a column is read, with a hint on its kind and notes."""
+
+    spec: ColumnSpec
     hint: str = ""
-    made: bool = False
-    spec: ColumnSpec | None = None
-    numbered: bool = False
+    notes: list[str] = field(default_factory=list)
 
 
 def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
-    """Return a table of columns of text as one of `Values`, with `missing`, `decimal` and `thousands` filled in.
+    """Return a table of raw columns as one of `Values`, with `missing`, `decimal` and `thousands` filled in.
 
     Where nobody says what the decimal mark is, a column may have another than most; `decimal` stays None then.
     """
+    if raw.sort == "decided":
+        return raw
     options = raw.options
-    columns, tokens, written, gone, doubts = without_missing(raw.columns, options, stop)
-    remarks = [*raw.notes, *doubts]
-    limited = [measured_limits(column) for column in columns]
-    numerals = [column if found is None else found[0] for column, found in zip(columns, limited, strict=True)]
-    plain = [plain_numbers(column) for column in numerals]
-    bare = [column if found is None else found[0] for column, found in zip(numerals, plain, strict=True)]
-    stray = [() if options.for_column(column.name).missing is not None else stray_texts(column) for column in bare]
-    bare = [column.without(texts) if texts else column for column, texts in zip(bare, stray, strict=True)]
-    decimal, thousands = detect_convention(bare, options, stop)
-    parsed, apart, units = [], [], dict[str, list[str]]()
-    day_first = decimal == "," or options.delimiter == ";"
-    all_dates = parse_all_dates(columns, options, stop, otherwise=day_first)
-    for done, (column, numbers, dates) in enumerate(zip(columns, bare, all_dates, strict=True)):
-        missing, found, own = (*gone[done], *stray[done]), plain[done], options.for_column(column.name)
-        unit = None if found is None else found[1]
+    texts, everywhere, notes = _without_missing(raw.columns, options, stop)
+    notes += group_label_doubts([text.present for text in texts])
+    if raw.sort == "text":
+        for text in texts:
+            _find_numbers(text)
+    decimal, thousands = detect_convention(
+        [text.numbers for text in texts] if raw.sort == "text" else [], options, stop
+    )
+    if raw.sort == "text":
+        notes += doubt_of_marks([text.numbers for text in texts], options, decimal, thousands)
+    all_dates = parse_all_dates(
+        [text.present for text in texts], options, stop, otherwise=decimal == "," or options.delimiter == ";"
+    )
+    decisions = {
+        text.name: _decide(text, dates, (decimal, thousands), may_be_numbers=raw.sort == "text")
+        for text, dates in zip(texts, all_dates, strict=True)
+    }
+    evidence = {text.name: text for text in texts}
+    columns, written = list[Values](), dict[str, tuple[str, ...]]()
+    for done, column in enumerate(raw.columns):
         stop.check()
-        stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(columns))
-        if dates is not None:
-            values, note = of_dates(dates, among_numbers(missing, own)), ""
-            remarks += dates.notes
-        elif (series := parse_numbers(numbers, decimal, thousands)) is not None:
-            values, note = _of_numbers(series, (decimal, thousands), unit, among_numbers(missing, own)), ""
-        elif (other := _own_marks(numbers, options, decimal)) is not None:
-            values, note = _of_numbers(other[0], other[1], unit, among_numbers(missing, own)), ""
-            if other[1][0] != decimal:
-                apart.append(column.name)
+        stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(raw.columns))
+        if isinstance(column, TextColumn):
+            text, decision = evidence[column.name], decisions[column.name]
+            if text.options.fill_down:
+                decision.spec = replace(decision.spec, fill_down=True)
+            values, bad = read_column(column, decision.spec)
+            if decision.spec.type == "number":
+                check_numbers(column, bad, decision.spec.decimal)
+            columns.append(replace(values, hint=decision.hint))
+            notes += decision.notes
+            is_measured = decision.spec.type in ("number", "date")
+            written[column.name] = (*text.written, *text.stray) if is_measured else text.written
         else:
-            values, note = words(column, own, gone[done])
-            if _other_decimal(numbers, decimal) is not None:
-                values = replace(values, hint=f"all values are numbers with a decimal {_MARKS[_other(decimal)]}")
-        if stray[done] and values.series.dtype.kind in "if":
-            remarks.append(_stray_note(column, stray[done], written[done]))
-            written[done] = (*written[done], *stray[done])
-        if found is not None and values.series.dtype.kind in "if":
-            units.setdefault(unit or "", []).append(column.name)
-        limit = limited[done]
-        if limit is not None and values.spec is not None and values.spec.type == "number":
-            values = replace(values, spec=replace(values.spec, limits=True))
-            remarks.append(limits_note(column, limit[1]))
-        parsed.append(replace(values, series=without_numbers(values.series, written[done])))
-        remarks += [note] if note else []
-    remarks += [
-        f"numbers in {listed(names)} were read without {f'their {unit!r}' if unit else 'what stands beside them'}"
-        for unit, names in units.items()
-    ]
+            spec, written[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
+            columns.append(read_column(column, spec)[0])
+    numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
+    for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
+        names = listed([text.name for text in numbers if text.unit == unit])
+        notes.append(f"numbers in {names} were read without {f'their {unit!r}' if unit else 'what stands beside them'}")
+    apart = [text.name for text in numbers if decisions[text.name].spec.decimal != decimal]
     if apart:
-        remarks.append(
+        notes.append(
             f"numbers in {listed(apart)} have a decimal {_MARKS[_other(decimal)]}, those of other columns a decimal "
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
-    if note := cross_table_note([values.series for values in parsed]):
-        remarks.append(note)
-    in_force = replace(options, missing=tokens, decimal=None if apart else decimal, thousands=thousands)
-    return replace(raw, columns=parsed, options=with_own_missing(in_force, parsed, written), notes=remarks)
-
-
-def with_own_missing(
-    options: ReadOptions, columns: Sequence[Values], written: Sequence[tuple[str, ...]]
-) -> ReadOptions:
-    """Return the options that were in force, with those columns whose missing texts are not the table's."""
-    own = {values.name: texts for values, texts in zip(columns, written, strict=True) if texts != options.missing}
-    return options.with_change({"columns": {name: {"missing": texts} for name, texts in own.items()}})
-
-
-def of_dates(dates: Dates, missing: tuple[str, ...]) -> Values:
-    """Return a column of dates."""
-    name = str(dates.series.name)
-    spec = ColumnSpec(
-        name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first, pivot=dates.pivot
+    if raw.sort == "text":
+        shape_notes = (
+            cross_table_note([values.series for values in columns]),
+            transposed_note([t.present for t in texts]),
+        )
+        notes += filter(None, [*(percent_note(text.present) for text in texts), *shape_notes])
+    own_missing = {name: {"missing": tokens} for name, tokens in written.items() if tokens != everywhere}
+    in_force = replace(options, missing=everywhere, decimal=None if apart else decimal, thousands=thousands)
+    return replace(
+        raw, columns=columns, options=in_force.with_change({"columns": own_missing}), notes=[*raw.notes, *notes]
     )
-    return Values(name, dates.series, spec=spec)
 
 
-def of_type(values: Values, missing: tuple[str, ...], dayfirst: bool | None = None) -> ColumnSpec:
-    """Return how a column that came with a type is read where later rows are text: as numbers, dates or levels."""
-    if isinstance(values.series.dtype, pd.CategoricalDtype):
-        levels = set(values.series.cat.categories)
-        missing = tuple(token for token in missing if token not in levels)
-    kind = values.series.dtype.kind if isinstance(values.series.dtype, np.dtype) else "O"
-    how = "number" if kind in "if" else "date" if kind == "M" else "levels"
-    numeric = "numeric" if how == "number" else "categorical"
-    order = dayfirst if how == "date" else None
-    return ColumnSpec(values.name, values.name, how, numeric, missing=missing, day_first=order)
+# ---- missing values --------------------------------------------------------------------------------------------------
 
 
-def _of_numbers(series: pd.Series, marks: tuple[str, str], unit: str | None, missing: tuple[str, ...]) -> Values:
-    name = str(series.name)
-    spec = ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit)
-    return Values(name, series, spec=spec)
-
-
-def without_missing(
-    columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken
-) -> tuple[list[TextColumn], tuple[str, ...], list[tuple[str, ...]], list[tuple[str, ...]], list[str]]:
-    """Return the columns with what stands for a missing value made so, the texts that do everywhere, and notes.
-
-    The third are the texts that stand for a missing value in each column, the fourth those that do in later rows.
-    """
-    said = [options.for_column(column.name).missing for column in columns]
-    left = [column for column, texts in zip(columns, said, strict=True) if texts is None]
-    found = detect_missing(left, stop)
-    everywhere = found.everywhere if options.missing is None else tuple(dict.fromkeys(("", *options.missing)))
-    written, gone = [], []
-    for column, texts in zip(columns, said, strict=True):
-        if texts is not None:
-            written.append(tuple(dict.fromkeys(("", *texts))))
-            gone.append(written[-1])
-            continue
-        written.append((*everywhere, *found.by_column.get(column.name, ())))
-        levels = found.levels.get(column.name, ())
-        gone.append(tuple(token for token in in_usual_order((*written[-1], *CERTAIN)) if token not in levels))
-    without = [column.without(tokens) for column, tokens in zip(columns, gone, strict=True)]
-    return without, everywhere, written, gone, found.notes
+def _without_missing(
+    columns: Sequence[TextColumn | Values], options: ReadOptions, stop: StopToken
+) -> tuple[list[_TextEvidence], tuple[str, ...], list[str]]:
+    """Return the columns of text without their missing values, the texts that are missing everywhere, and notes."""
+    texts = [column for column in columns if isinstance(column, TextColumn)]
+    detected = detect_missing([c for c in texts if options.for_column(c.name).missing is None], stop)
+    everywhere = detected.everywhere if options.missing is None else tuple(dict.fromkeys(("", *options.missing)))
+    result = []
+    for column in texts:
+        own = options.for_column(column.name)
+        column = column.filled_down if own.fill_down else column
+        if own.missing is not None:
+            written = missing = tuple(dict.fromkeys(("", *own.missing)))
+        else:
+            written = (*everywhere, *detected.by_column.get(column.name, ()))
+            levels = detected.levels.get(column.name, ())
+            missing = tuple(token for token in in_usual_order((*written, *CERTAIN)) if token not in levels)
+        present = column.without(missing)
+        result.append(_TextEvidence(column, present, own, written, missing, present))
+    return result, everywhere, detected.notes
 
 
 def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
@@ -176,116 +174,134 @@ def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, 
     return missing if options.missing is not None else in_usual_order((*missing, *DOUBTFUL))
 
 
-def limits_note(column: TextColumn, such: str) -> str:
-    """Return a note about numbers that are limits, such as one is, and are read as the number."""
-    signed = np.append(pc.match_substring_regex(column.levels, LIMIT).to_numpy(zero_copy_only=False), False)
-    rows = int(signed[column.codes].sum())
-    values = f"{plural(rows, 'value')} of {column.name!r}"
-    return (
-        f"{values} {'is a limit or a guess' if rows == 1 else 'are limits or guesses'}, "
-        f"such as {short(such)}: read as the number, {re.sub(LIMIT, '', such)}"
-    )
+# ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) -> tuple[Values, str]:
-    """Return a column of text that is of no numbers and dates as levels (times as hours), and a note.
-
-    `missing` are the texts that were missing in it.
-    """
-    name = column.name
-    if (times := parse_times(column)) is not None:
-        gone = among_numbers(missing, options)
-        spec = ColumnSpec(name, name, "time", "numeric", missing=gone, form=times[1])
-        hint = TIME_UNITS.get(times[1], "times, as hours: 13:30 is 13.5")
-        note = f"{name!r} holds {hint}" if times[1] in TIME_UNITS else ""
-        return Values(name, times[0], hint=hint, spec=spec), note
-    mended, bands = mend_bands(column)
-    codes = options.merge_case is True
-    merged, note = merge_case(mended, codes=codes) if options.merge_case is not False else (mended, "")
-    months = [f"{text} is {band}" for text, band in bands.items()]
-    notes = [
-        column.blanks_note,
-        note or digits_note(column),
-        variants_note(merged),
-        f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
-    ]
-    texts = spellings(merged, codes=codes) if options.merge_case is not False else {}
-    texts |= {text.lower(): band for text, band in bands.items()}
-    spec = ColumnSpec(name, name, missing=missing, spellings=texts)
-    return Values(name, merged.categorical(), spec=spec), "; ".join(filter(None, notes))
-
-
-def said_numbers(
-    column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",)
-) -> tuple[pd.Series, ColumnSpec]:
-    """Return a column as numbers because it was said to be numeric, and how: units and times as in reading.
-
-    Decimal and thousands marks are those of `options`, else the column's own. `missing` are the texts that were missing
-    in it.
-
-    Raises:
-        TableError: a value that is no number, named with its row.
-    """
-    name = column.name
-    if (times := parse_times(column)) is not None:
-        return times[0], ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[1])
-    limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
-    if limits:
-        column = TextColumn.of(name, column.codes, without_limits(column.levels))
-    found = plain_numbers(column)
-    bare, unit = (column, None) if found is None else found
-    marks = detect_convention([bare], options)
-    spec = ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
-    return force_numbers(bare, *marks), spec
+def _find_numbers(text: _TextEvidence) -> None:
+    """Fill in what stands beside the numbers of a column, and the texts that are none."""
+    if (limited := measured_limits(text.numbers)) is not None:
+        text.numbers, text.limit = limited
+    if (plain := plain_numbers(text.numbers)) is not None:
+        text.numbers, text.unit = plain
+    if text.options.missing is None and (stray := stray_texts(text.numbers)):
+        text.numbers, text.stray = text.numbers.without(stray), stray
+        if (plain := plain_numbers(text.numbers)) is not None:
+            text.numbers, text.unit = plain
 
 
 def _other(decimal: str) -> str:
     return DECIMALS[decimal == DECIMALS[0]]
 
 
-def _own_marks(column: TextColumn, options: ReadOptions, decimal: str) -> tuple[pd.Series, tuple[str, str]] | None:
-    """The column as numbers with marks of its own, and these; None where it has none that `options` allow."""
-    for own in (decimal, _other(decimal)):
-        if options.decimal not in (None, own):
-            continue
-        for thousands in THOUSANDS if options.thousands is None else (options.thousands,):
-            if own != thousands and (numbers := parse_numbers(column, own, thousands)) is not None:
-                return numbers, (own, thousands)
-    return None
+def _marks_of(column: TextColumn, options: ReadOptions, usual: tuple[str, str]) -> tuple[str, str] | None:
+    """Return the marks with which a column is one of numbers: the table's, or its own; None for other columns."""
+    decimals = [mark for mark in (usual[0], _other(usual[0])) if options.decimal in (None, mark)]
+    thousands = THOUSANDS if options.thousands is None else (options.thousands,)
+    choices = [usual, *((mark, between) for mark in decimals for between in thousands if mark != between)]
+    return next((marks for marks in dict.fromkeys(choices) if is_numeric(column, *marks)), None)
 
 
-def _other_decimal(column: TextColumn, decimal: str) -> pd.Series | None:
-    other = _other(decimal)
-    found = (parse_numbers(column, other, thousands) for thousands in ("", decimal))
-    return next((numbers for numbers in found if numbers is not None), None)
+# ---- decisions -------------------------------------------------------------------------------------------------------
 
 
-def stray_texts(column: TextColumn) -> tuple[str, ...]:
-    """Return the few texts that keep a column of numbers from being one; () where they are not few."""
-    others = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
-    n_numbers = len(column.levels) - len(others)
-    if not 0 < len(others) <= n_numbers // NUMBERS_PER_STRAY_TEXT:
-        return ()
-    if pc.any(pc.match_substring_regex(others, INFINITE)).as_py():  # refused with its row
-        return ()
-    texts = tuple(others.to_pylist())
-    return texts if column.count(texts) <= MAX_STRAY_SHARE * (column.codes >= 0).sum() else ()
+def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *, may_be_numbers: bool) -> _Decision:
+    """Decide how a column of text is read; `marks` are the table's decimal and thousands marks."""
+    name = text.name
+    if dates is not None:
+        missing = among_numbers((*text.missing, *dates.stray), text.options)
+        spec = ColumnSpec(
+            name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first, pivot=dates.pivot
+        )
+        notes = notes_on_dates(text.present, dates, text.written)
+        text.stray = dates.stray
+        return _Decision(spec, notes=notes)
+    if may_be_numbers and (own_marks := _marks_of(text.numbers, text.options, marks)) is not None:
+        missing = among_numbers((*text.missing, *text.stray), text.options)
+        spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
+        notes = list[str]([stray_note(text.present, text.stray, text.written)] if text.stray else [])
+        return _Decision(spec, notes=[*notes, limits_note(text)] if text.limit else notes)
+    decision = _decide_levels(text)
+    other = _other(marks[0])
+    if may_be_numbers and any(is_numeric(text.numbers, other, thousands) for thousands in ("", marks[0])):
+        decision.hint = f"all values are numbers with a decimal {_MARKS[other]}"
+    return decision
 
 
-def _stray_note(column: TextColumn, texts: tuple[str, ...], missing: tuple[str, ...]) -> DoubtNote:
-    """Return the note on texts among numbers; `missing` are the others that are missing in the column."""
-    rows = column.count(texts)
-    values = plural(rows, "value is", "values are")
-    decision = f"{values} no number in {column.name!r}, such as {short(texts[0])}: read as missing"
-    note = Sentence(
-        f"{decision} (options=ReadOptions(missing=()) reads the column as text)",
-        f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
+def _decide_levels(text: _TextEvidence) -> _Decision:
+    """Decide on levels, or times as hours, for a column of neither numbers nor dates."""
+    name, column, merge = text.name, text.present, text.options.merge_case
+    if (times := parse_times(column)) is not None:
+        spec = ColumnSpec(name, name, "time", "numeric", missing=text.missing_numbers, form=times[1])
+        hint = TIME_UNITS.get(times[1], "times, as hours: 13:30 is 13.5")
+        return _Decision(spec, hint, [f"{name!r} holds {hint}"] if times[1] in TIME_UNITS else [])
+    respelled, others = respell(column, text.options.spellings or ())
+    mended, bands = mend_bands(respelled)
+    merged, note = merge_case(mended, codes=merge is True) if merge is not False else (mended, "")
+    months = [f"{day} is {band}" for day, band in bands.items()]
+    notes = [
+        column.blanks_note,
+        note or digits_note(column),
+        f"{plural(column.count([*others]), 'cell')} of {name!r} have another spelling, as you said" if others else "",
+        variants_note(merged, text.options),
+        f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
+    ]
+    variants = spellings(merged, codes=merge is True) if merge is not False else {}
+    variants |= {day.lower(): band for day, band in bands.items()} | bands
+    variants |= {fold(text): variants.get(fold(level), level) for text, level in others.items()}
+    spec = ColumnSpec(name, name, missing=text.missing, spellings=variants)
+    return _Decision(spec, notes=[note for note in notes if note])
+
+
+def _spec_of_typed(
+    column: Values, everywhere: tuple[str, ...], options: ReadOptions
+) -> tuple[ColumnSpec, tuple[str, ...]]:
+    """Return the spec of a column that came with a type, and the texts that the options call missing in it."""
+    if options.missing is not None:
+        written = missing = tuple(dict.fromkeys(("", *options.missing)))
+    else:
+        written, missing = everywhere, in_usual_order((*everywhere, *CERTAIN))
+    if column.dtype_kind in "ifM":
+        missing = among_numbers(missing, options)
+    return spec_of_typed(column, missing, options.dayfirst), written
+
+
+def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: bool | None = None) -> ColumnSpec:
+    """Return how a column that came with a type is read where later rows are text: as numbers, dates or levels."""
+    name = column.name
+    if column.dtype_kind in "if":
+        return ColumnSpec(name, name, "number", "numeric", missing=missing)
+    if column.dtype_kind == "M":
+        return ColumnSpec(name, name, "date", missing=missing, day_first=day_first)
+    levels = set(column.series.cat.categories)
+    return ColumnSpec(name, name, missing=tuple(token for token in missing if token not in levels))
+
+
+def decide_number(column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",)) -> ColumnSpec:
+    """Return how a column of text is read as numbers, because it was said to be numeric: with units, as times.
+
+    Decimal and thousands marks are those of `options`, else the column's own.
+    """
+    name = column.name
+    if (times := parse_times(column)) is not None:
+        return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[1])
+    limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
+    if limits:
+        column = TextColumn.of(name, column.codes, without_limits(column.levels))
+    plain = plain_numbers(column)
+    numbers, unit = (column, None) if plain is None else plain
+    marks = detect_convention([numbers], options)
+    return ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
+
+
+# ---- notes -----------------------------------------------------------------------------------------------------------
+
+
+def limits_note(text: _TextEvidence) -> str:
+    """Return a note about numbers that are limits, and are read as the number."""
+    signed = np.append(pc.match_substring_regex(text.present.levels, LIMIT).to_numpy(zero_copy_only=False), False)
+    rows = int(signed[text.present.codes].sum())
+    values = f"{plural(rows, 'value')} of {text.name!r}"
+    return (
+        f"{values} {'is a limit or a guess' if rows == 1 else 'are limits or guesses'}, "
+        f"such as {short(text.limit)}: read as the number, {re.sub(LIMIT, '', text.limit)}"
     )
-    change = {"columns": {column.name: {"missing": list(missing)}}}
-    return DoubtNote.of(note, Doubt.of(DoubtCode.STRAY_TEXT, change, [column.name], rows, such=short(texts[0])))
-
-
-def text_of(series: pd.Series) -> TextColumn:
-    """Return a categorical Series of strings as a column of text."""
-    categories = pa.array(series.cat.categories.astype(object), type=pa.string())
-    return TextColumn(str(series.name), series.cat.codes.to_numpy().astype("int32"), categories)

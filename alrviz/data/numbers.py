@@ -1,4 +1,4 @@
-"""Which texts are numbers, in which convention, and their values.
+"""Which texts are numbers, and in which convention.
 
 A column is a column of numbers when every level that is not missing is one. The convention (decimal mark, thousands
 marks) is the table's, and the one under which most columns are numbers; so 1,5 beside 2,25 makes a decimal comma,
@@ -6,26 +6,29 @@ marks) is the table's, and the one under which most columns are numbers; so 1,5 
 float would not tell apart, keeps a column text.
 """
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
-from alrviz.data.parse_values import as_floats, number_pattern
+from alrviz.data.parse_values import MINUS, as_floats, number_pattern
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
-from alrviz.errors import TableError, short
+from alrviz.errors import TableError, listed, short
 from alrviz.stop import NEVER, StopToken
 
-CODE = r"^[+-]?(0[0-9]|[0-9]{16})"
-LONG = r"^[+-]?[0-9.,]*[0-9]{16}"
+CODE = rf"^[+{MINUS}]?(0[0-9]|[0-9]{{16}})"
+LONG = rf"^[+{MINUS}]?[0-9.,]*[0-9]{{16}}"
 EXACT_DIGITS = 15
-INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
+INFINITE = rf"^[+{MINUS}]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
+BEYOND = re.compile(r"(?i)^[^a-z]*inf|[0-9]e\+?[0-9]{3}|[0-9]{300}")  # of a number that no float holds
 SAMPLE = 5000  # distinct texts a column shows to the detection; the conversion then asks all
 
 
@@ -55,37 +58,45 @@ def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop:
     return choices[int(np.argmax(scores))]
 
 
+def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal: str, thousands: str) -> list[str]:
+    """Return a doubt where the marks of a file cut at semicolons may be those of decimals or of thousands: 12.110."""
+    if options.delimiter != ";" or options.decimal is not None or options.thousands is not None:
+        return []
+    mark, other = decimal, "," if decimal == "." else "."
+    marked: dict[str, str] = {}
+    for column in columns:
+        levels = column.written.levels
+        if not len(levels) or not all_match(levels, NUMBERLIKE) or _all_plain(levels):
+            continue
+        if thousands or not all_match(levels, rf"^[+{MINUS}]?([1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})*|0)$"):
+            return []
+        marked[column.name] = levels.filter(pc.match_substring(levels, mark))[0].as_py()
+    if not marked:
+        return []
+    such = next(iter(marked.values()))
+    note = f"{such!r} in {listed(list(marked))} was read with a decimal {mark!r}, and may have it between thousands"
+    number = as_floats(pa.array([such]), mark, "")[0]
+    words: dict[str, Any] = {"such": such, "read": f"{number:g}", "other": such.replace(mark, "")}
+    change = {"decimal": other, "thousands": mark}
+    return [DoubtNote.of(note, Doubt.of(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
+
+
 def _all_plain(levels: pa.Array) -> bool:
     return all_match(levels, "^[+-]?[0-9]+$")
 
 
-def parse_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series | None:
-    """Return the column as int64 (whole, nothing missing) or float64 with NaN, or None where it is not of numbers.
+def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
+    """Return whether a column is one of numbers in this convention, and not of codes.
 
-    Raises `TableError` for a number beyond a float's range, or an infinity, naming column and row.
+    Rows that were numbers in the source have marks of no text.
     """
     if column.typed is not None and column.typed.any():
-        return _of_both(column, column.typed, decimal, thousands)
+        parts = [(column.within(column.typed), (".", "")), (column.within(~column.typed), (decimal, thousands))]
+        return all(is_numeric(replace(part, typed=None), *marks) for part, marks in parts if len(part.levels))
     levels = column.levels
     if len(levels) == 0 or not all_match(levels, number_pattern(decimal, thousands)) or all_match(levels, INFINITE):
-        return None
-    if pc.any(pc.match_substring_regex(levels, CODE)).as_py() or merges(levels, decimal):
-        return None
-    return pd.Series(_values(column, decimal, thousands), name=column.name)
-
-
-def _of_both(column: TextColumn, typed: np.ndarray, decimal: str, thousands: str) -> pd.Series | None:
-    """The same of a column of which the rows of `typed` (N,) were numbers in the source: they have marks of no text."""
-    numbers = np.full(len(typed), np.nan)
-    for rows, marks in ((typed, (".", "")), (~typed, (decimal, thousands))):
-        part = replace(column.within(rows), typed=None)
-        if len(part.levels):
-            found = parse_numbers(part, *marks)
-            if found is None:
-                return None
-            numbers[rows] = found[rows]
-    present = column.codes >= 0
-    return pd.Series(numbers.astype(np.int64) if present.all() and are_whole(numbers) else numbers, name=column.name)
+        return False
+    return not (pc.any(pc.match_substring_regex(levels, CODE)).as_py() or merges(levels, decimal))
 
 
 def merges(levels: pa.Array, decimal: str = ".") -> bool:
@@ -110,31 +121,21 @@ def digits_note(column: TextColumn) -> str:
     )
 
 
-def force_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series:
-    """Return the column as numbers because it was said to be numeric; `TableError` names the first that is none."""
-    good = pc.match_substring_regex(column.levels, number_pattern(decimal, thousands)).to_numpy(zero_copy_only=False)
-    if not good.all():
-        rows = [(column.first_row(int(level)), int(level)) for level in np.flatnonzero(~good)[:1000]]
-        row, level = min(rows)
+def check_numbers(column: TextColumn, bad: np.ndarray, decimal: str = ".") -> None:
+    """Raise `TableError` for the first of the rows (N,) that are no number, or one beyond a float's range."""
+    if not bad.any():
+        return
+    row = int(bad.argmax())
+    text = column.levels[int(column.codes[row])].as_py()
+    if BEYOND.search(text):
         raise TableError(
-            f"column {column.name!r} cannot be numeric: {short(column.levels[level].as_py())} in data row {row:,} is "
-            f"not a number (decimal mark {decimal!r}); make its kind 'categorical', or say which texts are a missing "
-            "value"
+            f"column {column.name!r} has {short(text)} in data row {row + 1:,}, beyond what a number can hold; "
+            "infinities are errors: mend the value, or make it missing"
         )
-    return pd.Series(_values(column, decimal, thousands), name=column.name)
-
-
-def _values(column: TextColumn, decimal: str, thousands: str) -> np.ndarray:
-    numbers = np.append(as_floats(column.levels, decimal, thousands), np.nan)
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if len(infinite):
-        row, level = min((column.first_row(int(level)), int(level)) for level in infinite[:1000])
-        raise TableError(
-            f"column {column.name!r} has {short(column.levels[level].as_py())} in data row {row:,}, beyond what a "
-            "number can hold; infinities are errors: mend the value, or make it missing"
-        )
-    values = numbers[column.codes]
-    return values.astype(np.int64) if are_whole(numbers[:-1]) and (column.codes >= 0).all() else values
+    raise TableError(
+        f"column {column.name!r} cannot be numeric: {short(text)} in data row {row + 1:,} is not a number (decimal "
+        f"mark {decimal!r}); make its kind 'categorical', or say which texts are a missing value"
+    )
 
 
 def are_whole(numbers: np.ndarray) -> bool:

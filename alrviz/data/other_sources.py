@@ -17,11 +17,12 @@ import pyarrow.dataset
 
 from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import error_text, read_batches, read_frame
-from alrviz.data.interpret import Values, of_type
+from alrviz.data.interpret import spec_of_typed
 from alrviz.data.limits import Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import RawTable, TextColumn
+from alrviz.data.values import Values, as_text
 from alrviz.errors import AlrvizError, TableError, listed, short
 from alrviz.stop import StopToken
 
@@ -212,9 +213,12 @@ def _joined(parts: Sequence[Values]) -> Values:
         whole = pd.Series(pd.api.types.union_categoricals(series, ignore_order=True))
     else:
         whole = pd.concat(series, ignore_index=True)
-    joined = replace(parts[0], series=whole.rename(parts[0].name))
+    texts = (
+        None if all(part.texts is None for part in parts) else TextColumn.joined([p.texts or as_text(p) for p in parts])
+    )
+    joined = replace(parts[0], series=whole.rename(parts[0].name), texts=texts)
     specs = [part.spec for part in parts]
     if any(spec != specs[0] for spec in specs):  # each file was read its own way
         missing = tuple(dict.fromkeys(token for spec in specs if spec for token in spec.missing))
-        joined = replace(joined, spec=of_type(joined, missing))
+        joined = replace(joined, spec=spec_of_typed(joined, missing))
     return joined

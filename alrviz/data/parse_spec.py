@@ -42,9 +42,10 @@ from alrviz.data.parse_values import (
     number_pattern,
     number_text,
     numbers_among,
+    plain_floats,
     without_limits,
 )
-from alrviz.errors import TableError, listed, nearest, plural
+from alrviz.errors import TableError, listed, nearest
 
 NO_SPEC = (  # of a model without one, where it is given a file
     "the model does not say how its table was read, so texts are levels as they stand; "
@@ -77,10 +78,11 @@ class ColumnSpec:
         unit: what may stand beside a number; None where nothing does.
         form: of dates or times; "" where the source had dates of its own type.
         day_first: whether the day comes first in dates that leave it open; None where the form has its own order.
-        spellings: the level that stands for a text's spellings, by the folded text.
+        spellings: the level that stands for a text, by the text or by its spelling in lower case with single spaces.
         limits: whether numbers may be limits (<5), which are read as the number.
         pivot: years of two digits below it are of this century.
         order: levels of an ordered category, where they have no natural order.
+        fill_down: whether an empty cell has the value above it.
     """
 
     name: str
@@ -98,6 +100,7 @@ class ColumnSpec:
     limits: bool = False
     pivot: int = PIVOT
     order: tuple[str, ...] = ()
+    fill_down: bool = False
 
     @property
     def expected(self) -> str:
@@ -115,40 +118,43 @@ class ColumnSpec:
         )
 
     def parse_texts(self, texts: "pa.Array") -> ParsedValues:
-        """Return the values (N,) of distinct texts, and which texts cannot be read (N,): their values are missing.
+        """Return the values (L,) of distinct texts without blanks at their ends, and which (L,) cannot be read.
 
-        Values are float64 of numbers, NaN where missing; datetime64 of a column of dates; else texts, None where
-        missing.
+        Values are float64 of numbers, NaN where missing or unreadable; datetime64 of a column of dates; else texts,
+        None where missing.
         """
         if not len(texts):
-            return self._gap[:0], np.zeros(0, dtype=bool)
-        texts = pc.utf8_trim_whitespace(texts)
-        is_gap = pc.is_in(texts, value_set=pa.array(self.missing, type=pa.string())).to_numpy(zero_copy_only=False)
+            return self.gap[:0], np.zeros(0, dtype=bool)
         if self.type == "levels" and self.kind != "numeric":
-            levels = self._levels(texts)
-            levels[is_gap] = None
-            return levels, np.zeros(len(texts), dtype=bool)
+            levels = [*self.rename_levels(texts).to_pylist(), None]
+            return np.array(levels, dtype=object)[:-1], np.zeros(len(texts), dtype=bool)
+        is_gap = self._is_gap(texts)
         if self.type == "date":
             dates = self._dates(texts)
             is_unread, values = np.isnat(dates), self.take_dates(dates)
         else:
-            numbers = self._numbers(texts)
+            numbers = self._numbers(_with_nulls(texts, is_gap))
             is_unread, values = np.isnan(numbers), self._as_kind(self._without_tokens(numbers))
-        return np.where(is_gap, self._gap, values), is_unread & ~is_gap
+        return (np.where(is_gap, self.gap, values) if is_gap.any() else values), is_unread & ~is_gap
 
-    def parse_cells(self, texts: "pa.Array", codes: "np.ndarray", typed: "np.ndarray | None" = None) -> ParsedValues:
-        """Return the values of rows (N,) and which cannot be read: `codes` (N,) into distinct texts, -1 where missing.
+    def rename_levels(self, texts: "pa.Array") -> "pa.Array":
+        """Return the level (L,) that stands for each of some distinct texts, null where it stands for a missing value.
 
-        Rows of `typed` (N,) bool were numbers in the source: their texts are as Python writes numbers, whatever the
-        marks of the column.
+        A text is looked up as it is; one with capitals where words have them also as a variant in case and blanks.
         """
-        distinct, wrong = self.parse_texts(texts)
-        values, bad = np.concatenate([distinct, self._gap])[codes], np.append(wrong, False)[codes]
-        if typed is not None and self.type == "number":
-            rows = np.flatnonzero(typed & (codes >= 0))
-            places, back = np.unique(codes[rows], return_inverse=True)
-            values[rows], bad[rows] = self.take_numbers(as_floats(texts.take(pa.array(places)), ".", "")[back])
-        return values, bad
+        is_gap = self._is_gap(texts)
+        if self.spellings:
+            pairs = zip(texts.to_pylist(), folded(texts).to_pylist(), strict=True)
+            find = self.spellings.get
+            levels = [find(text) or (is_plain(text) and find(key)) or text for text, key in pairs]
+            renamed = pa.array(levels, type=pa.string())
+            texts = texts if renamed.equals(texts) else renamed
+        return _with_nulls(texts, is_gap)
+
+    def _is_gap(self, texts: "pa.Array") -> "np.ndarray":
+        """Return which texts (L,) stand for a missing value."""
+        gaps: np.ndarray = pc.is_in(texts, value_set=pa.array(self.missing, pa.string())).to_numpy(zero_copy_only=False)
+        return gaps
 
     def take_numbers(self, numbers: "np.ndarray") -> ParsedValues:
         """Return the values of cells that are numbers (N,), NaN where missing, and which cannot be read."""
@@ -171,7 +177,7 @@ class ColumnSpec:
         return lookup[np.where(np.isnan(numbers), len(labels), numbers).astype(np.int64)]
 
     @property
-    def _gap(self) -> "np.ndarray":
+    def gap(self) -> "np.ndarray":
         """A missing value, as an array (1,)."""
         if self.type == "date" and not self.part:
             return np.array([NO_DATE])
@@ -187,7 +193,11 @@ class ColumnSpec:
         return np.where(np.isin(numbers, tokens), np.nan, numbers) if tokens else numbers
 
     def _numbers(self, texts: "pa.Array") -> "np.ndarray":
-        """Texts as numbers, NaN where they are none."""
+        """Texts (L,) as numbers, NaN where they are null or no numbers."""
+        marks = self.decimal or ".", self.thousands
+        if self.type != "time" and marks == (".", "") and (plain := plain_floats(texts)) is not None:
+            return np.where(np.isinf(plain), np.nan, plain)
+        texts = pc.fill_null(texts, "")
         if self.type == "time":
             return hours_of(texts, self.form)
         if self.limits:
@@ -195,9 +205,8 @@ class ColumnSpec:
         if self.unit is not None:
             bare = bare_numbers(texts)
             known = (unit in ("", self.unit) for unit in bare.units)
-            plain = pa.array([n if fits else None for n, fits in zip(bare.numbers, known, strict=True)], pa.string())
-            texts = pc.fill_null(plain, "")
-        marks = self.decimal or ".", self.thousands
+            plain_texts = [n if fits else None for n, fits in zip(bare.numbers, known, strict=True)]
+            texts = pc.fill_null(pa.array(plain_texts, pa.string()), "")
         fits = pc.match_substring_regex(texts, number_pattern(*marks)).to_numpy(zero_copy_only=False)
         numbers = np.full(len(texts), np.nan)
         numbers[fits] = as_floats(texts.filter(pa.array(fits)), *marks)
@@ -214,16 +223,6 @@ class ColumnSpec:
                 break
             dates[is_unread] = dates_of(texts.filter(pa.array(is_unread)), form, bool(self.day_first), self.pivot)
         return dates
-
-    def _levels(self, texts: "pa.Array") -> "np.ndarray":
-        levels: list[Any] = texts.to_pylist()
-        if self.spellings:
-            keys = folded(texts).to_pylist()
-            levels = [
-                self.spellings.get(key, text) if is_plain(text) else text
-                for key, text in zip(keys, levels, strict=True)
-            ]
-        return np.array([*levels, None], dtype=object)[:-1]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: the attributes that are not their defaults, nor the usual missing texts."""
@@ -256,6 +255,7 @@ class ColumnSpec:
             ("unit", self.unit, isinstance(self.unit, str | None)),
             ("day_first", self.day_first, self.day_first in (True, False, None)),
             ("limits", self.limits, self.limits in (True, False)),
+            ("fill_down", self.fill_down, self.fill_down in (True, False)),
             ("pivot", self.pivot, self.pivot in range(101)),
             ("a text", "another value", all(isinstance(text, str) for text in texts)),
         ):
@@ -291,6 +291,11 @@ class ColumnSpec:
         if thousands and thousands == decimal:
             changes |= {"thousands": ""} if options.thousands is None else {"decimal": "." if thousands == "," else ","}
         return replace(self, **changes)
+
+
+def _with_nulls(texts: "pa.Array", gaps: "np.ndarray") -> "pa.Array":
+    """Return texts (L,) with those of a mask (L,) made null."""
+    return pc.if_else(pa.array(gaps), pa.scalar(None, pa.string()), texts) if gaps.any() else texts
 
 
 def usual_missing(type_: str) -> tuple[str, ...]:
@@ -333,60 +338,6 @@ def _check_keys(state: Any, cls: type, what: str) -> None:
             raise TableError(f"{what} of a spec has no {key!r}{nearest(key, names)}; it may have {', '.join(names)}")
     if absent := next((name for name in needed if name not in state), None):
         raise TableError(f"{what} of a spec lacks {absent!r}")
-
-
-@dataclass
-class ParseErrorCounts:
-    """How many values of a column could not be read, and how many could, over all rows."""
-
-    expected: str  # what a text has to be
-    example: str  # texts that are not
-    hint: str  # advice, see `ColumnSpec.hint`
-    bad: int = 0
-    read: int = 0
-
-    @classmethod
-    def of(cls, column: ColumnSpec, example: str, parsed: ParsedValues) -> "ParseErrorCounts":
-        """Count the values of some rows of a column."""
-        values, bad = parsed
-        present = values == values if values.dtype != object else values != None  # noqa: E711 (of each value)
-        return cls(column.expected, example, column.hint, int(bad.sum()), int(present.sum()))
-
-    def plus(self, other: "ParseErrorCounts") -> "ParseErrorCounts":
-        """Return the counts over the rows of both."""
-        first = self if self.bad else other
-        return replace(first, bad=self.bad + other.bad, read=self.read + other.read)
-
-    def note(self, name: str) -> str:
-        """Return a sentence on the values of the column called `name` that cannot be read."""
-        values = plural(self.bad, "value")
-        return f"{values} of {name!r} cannot be read as {self.expected}, such as {self.example}: missing"
-
-    def refusal(self, name: str) -> str:
-        """Return why the column called `name` cannot be read; "" if a value of it can, or a single value cannot."""
-        if self.bad < 2 or self.read:
-            return ""
-        advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
-        return (
-            f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.example}, is "
-            f"{self.expected}, as in the table that the model learned from{advice}"
-        )
-
-
-Counts = dict[str, ParseErrorCounts]  # by column of the source
-
-
-def add_counts(total: Counts, counts: Mapping[str, ParseErrorCounts]) -> None:
-    """Add the counts of further rows to `total`."""
-    for name, count in counts.items():
-        total[name] = total[name].plus(count) if name in total else count
-
-
-def check_counts(counts: Mapping[str, ParseErrorCounts]) -> None:
-    """Raise `TableError` for a column of which no value can be read."""
-    for name, count in counts.items():
-        if refusal := count.refusal(name):
-            raise TableError(refusal)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from alrviz.data.arff import read_arff
 from alrviz.data.delimited import read_delimited
-from alrviz.data.frames import parse_text, read_arrow, read_parquet
+from alrviz.data.frames import read_arrow, read_parquet
 from alrviz.data.interpret import interpret
 from alrviz.data.json_rows import read_json
 from alrviz.data.limits import Limits
@@ -59,14 +59,7 @@ def raw_of_bytes(
     return READERS[kind](data, options, limits, stop)
 
 
-def decide(raw: RawTable, stop: StopToken) -> RawTable:
-    """Return the table with its texts interpreted: its columns are `Values`."""
-    if raw.sort == "decided":
-        return raw
-    return parse_text(raw, stop) if raw.sort == "typed" else interpret(raw, stop)
-
-
 def _values_of(
     data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, expected: Collection[str]
 ) -> RawTable:
-    return decide(raw_of_bytes(data, options, limits, stop, expected=expected), stop)
+    return interpret(raw_of_bytes(data, options, limits, stop, expected=expected), stop)

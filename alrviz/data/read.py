@@ -15,10 +15,11 @@ from typing import Any
 
 from alrviz.data.apply_spec import read_by_spec
 from alrviz.data.dataset import Dataset, Table
+from alrviz.data.interpret import interpret
 from alrviz.data.limits import OWN_LIMITS, Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ParseSpec
-from alrviz.data.raw import decide, read_raw
+from alrviz.data.raw import read_raw
 from alrviz.data.source import default_name
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
@@ -130,7 +131,7 @@ def read_columns(
     notes: list[str] = []
     name = name or default_name(path_or_frame)
     if spec is None:
-        parsed = decide(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
+        parsed = interpret(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
     else:
         parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
         options = ReadOptions(**spec.layout.given).with_change(options.given)

@@ -29,6 +29,7 @@ from alrviz.data.layout import (
     QUANTITY,
     count_footer,
     count_titles,
+    drop_subtotals,
     join_stacked,
     kinds_by_name,
     left_out,
@@ -105,6 +106,8 @@ def read_workbook(
     if named.n_rows:
         columns, joined = join_stacked(columns, title, stop)
         notes += joined
+    columns, totals = drop_subtotals(columns)
+    notes += totals
     in_force = replace(
         options,
         header=named.header,

@@ -33,16 +33,8 @@ from alrviz.data.apply_layout import apply_layout
 from alrviz.data.delimited import read_delimited
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_spec import (
-    NO_SPEC,
-    ColumnSpec,
-    Counts,
-    ParsedValues,
-    ParseErrorCounts,
-    ParseSpec,
-    add_counts,
-    check_counts,
-)
+from alrviz.data.parse_cells import Counts, check_counts, parse_features, source_column
+from alrviz.data.parse_spec import NO_SPEC, ParseSpec
 from alrviz.data.parse_values import LevelCodes, distinct_names
 from alrviz.data.text import TextColumn
 from alrviz.errors import plural
@@ -138,7 +130,7 @@ class Model:
         self.spec = ParseSpec.from_dict(spec) if spec else ParseSpec.of_model(columns, signs)
         self.options = DETECTED  # for the rows' values, in place of the spec's
         self.columns = [Column(state, signs) for state in columns]
-        self.unread: dict[str, list[str]] = {}  # by column a text for each row, "" if its value was read
+        self.unread: dict[int, list[str]] = {}  # by row the values that could not be read
         self._form = FORMS[about["form"]](about, tables, self.columns)
 
     def codes(self, table: Mapping[str, Any]) -> "np.ndarray":
@@ -146,7 +138,7 @@ class Model:
         return self._codes(self.values(table))
 
     def values(self, table: Mapping[str, Any]) -> "list[pa.Array]":
-        """Return the model's columns of a table; a value that cannot be read is missing, and named in `unread`."""
+        """Return the model's columns of a table; values that cannot be read are missing, and in `unread`."""
         counts: Counts = {}
         values = self._values(table, counts)
         check_counts(counts)
@@ -156,23 +148,11 @@ class Model:
         """Return the model's columns of a part of a table, and add how many values could be read to `counts`."""
         names_in_table = list(table.column_names if isinstance(table, pa.Table) else table)
         names = dict(zip(distinct_names(names_in_table)[0], names_in_table, strict=True))
-        self.unread = {}
-        arrays, part_counts = [], Counts()
-        for feature in self.spec.for_columns(names, self.options):
-            column = _array(table[names[feature.source]])
-            values, bad = parsed = read_array(feature, column)
-            if feature.source not in part_counts:  # a date is made into several features
-                example = repr(column[int(bad.argmax())].as_py())[:60] if bad.any() else ""
-                part_counts[feature.source] = ParseErrorCounts.of(feature, example, parsed)
-                self._record_unread(feature, column, bad)
-            arrays.append(pa.array(values, from_pandas=True))
-        add_counts(counts, part_counts)
-        return arrays
-
-    def _record_unread(self, feature: ColumnSpec, column: "pa.Array", bad: "np.ndarray") -> None:
-        if bad.any():
-            texts = [f"{feature.source}={value} (not {feature.expected})" for value in column.to_pylist()]
-            self.unread[feature.source] = [text if is_bad else "" for text, is_bad in zip(texts, bad, strict=True)]
+        features = self.spec.for_columns(names, self.options)
+        sources = {feature.source for feature in features}
+        columns = {source: source_column(source, _array(table[names[source]])) for source in sources}
+        values, self.unread = parse_features(columns, features, counts)
+        return [pa.array(column, from_pandas=True) for column in values]
 
     def _codes(self, values: "list[pa.Array]") -> "np.ndarray":
         return np.array([column.codes(array) for column, array in zip(self.columns, values, strict=True)])
@@ -206,9 +186,8 @@ class Model:
             strange = [
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
-            unread = list(self.unread.values())
             for i, best in enumerate(z.argmax(axis=1).tolist()):
-                unseen = [texts[i] for texts in unread]
+                unseen = [*self.unread.get(i, ())]
                 unseen += [_unseen_text(column, cells[i]) for column, no_level, cells in strange if no_level[i]]
                 unseen_cell = safe_cell("; ".join(filter(None, unseen)))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
@@ -229,8 +208,6 @@ def _array(values: Any) -> "pa.Array":
     if isinstance(values, pa.ChunkedArray):
         joined = values.combine_chunks()
         values = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
-    if isinstance(values, pa.DictionaryArray):
-        values = values.dictionary_decode()
     return values if isinstance(values, pa.Array) else pa.array(values, from_pandas=True)
 
 
@@ -247,20 +224,6 @@ def _model_files(place: Any) -> Iterator[Callable[[str], bytes]]:
 def _table(data: bytes) -> "pa.Table":
     # On one thread: another that lets go of Python's bytes as the interpreter ends would abort the process.
     return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
-
-
-def read_array(feature: ColumnSpec, column: "pa.Array") -> ParsedValues:
-    """Return a feature of each row (N,) of an arrow array of any type, and which rows cannot be read."""
-    kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return feature.take_numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    if feature.type == "date" and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
-        dates = column.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False)
-        return feature.take_dates(dates), np.zeros(len(dates), dtype=bool)
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        column = pa.array([None if value is None else str(value) for value in column.to_pylist()], type=pa.string())
-    distinct = column.cast(pa.string()).dictionary_encode()
-    return feature.parse_cells(distinct.dictionary, distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False))
 
 
 def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":

@@ -145,3 +145,19 @@ def test_dates_with_slashes(cells, month):
 
 def test_no_date_is_made_of_an_impossible_one():
     assert guess([f"2020-13-{i % 9 + 10}" for i in range(40)]).kind == "categorical"
+
+
+def test_numbers_said_to_be_categorical_have_the_levels_that_are_written():
+    cells = ["1E5", "1.10", "1.1", "100000"] * 10
+    text = (
+        "code,size,class\n" + "".join(f"{cell},{k % 7}.0,{'yn'[k % 3 > 0]}\n" for k, cell in enumerate(cells))
+    ).encode()
+    guessed = read_table(text, "class")
+    assert guessed.frame["code"].dtype == float
+    for dataset in (read_table(text, "class", code="categorical"), guessed.with_kinds(code="categorical")):
+        assert set(dataset.X["code"].cat.categories) == set(cells)
+        again = read_table(text, spec=dataset.spec)
+        assert again.hash == dataset.hash != guessed.hash
+        assert again.X["code"].tolist() == cells
+    sizes = read_table(text, "class", size="categorical").X["size"]
+    assert set(sizes.cat.categories) == set("0123456")  # as programs write whole numbers that are floats

@@ -129,6 +129,9 @@ TABLES = {
         ("n", ["1", "2", "2.5", "12"]), ("m", ["1 kg", "2 kg", "x"]), ("o", ["5.5", "7.0", "8"]),
         options={"n": "categorical", "o": "ordinal"},
     ),
+    "numbers said to be codes": columns_of(
+        ("code", ["1E5", "1.10", "1.1", "100000"]), ("b", ["2.50", "3.00"]), options={"code": "categorical"}
+    ),
     "text said to be numbers": columns_of(("zip", ["00202", "01000", "12345"]), options={"zip": "numeric"}),
     "a part of a date said to be levels": columns_of(
         ("day", ["2020-01-31", "2019-05-01", "2018-02-02"]), options={"day year": "categorical"}

@@ -216,7 +216,7 @@ def test_the_notice_shows_how_far_work_is_and_what_was_cancelled(shell):
     arrival.add("<b>t.csv", b"a", 0.25)
     shell.notice.show()
     assert not shell.notice.panel.visible  # what is done at once needs no announcement
-    arrival._begun -= 10
+    arrival._start_time -= 10
     shell.notice.show()
     assert shell.notice.panel.visible
     assert (shell.notice._bar.variant, shell.notice._bar.value) == ("determinate", 25)
@@ -412,7 +412,7 @@ def test_the_header_says_whose_points_are_drawn_where_they_are_shown():
     about = Shell(session, [First, Maps]).frame._about
     session.table.dataset = alrviz.load_demo("iris")
     sketch = Sketch.of(alrviz.load_demo("two-moons", rows=60), ("x1", "x2"))
-    session.param.update(page="boundaries", drawn=sketch)
+    session.param.update(page="boundaries", sketch=sketch)
     assert "60 points" in about.object
     assert "begun from two-moons" in about.object
     session.sketch = Sketch.blank()

@@ -39,7 +39,7 @@ def test_inner_steps_move_weights_and_outer_ones_bandwidths(mode, n_classes):
         if step.kind == "inner":
             assert step.objective < before.objective
         else:
-            assert point.goal < earlier.goal
+            assert point.e < earlier.e
             assert np.abs(point.features.log_h - earlier.features.log_h).max() <= MAX_LOG_STEP * (1 + 1e-12)
     kinds = {step.kind for step, _ in seen}
     assert kinds == ({"inner"} if mode == "silverman" else {"inner", "outer"})
@@ -74,7 +74,7 @@ def test_a_step_of_the_bandwidths_is_halved_until_it_lowers_the_loss_as_far_as_i
         point = run.state.point
         if before is not None and step.kind == "outer" and step.step_size > 0.0:
             moved = point.features.log_h - before.features.log_h
-            assert point.goal <= before.goal + share * float(before.slopes @ moved) + 1e-9
+            assert point.e <= before.e + share * float(before.slopes @ moved) + 1e-9
             halved += step.step_size < 1.0
         before = point
     assert halved > 2
@@ -106,7 +106,7 @@ def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
 def test_at_the_end_all_slopes_are_0(mode):
     run = drain(density_run(mixed(150, 3, overlap=1.5), bandwidth=mode, alpha=0.5, tol=1e-12))
     point = run.state.point
-    assert point.of.criterion(point.inner) < 1e-8
+    assert point.weights_objective.criterion(point.inner) < 1e-8
     assert run.objective.unrest(point) < 1e-5
 
 
@@ -220,8 +220,8 @@ def test_a_hand_moves_a_bandwidth_and_the_weights_follow():
     run = drain(density_run(mixed(150, 2), alpha=0.2))
     objective, point = run.objective, run.state.point
     moved = objective.follow(point.features.log_h + np.array([0.5, 0.0]), point.inner.w, point.features)
-    assert moved.goal > point.goal
-    assert moved.of.criterion(moved.inner) < 1e-8
+    assert moved.e > point.e
+    assert moved.weights_objective.criterion(moved.inner) < 1e-8
     np.testing.assert_array_equal(moved.features.phi[1], point.features.phi[1])
     far = objective.follow(np.full(2, 1e9), point.inner.w)
     np.testing.assert_allclose(far.features.log_h, objective.features.bounds[1])

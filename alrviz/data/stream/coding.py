@@ -22,15 +22,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data import splits
-from alrviz.data.apply_spec import as_text, values_of
 from alrviz.data.column_encoder import ColumnEncoder
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import code_dtype
 from alrviz.data.kinds import sort_levels
+from alrviz.data.parse_cells import parse_column
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.splits import SHUFFLE_SEED, chunk_of, hash_test_rows, row_hash, validation_rows
 from alrviz.data.stream.cache import READING, CacheWriter, CodeCache, no_room
 from alrviz.data.stream.source import Batch, Source
+from alrviz.data.values import as_text, source_cells
 from alrviz.errors import TableError, short
 from alrviz.home import make_private_folder
 from alrviz.stop import NEVER, StopToken
@@ -104,7 +105,7 @@ class _Spool:
         for feature, levels, path in zip(self.coding.features, self.levels, self._paths, strict=True):
             values: NDArray[Any]
             if levels is None:
-                values, bad = values_of(batch.columns[feature.source], feature)
+                values, bad = parse_column(source_cells(batch.columns[feature.source]), feature)
                 self._check(batch, feature, bad)
             else:
                 values = self._coded(batch, feature, levels)

@@ -7,7 +7,8 @@ from pathlib import Path
 from alrviz.data.apply_spec import NewRows, apply_features, match_columns, read_as_before
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
-from alrviz.data.parse_spec import Counts, ParseSpec, check_counts
+from alrviz.data.parse_cells import Counts, check_counts, count_notes
+from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.parse_values import clean_names
 from alrviz.data.stream.source import Source, format_of, head_of, open_source
 from alrviz.data.text import RawTable
@@ -21,6 +22,8 @@ def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[st
     `notes`; None where it is small, or has to be read whole: a workbook, JSON, lines of comments or behind the table,
     stray bytes, tables under one another.
     """
+    if any(column.fill_down for column in spec.columns):
+        return None
     if path.stat().st_size < LARGE or (kind := format_of(path)) is None:
         return None
     if kind != "delimited":
@@ -48,6 +51,6 @@ def read_batches_again(
         names, _ = clean_names(list(batch.columns))
         columns = [replace(column, name=name) for name, column in zip(names, batch.columns.values(), strict=True)]
         features = features or match_columns(RawTable(columns, source.options), spec, options, notes)
-        yield apply_features(columns, spec, features, counts, stop)
+        yield apply_features(columns, features, counts, stop)
     check_counts(counts)
-    notes += [count.note(name) for name, count in counts.items() if count.bad]
+    notes += count_notes(counts)

@@ -21,18 +21,18 @@ from numpy.typing import NDArray
 from alrviz.data.dataset import Column, Dataset, Table
 from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.encoded import SMOOTH_WAYS, Encoded
-from alrviz.data.interpret import Values
+from alrviz.data.interpret import interpret
 from alrviz.data.kinds import ROLES
 from alrviz.data.limits import OWN_LIMITS, require_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, ParseSpec
-from alrviz.data.raw import decide
 from alrviz.data.splits import row_hash
 from alrviz.data.stream.cache import SUFFIX, CodeCache, open_cache
 from alrviz.data.stream.coding import Coding, Progress, code_table
 from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.stream.source import Source, open_source
 from alrviz.data.text import RawTable, TextColumn
+from alrviz.data.values import Values
 from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
 from alrviz.home import home, restrict_home
 from alrviz.stop import NEVER, StopToken
@@ -283,7 +283,7 @@ def open_table(
         progress("looking", rows)
     require_rows(rows)
     raw = RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort, source.stated_kinds)
-    table = Table.of(source.name, decide(raw, stop), OWN_LIMITS, options, notes)
+    table = Table.of(source.name, interpret(raw, stop), OWN_LIMITS, options, notes)
     try:
         sample = table.dataset(target, kinds=kinds, stop=stop)
     except TableError as error:

@@ -85,7 +85,7 @@ class Hierarchical(Solver):
             new = self._inner(objective, state)
             if not new.stalled:
                 return new
-        if not objective.moves:
+        if not objective.fits_bandwidths:
             return _final_state(state, _WEIGHTS_OPTIMAL)
         return self._outer(objective, state)
 

@@ -59,7 +59,7 @@ class DensityPoint(Point):
     """
 
     inner: Point
-    of: WeightsObjective
+    weights_objective: WeightsObjective
     features: VoteFeatures
     validation_features: VoteFeatures | None
     e: float
@@ -260,7 +260,7 @@ class DensityObjective:
     def release(self, point: Point | None) -> None:
         """Free the buffers of a fit that has ended at `point`, or before it had one."""
         if isinstance(point, DensityPoint):
-            point.of.release(point.inner)
+            point.weights_objective.release(point.inner)
 
     @property
     def monitored_name(self) -> str:
@@ -273,7 +273,7 @@ class DensityObjective:
 
     def criterion(self, point: DensityPoint) -> float:
         """Return the largest of |dF/dw| and |dE/dlog h|, per row."""
-        return max(point.of.criterion(point.inner), self.unrest(point))
+        return max(point.weights_objective.criterion(point.inner), self.unrest(point))
 
     def unrest(self, point: DensityPoint) -> float:
         """Return the largest |dE/dlog h| per row."""

@@ -1,0 +1,151 @@
+"""The values of columns by their specs: training, new rows, streams and score.py all read by `parse_column`.
+
+A value that does not fit its spec (a date in another order, an unknown unit, a word among numbers) is missing, and
+counted by column. Part of score.py in every model file: it needs the standard library, numpy and pyarrow alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from alrviz.data.parse_spec import ColumnSpec, ParsedValues
+from alrviz.data.parse_values import as_floats, level_text
+from alrviz.data.text import TextColumn
+from alrviz.errors import TableError, plural, short
+from alrviz.stop import NEVER, StopToken
+
+SourceColumn: TypeAlias = "TextColumn | pa.Array"  # cells of text, or numbers and dates of the source's own type
+EXAMPLES = 3  # unreadable texts that a note names
+
+
+def source_column(name: str, values: "pa.Array") -> SourceColumn:
+    """Return an arrow array of any type (N,) as numbers, dates or texts."""
+    if isinstance(values, pa.DictionaryArray):
+        if pa.types.is_string(values.dictionary.type):
+            codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+            return TextColumn.of(name, codes, values.dictionary)
+        values = values.dictionary_decode()
+    kind = values.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return values.cast(pa.float64())
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return values.cast(pa.timestamp("us"))
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        values = pa.array([None if value is None else str(value) for value in values.to_pylist()], type=pa.string())
+    return TextColumn.from_arrow(name, values.cast(pa.string()))
+
+
+def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
+    """Return the value of each row (N,), and which rows (N,) cannot be read."""
+    if not isinstance(column, TextColumn):
+        if pa.types.is_floating(column.type):
+            return spec.take_numbers(column.to_numpy(zero_copy_only=False))
+        if spec.type == "date":
+            dates = column.to_numpy(zero_copy_only=False)
+            return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
+        column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
+    column = column.filled_down if spec.fill_down else column
+    distinct, wrong = spec.parse_texts(column.levels)
+    values, bad = np.concatenate([distinct, spec.gap])[column.codes], np.append(wrong, False)[column.codes]
+    if column.typed is not None and spec.type == "number":
+        rows = np.flatnonzero(column.typed & (column.codes >= 0))
+        places, back = np.unique(column.codes[rows], return_inverse=True)
+        numbers = as_floats(column.levels.take(pa.array(places)), ".", "")
+        values[rows], bad[rows] = spec.take_numbers(numbers[back])
+    return values, bad
+
+
+@dataclass
+class ParseErrorCounts:
+    """How many values of a column could not be read, and how many could, over all rows."""
+
+    expected: str  # what a text has to be
+    example: str  # texts that are not
+    hint: str  # advice, see `ColumnSpec.hint`
+    bad: int = 0
+    read: int = 0
+
+    @classmethod
+    def of(
+        cls, column: SourceColumn, spec: ColumnSpec, parsed: ParsedValues, unread: dict[int, list[str]]
+    ) -> "ParseErrorCounts":
+        """Count the values of some rows, and add the unreadable ones to `unread` by row."""
+        values, bad = parsed
+        present = values == values if values.dtype != object else values != None  # noqa: E711 (of each value)
+        rows = np.flatnonzero(bad)
+        texts = _texts_at(column, rows) if len(rows) else []
+        for row, text in zip(rows.tolist(), texts, strict=True):
+            unread.setdefault(row, []).append(f"{spec.source}={text} (not {spec.expected})")
+        example = ", ".join(map(short, list(dict.fromkeys(texts[:1000]))[:EXAMPLES]))
+        return cls(spec.expected, example, spec.hint, len(rows), int(present.sum()))
+
+    def plus(self, other: "ParseErrorCounts") -> "ParseErrorCounts":
+        """Return the counts over the rows of both."""
+        first = self if self.bad else other
+        return replace(first, bad=self.bad + other.bad, read=self.read + other.read)
+
+    def note(self, name: str) -> str:
+        """Return a sentence on the values of the column called `name` that cannot be read."""
+        values = plural(self.bad, "value")
+        return f"{values} of {name!r} cannot be read as {self.expected}, such as {self.example}: missing"
+
+    def refusal(self, name: str) -> str:
+        """Return why the column called `name` cannot be read; "" if a value of it can, or a single value cannot."""
+        if self.bad < 2 or self.read:
+            return ""
+        advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
+        return (
+            f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.example}, is "
+            f"{self.expected}, as in the table that the model learned from{advice}"
+        )
+
+
+def _texts_at(column: SourceColumn, rows: "np.ndarray") -> list[str]:
+    """Return the texts of some rows (n,), none of them missing."""
+    if isinstance(column, TextColumn):
+        levels = column.levels.to_pylist()
+        return [levels[code] for code in column.codes[rows].tolist()]
+    return [level_text(value) for value in column.take(pa.array(rows)).to_pylist()]
+
+
+Counts = dict[str, ParseErrorCounts]  # by column of the source
+
+
+def parse_features(
+    columns: Mapping[str, SourceColumn], specs: Sequence[ColumnSpec], counts: Counts, stop: StopToken = NEVER
+) -> tuple[list["np.ndarray"], dict[int, list[str]]]:
+    """Return the values (N,) of each feature, and by row the values that cannot be read: "age=abc (not a number)".
+
+    Values that could be read, and that could not, are added to `counts`.
+    """
+    features, unread, new_counts = list[Any](), dict[int, list[str]](), Counts()
+    for spec in specs:
+        stop.check()
+        column = columns[spec.source]
+        parsed = parse_column(column, spec)
+        features.append(parsed[0])
+        if spec.source not in new_counts:  # a date is made into several features
+            new_counts[spec.source] = ParseErrorCounts.of(column, spec, parsed, unread)
+    add_counts(counts, new_counts)
+    return features, unread
+
+
+def add_counts(total: Counts, counts: Mapping[str, ParseErrorCounts]) -> None:
+    """Add the counts of further rows to `total`."""
+    for name, count in counts.items():
+        total[name] = total[name].plus(count) if name in total else count
+
+
+def check_counts(counts: Mapping[str, ParseErrorCounts]) -> None:
+    """Raise `TableError` for a column of which no value can be read."""
+    for name, count in counts.items():
+        if refusal := count.refusal(name):
+            raise TableError(refusal)
+
+
+def count_notes(counts: Mapping[str, ParseErrorCounts]) -> list[str]:
+    """Return a sentence for each column with values that cannot be read."""
+    return [count.note(name) for name, count in counts.items() if count.bad]

@@ -1,0 +1,145 @@
+"""Columns as numbers, dates or categories, and how a column of any source becomes one by its `ColumnSpec`.
+
+`read_column` makes the columns of training tables, and of tables that are read again by a spec; `parse_cells` those of
+new rows. Both parse by the same specs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from alrviz.data.missing import without_numbers
+from alrviz.data.numbers import are_whole
+from alrviz.data.parse_cells import SourceColumn, parse_column
+from alrviz.data.parse_spec import ColumnSpec
+from alrviz.data.parse_values import DATE_PARTS, number_text
+from alrviz.data.text import TextColumn, all_match
+
+MAX_WRITTEN_LEVELS = 10_000  # of numbers: with more of them the texts are not kept beside the numbers
+OWN_TEXT = r"^-?(0|[1-9][0-9]*)(\.0|\.[0-9]*[1-9])?$"  # of a number, as programs write it
+
+
+@dataclass(frozen=True)
+class Values:
+    """One column with a type: `series` is int64, float64, datetime64 or categorical of strings.
+
+    Attributes:
+        declared: the kind that its source states (a DataFrame's dtype, an ARFF type), None where it is to be guessed.
+        hint: a remark on the guess of its kind.
+        made: whether it was made of another column.
+        spec: how its cells become values, once that is decided.
+        numbered: whether the levels were numbers in the source.
+        texts: of numbers the cells as written where they say more than the numbers, such as 1.10 or 1E5; else None.
+    """
+
+    name: str
+    series: pd.Series
+    declared: str | None = None
+    hint: str = ""
+    made: bool = False
+    spec: ColumnSpec | None = None
+    numbered: bool = False
+    texts: TextColumn | None = None
+
+    @property
+    def dtype_kind(self) -> str:
+        """numpy's letter for the dtype: "i", "f" or "M"; "O" for categories."""
+        return self.series.dtype.kind if isinstance(self.series.dtype, np.dtype) else "O"
+
+    def where(self, keep: np.ndarray) -> "Values":
+        """Return the rows of a mask (N,), without the levels that none of them has."""
+        series, texts = self.series[keep].reset_index(drop=True), self.texts
+        if self.dtype_kind == "O":
+            series = series.cat.remove_unused_categories()
+        return replace(self, series=series, texts=None if texts is None else replace(texts, codes=texts.codes[keep]))
+
+
+def text_of(series: pd.Series) -> TextColumn:
+    """Return a categorical Series of strings as a column of text."""
+    categories = pa.array(series.cat.categories.astype(object), type=pa.string())
+    return TextColumn(str(series.name), series.cat.codes.to_numpy().astype("int32"), categories)
+
+
+def as_text(column: TextColumn | Values) -> TextColumn:
+    """Return a column as text, whatever its type in the source."""
+    if isinstance(column, TextColumn):
+        return column
+    if column.dtype_kind in "if":
+        coded = pa.array(column.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0: of -0.0 too 0.0
+        numbers = [number_text(number) for number in coded.dictionary.to_numpy()]
+        codes = coded.indices.fill_null(-1).to_numpy().astype(np.int32)
+        return TextColumn.of(column.name, codes, pa.array(numbers, type=pa.string()))
+    if column.dtype_kind == "O":
+        text = text_of(column.series)
+        return replace(text, typed=text.codes >= 0) if column.numbered else text
+    texts = [None if gap else str(v) for v, gap in zip(column.series, column.series.isna(), strict=True)]
+    return TextColumn.from_values(column.name, texts)
+
+
+def source_cells(column: TextColumn | Values) -> SourceColumn:
+    """Return a column as `parse_column` takes it."""
+    if isinstance(column, Values) and column.dtype_kind in "if":
+        return pa.array(column.series.to_numpy(dtype=np.float64))
+    if isinstance(column, Values) and column.dtype_kind == "M":
+        return pa.array(column.series.to_numpy(dtype="datetime64[us]"))
+    return as_text(column)
+
+
+def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, np.ndarray]:
+    """Return a column by its spec, and which rows (N,) cannot be read."""
+    series, bad = read_values(column, spec)
+    if isinstance(column, Values) and not spec.part:
+        return replace(column, name=spec.name, series=series, spec=spec), bad
+    texts = column if isinstance(column, TextColumn) and spec.type == "number" and _tells_more(column, spec) else None
+    return Values(spec.name, series, made=bool(spec.part), spec=spec, texts=texts), bad
+
+
+def _tells_more(column: TextColumn, spec: ColumnSpec) -> bool:
+    """Whether the cells of a column say more than its numbers, as 1.10 and 1E5 do."""
+    few = len(column.levels) <= MAX_WRITTEN_LEVELS
+    return few and not all_match(column.without(spec.missing).levels, OWN_TEXT)
+
+
+def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
+    """Return a column by its spec, as `Dataset.frame` has it whatever its kind, and which rows (N,) cannot be read."""
+    labels = DATE_PARTS.get(spec.part, ())
+    is_number = spec.type in ("number", "time") or (spec.type == "date" and bool(spec.part) and not labels)
+    if (
+        isinstance(column, Values)
+        and not spec.part
+        and column.dtype_kind in {"number": "if", "date": "M"}.get(spec.type, "")
+    ):
+        # Numbers and dates of the source's own type are taken as they are, without a copy.
+        return without_numbers(column.series.rename(spec.name), spec.missing), np.zeros(len(column.series), dtype=bool)
+    if spec.type == "levels":
+        series = _read_levels(column, spec)
+        return series, np.zeros(len(series), dtype=bool)
+    values, bad = parse_column(source_cells(column), replace(spec, kind="numeric" if is_number else "categorical"))
+    if labels:
+        return _in_order(pd.Series(pd.Categorical(values), name=spec.name), labels), bad
+    if is_number and not np.isnan(values).any() and are_whole(values):
+        values = values.astype(np.int64)
+    return pd.Series(values, name=spec.name), bad
+
+
+def _read_levels(column: TextColumn | Values, spec: ColumnSpec) -> pd.Series:
+    text = as_text(column).filled_down if spec.fill_down else as_text(column)
+    levels = spec.rename_levels(text.levels)
+    if levels is text.levels:  # as they are, categories of the source in their order
+        series = column.series if isinstance(column, Values) and column.dtype_kind == "O" else text.categorical()
+        return _in_order(series.rename(spec.name), spec.order)
+    encoded = levels.dictionary_encode()
+    places = np.append(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
+    return _in_order(TextColumn.of(spec.name, places[text.codes], encoded.dictionary).categorical(), spec.order)
+
+
+def _in_order(series: pd.Series, order: Sequence[str]) -> pd.Series:
+    """Return a categorical with its levels in this order, further levels behind them."""
+    if not order:
+        return series
+    levels = set(series.cat.categories)
+    first = [level for level in order if level in levels]
+    return series.cat.set_categories([*first, *(level for level in series.cat.categories if level not in first)])
