@@ -282,7 +282,7 @@ def test_whatever_is_set_races_by_itself_where_that_is_cheap(monkeypatch):
     page.chooser.change(0, page.recipes[0].replace(alpha=0.1))
     until(page, lambda: page.race_view.race is not before and ended(page))
     before = page.race_view.race
-    monkeypatch.setattr(race_cost, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(race_cost, "MAX_CHEAP_SECONDS", 0.0)
     page.chooser.change(0, page.recipes[0].replace(alpha=1.0))
     until(page, lambda: page.starter.known and page.race_view.outdated)
     page.pump()

@@ -192,7 +192,7 @@ class StreamedSelection:
             return False
         moving, race = self.race_view.pump(), self.race_view.race
         self.race_view.line.visible = race is not None or self.race_view.player.waits
-        self.starter.tell_passes(race)
+        self.starter.show_passes(race)
         self._view.follow(race, self.race_view.outdated)
         return moving
 
