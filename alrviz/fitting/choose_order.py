@@ -136,9 +136,10 @@ def choose_order(
                 fallback, rows, f"too few rows to hold some out: order={order}{', alpha=1' * finds_alpha}"
             )
         if previous is not None and not trial.is_below(previous):
-            fold_note = "" if trial.folds == previous.folds else (
-                f" of the first fold alone, whose rows lose {_loss_text(previous.beside(trial).loss)} at {order - 1}"
-            )  # fmt: skip
+            fold_note = ""
+            if trial.folds != previous.folds:
+                previous_loss = _loss_text(previous.on_common_rows(trial).loss)
+                fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {order - 1}"
             reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
             break
         accepted.append((candidate_recipe.replace(alpha=trial.alpha) if finds_alpha else candidate_recipe, rows, trial))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alrviz.data.cuts import smooth_cuts
 from alrviz.data.encoded import SMOOTH_WAYS, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
-from alrviz.fitting.solvers.row_space import shared, times
+from alrviz.fitting.solvers.row_space import gram_matrices, multiply
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
 from alrviz.kernels.vectors import walk_losses
 from alrviz.models.averages import AverageModel
@@ -206,6 +206,6 @@ def warm_covers(wide: bool = False) -> float:
         ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)
         model.contributions(codes)
         encoded = Encoded(codes[:, :2], np.arange(2), np.ones(2), space.levels, np.arange(2), ("", ""))
-        times(shared(encoded, encoded, 2, True)[0], np.zeros((2, 2)), 1)
+        multiply(gram_matrices(encoded, encoded, 2, True)[0], np.zeros((2, 2)), 1)
         _covers.add(wide)
         return time.perf_counter() - start

@@ -25,7 +25,7 @@ def test_auto_is_tron_with_a_penalty_and_lbfgs_without():
     assert chosen(alpha=0)[2].startswith("lbfgs: ")
     assert chosen(solver="lbfgs")[2] == "lbfgs, as the recipe says"
     assert chosen(solver="tron", alpha=0) == ("tron", 10, "tron, as the recipe says")
-    assert chosen(bounds=(0, 1))[::2] == ("lbfgsb", "lbfgsb: no other solver keeps weights between bounds")
+    assert chosen(bounds=(0, 1))[::2] == ("lbfgsb", "lbfgsb: no other solver supports bounds")
     assert chosen(family="anje")[0] == "none"
 
 

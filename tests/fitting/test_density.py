@@ -177,5 +177,5 @@ def test_an_early_end_says_what_the_mode_judges_by_and_whether_it_fell(mode):
     judged = mode in ("validation", "paper")
     values = [s.extra["validation_log_loss"] if judged else s.objective for s in run.trace.since(0)]
     what = "the loss of the validation rows" if judged else "F"
-    how = "still falling" if values[-1] < values[0] else "not at rest"
+    how = "still falling" if values[-1] < values[0] else "not settled"
     assert run.outcome.sentence == f"max_iter=2 steps were taken and {what} was {how}"

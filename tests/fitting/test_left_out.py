@@ -28,7 +28,7 @@ def counted(of: TrainingData, **params) -> InMemory:
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
-    monkeypatch.setattr(left_out, "searched", lambda tried, method: 0.2)
+    monkeypatch.setattr(left_out, "search_eta0", lambda tried, method: 0.2)
     codes, y = rows(900)
     apart, rest = CodedRows(codes[:, :400].copy(), y[:400], CLASSES), (codes[:, 400:], y[400:])
     learned, tried = round(TRAINING_SHARE * 400), round((TRAINING_SHARE + TRIAL_SHARE) * 400)

@@ -274,7 +274,7 @@ def estimate_stream(streamed: "StreamedCounts", max_bytes: int, solver: str, sam
             f"{max_bytes / 2**20:,.0f} MiB may be used: choose {lighter_solver}a lower order, fewer columns or "
             "levels, or allow more"
         )
-    choice = SolverChoice(solver, 0, f"{solver}, as the recipe says", 0, as_asked=True)
+    choice = SolverChoice(solver, 0, f"{solver}, as the recipe says", 0, as_requested=True)
     cost = Cost((cells + 1) * classes, int(needed_bytes))
     return Estimate(cost, cells, max_bytes, choice if has_steps else None, refusal)
 

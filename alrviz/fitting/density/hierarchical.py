@@ -1,6 +1,6 @@
 """The solver of DLR: weights by Newton's method, bandwidths by BFGS on E at the optimal weights.
 
-    inner step   one Newton step on F(w) (newton.py), until every slope per row is below SETTLED
+    inner step   one Newton step on F(w) (newton.py), until every slope per row is below OPTIMAL_SLOPE
     outer step   d = -B dE/dlog h, no |d| above MAX_LOG_STEP; the first t of 1, 1/2, 1/4 ... with
                  E(log h + t d) <= E + 1e-4 t dE.d. At each trial the weights are brought to their optimum again,
                  except in the mode "paper", where they stay ([DLR] Algorithm 1)
@@ -20,7 +20,7 @@ import numpy as np
 from alrviz.fitting.density.objective import DensityObjective, DensityPoint
 from alrviz.fitting.density.weights import WeightsObjective
 from alrviz.fitting.objectives.ridge import Point
-from alrviz.fitting.solvers.newton import SETTLED, minimise, newton
+from alrviz.fitting.solvers.newton import OPTIMAL_SLOPE, minimise, newton
 from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.models.density import VoteFeatures
 from alrviz.passes.aligned_buffers import Floats
@@ -91,13 +91,13 @@ class Hierarchical(Solver):
 
     def _inner(self, objective: DensityObjective, state: SolverState) -> SolverState:
         point: DensityPoint = state.point  # type: ignore[assignment]
-        if point.weights_objective.criterion(point.inner) < SETTLED:
+        if point.weights_objective.criterion(point.inner) < OPTIMAL_SLOPE:
             return replace(state, stalled=True)
         new = newton(point.weights_objective, replace(state, point=point.inner))
         if new.stalled:
             return new
         new_point = objective.point(point.weights_objective, new.point, point.features, point.validation_features)
-        memory = replace(state.carry, weights_optimal=point.weights_objective.criterion(new.point) < SETTLED)
+        memory = replace(state.carry, weights_optimal=point.weights_objective.criterion(new.point) < OPTIMAL_SLOPE)
         return replace(new, point=new_point, carry=memory, extra=objective.report(new_point))
 
     def _outer(self, objective: DensityObjective, state: SolverState) -> SolverState:
@@ -153,8 +153,8 @@ def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spac
         inner, evaluations, passes = weights_objective.value_grad(point.inner.w), 1, 1.0
     else:
         inner, evaluations, passes = minimise(weights_objective, point.inner.w)
-    validation_features = objective.validation_features(features, spacing, point.validation_features)
-    e, _, _ = objective.e(inner, validation_features)
+    validation_features = objective.validate(features, spacing, point.validation_features)
+    e, _, _ = objective.outer_value(inner, validation_features)
     return OuterTrial(weights_objective, inner, features, validation_features, e, evaluations, passes + 1.0)
 
 

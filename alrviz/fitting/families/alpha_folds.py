@@ -19,9 +19,9 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
-from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, choose_alpha, judged_on, row_losses
+from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, candidate_of, choose_alpha, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
-from alrviz.fitting.solvers.row_space import SharedRows, shared
+from alrviz.fitting.solvers.row_space import GramFit, gram_matrices
 from alrviz.models.cell_space import MAX_GRID_CELLS, count_cells, has_full_grid, space_of, tuple_columns, tuple_sizes
 from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
@@ -92,7 +92,7 @@ def best_on_folds(
         folds = [_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]
         if not folds:
             return None
-        candidate = judged_on(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
+        candidate = candidate_of(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
         report_candidate(candidate)
         return candidate
     close = n_validation_folds(request.prepared.encoded.class_rows) == 1
@@ -108,7 +108,7 @@ def final_weights(problem: FitProblem, stop: StopToken) -> Floats:
     state = fit.solver.init(fit.objective, fit.w0)
     while test.verdict(state) is None:
         stop.check()
-        state = fit.solver.look(fit.objective, fit.solver.advance(fit.objective, state))
+        state = fit.solver.with_report_point(fit.objective, fit.solver.advance(fit.objective, state))
     w: Floats = state.point.w
     return w
 
@@ -137,7 +137,9 @@ def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
         request.stop.check()
         training, validation = (_informative_columns(rows, request.recipe) for rows in (training, validation))
         fit = _shared_rows(training, request, all_orders)
-        yield RowFold(fit, shared(validation, training, order, all_orders, jobs), validation.y, validation.weights)
+        yield RowFold(
+            fit, gram_matrices(validation, training, order, all_orders, jobs), validation.y, validation.weights
+        )
 
 
 def first_weights(objective: ObjectiveProtocol, request: FitRequest, alpha: Alpha) -> Floats | None:
@@ -154,15 +156,15 @@ def first_weights(objective: ObjectiveProtocol, request: FitRequest, alpha: Alph
     return w
 
 
-def _shared_rows(encoded: Encoded, request: FitRequest, all_orders: bool) -> SharedRows:
+def _shared_rows(encoded: Encoded, request: FitRequest, all_orders: bool) -> GramFit:
     offset, params = np.zeros(encoded.n_classes), request.params
     if params["center"] == "shares":
         class_sums = (
             np.bincount(encoded.y, encoded.weights, encoded.n_classes) + params["smoothing"] / encoded.n_classes
         )
         offset = np.log(class_sums / class_sums.sum())
-    by_order = shared(encoded, encoded, params["order"], all_orders, request.prepared.n_jobs)
-    return SharedRows(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
+    by_order = gram_matrices(encoded, encoded, params["order"], all_orders, request.prepared.n_jobs)
+    return GramFit(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
 
 
 def _informative_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:

@@ -59,7 +59,7 @@ from alrviz.fitting.solvers.solver_support import (
     STOCHASTIC,
     check_solver,
     chosen_solver,
-    pulled,
+    has_penalty,
 )
 from alrviz.fitting.warm import warm_fit, warm_stream
 from alrviz.models.cell_space import AllOrders, Tuples, check_order
@@ -429,7 +429,7 @@ def toward(params: Mapping[str, Any]) -> str:
 
 
 def _check_adaptive(params: Mapping[str, Any]) -> None:
-    if params["penalty"] == "w" and pulled(params):
+    if params["penalty"] == "w" and has_penalty(params):
         raise RecipeError(
             f"penalty='w' with alpha={params['alpha']} would change its meaning at every step with scale="
             "'diagonal-adaptive', whose weights change their units; expected penalty='phi', alpha=0 or scale='diagonal'"

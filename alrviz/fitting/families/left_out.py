@@ -3,7 +3,8 @@
     score(t) = log loss of D_CV's last rows by the model without t  -  by the model of all tuples      nats per row
 
 D_CV are rows that log theta is not counted from. TRAINING_SHARE of them are learned in PASSES passes of AdaGrad; on
-another TRIAL_SHARE the step length is searched once, with all tuples; the rest gives the scores. (The paper leaves open
+another TRIAL_SHARE the step length is search_eta0 once, with all tuples; the rest gives the scores. (The paper leaves
+open
 which error: log loss also changes where a tuple moves probabilities but no row's class.) A model per tuple is work of
 T^2, so that for many tuples fewer rows are used.
 """
@@ -19,7 +20,7 @@ from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.build_fit import weights_of
 from alrviz.fitting.objectives.linear import ridge_of
 from alrviz.fitting.objectives.streamed import CodedRows
-from alrviz.fitting.solvers.stochastic import PASSES, searched
+from alrviz.fitting.solvers.stochastic import PASSES, search_eta0
 from alrviz.models.index import CellIndex
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, class_widths
@@ -101,7 +102,7 @@ class LeaveOneTupleOut:
     def losses(self, report: Callable[[str], None]) -> Floats:
         """Return the score (T,) of each tuple; `report` is called with what is being done."""
         report("searching a step length")
-        eta = searched(lambda eta0: self._validation_loss(None, eta0, self._slices[0]), "adagrad")
+        eta = search_eta0(lambda eta0: self._validation_loss(None, eta0, self._slices[0]), "adagrad")
         report(f"fitting without each of {self._tuples:,} tuples")
         losses = np.empty(self._tuples)
 

@@ -140,7 +140,7 @@ def _approximate_weights(fit: Fit) -> Floats:
         previous, state = state.point.objective, fit.solver.advance(fit.objective, state)
         if previous - state.point.objective < FIT_TOL * abs(previous):
             break
-    w: Floats = fit.solver.look(fit.objective, state).point.w
+    w: Floats = fit.solver.with_report_point(fit.objective, state).point.w
     return w
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from alrviz import __version__
 from alrviz.errors import StoreError, for_page
 from alrviz.fitting.store import Store, default_store
-from alrviz.fitting.store.store import BEAT, Damaged
+from alrviz.fitting.store.store import HEARTBEAT_SECONDS, Damaged
 from alrviz.home import home
 from alrviz.studies.core.study_task import Result, StudyTask
 
@@ -100,7 +100,7 @@ class Checkpoint:
 
     def beat(self) -> None:
         """Say that it is under way still; may be called as often as one likes."""
-        if self._store is not None and self.id is not None and time.monotonic() - self._beaten > BEAT:
+        if self._store is not None and self.id is not None and time.monotonic() - self._beaten > HEARTBEAT_SECONDS:
             self._beaten = time.monotonic()
             try:
                 self._store.beat(self.id)
