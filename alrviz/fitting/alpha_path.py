@@ -76,7 +76,7 @@ class AlphaPath:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """Return the validation loss, without slopes; see `Fold`.
+        """As `Fold` says: return the validation loss, without slopes.
 
         Raises `MemoryLimitError` if the folds do not fit into memory together.
         """

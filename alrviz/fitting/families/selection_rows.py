@@ -65,7 +65,7 @@ class InMemory(SelectionRows):
         return prepared.sums(tables, residual, request.stop)
 
     def losses_without(self, tuples: Tuples) -> Floats:
-        """Return the losses, with counts that exclude D_CV; see `SelectionRows`. Raises `RecipeError` for unequal
+        """As `SelectionRows` says, with counts that exclude D_CV. Raises `RecipeError` for unequal
         weights.
         """
         request = self._request
@@ -123,7 +123,7 @@ class OverPasses(SelectionRows):
         ).gradient
 
     def losses_without(self, tuples: Tuples) -> Floats:
-        """Return the losses, with counts that exclude D_CV, in a pass; see `SelectionRows`."""
+        """As `SelectionRows` says, with counts that exclude D_CV, in a pass."""
         request, counts = self._request, self._count(tuples, True)
         validation = validation_part(request.coded.cache, counts.tables.n_classes)
         jobs = counts.passes.n_jobs
