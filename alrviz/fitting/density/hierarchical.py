@@ -153,8 +153,8 @@ def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spac
         inner, evaluations, passes = weights_objective.value_grad(point.inner.w), 1, 1.0
     else:
         inner, evaluations, passes = minimise(weights_objective, point.inner.w)
-    validation_features = objective.validation_features(features, spacing, point.validation_features)
-    e, _, _ = objective.e(inner, validation_features)
+    validation_features = objective.validate(features, spacing, point.validation_features)
+    e, _, _ = objective.outer_value(inner, validation_features)
     return OuterTrial(weights_objective, inner, features, validation_features, e, evaluations, passes + 1.0)
 
 
