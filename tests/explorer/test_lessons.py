@@ -175,7 +175,7 @@ class Visit:
 
     def close(self):
         self.page.close()
-        self.session.registry.closed(self.session)
+        self.session.registry.remove_page(self.session)
 
 
 @pytest.fixture

@@ -312,10 +312,10 @@ class ConvergencePage(Page):
                 self._attended.screens.discard(id(self))
             self._attended = entry
         if entry is not None:
-            entry.attended = True
+            entry.was_on_screen = True
             entry.screens.add(id(self))
-            entry.resting = "paused" if self.race_view.player.still else ""
-        self.race_view.tells = entry is not None and entry.shared
+            entry.rest_reason = "paused" if self.race_view.player.still else ""
+        self.race_view.tells = entry is not None and entry.is_shared
 
     def _on_seen(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
@@ -332,7 +332,7 @@ class ConvergencePage(Page):
         """Hand a race to the registry, shown on this screen."""
         self.session.runs.adopt(race, **cost)
         self.session.stored_race = ""
-        race.entry.attended = True  # viewers of a shared race see no step before this screen does
+        race.entry.was_on_screen = True  # viewers of a shared race see no step before this screen does
         race.entry.screens.add(id(self))
         return race
 
@@ -385,7 +385,7 @@ class ConvergencePage(Page):
     def on_hidden(self) -> None:
         """Pause the viewers of a shared race; the race itself continues."""
         if self._attended is not None:
-            self._attended.resting = "away"
+            self._attended.rest_reason = "away"
 
     def close(self) -> None:
         """End the threads' work and leave the race, which belongs to the registry."""
