@@ -135,10 +135,8 @@ def _sources(table: ModelTable, missing: Floats, n_classes: int) -> list[Sources
         raise ModelFileError("votes.parquet has a number or weight outside the range of a fit")
     ends, result = np.searchsorted(feature, np.arange(len(missing) + 1)), []
     for d, (begin, end) in enumerate(pairwise(ends.tolist())):
-        rows, missing_x = (
-            slice(begin, end),
-            np.full(n_classes, np.nan),
-        )  # one NaN per class stands for all rows without a number
+        # one NaN per class stands for all rows without a number
+        rows, missing_x = slice(begin, end), np.full(n_classes, np.nan)
         x, w = np.append(value[rows], missing_x), np.append(weight[rows], missing[d])
         result.append(Sources(x, np.append(cls[rows], np.arange(n_classes)), w, n_classes))
         if not result[-1].varies:

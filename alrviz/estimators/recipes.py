@@ -148,9 +148,8 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             effect. Warned once for the same columns.
         """
         self._drop_choices()
-        learn = (
-            self._fit_stream if isinstance(X, Stream) else self._fit
-        )  # the public method is not decorated: a decorated one loses its type
+        # the public method is not decorated: a decorated one loses its type
+        learn = self._fit_stream if isinstance(X, Stream) else self._fit
         learn(X, y, sample_weight, on_step)
         self._warn_outcome()
         return self

@@ -86,52 +86,43 @@ def choose_order(
     """
     accepted: list[tuple[Recipe, TrainingData, Candidate]] = []
     cuts, encoding = "", recipe.encoding
-    finds_alpha, requested_order, n_columns = (
-        recipe.params.get("alpha") == AUTO,
-        recipe.params["order"],
-        prepared.encoded.n_columns,
-    )
+    finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
+    n_columns = prepared.encoded.n_columns
     plural = "s" * (n_columns > 1)
-    reason = (
-        f"the table has {n_columns} column{plural}" if n_columns <= MAX_ORDER else f"{MAX_ORDER} is the highest order"
-    )
+    reason = f"the table has {n_columns} column{plural}"
+    reason = reason if n_columns <= MAX_ORDER else f"{MAX_ORDER} is the highest order"
     orders = range(1, min(n_columns, MAX_ORDER) + 1) if requested_order == AUTO else (requested_order,)
     for order in orders:
-        candidate_recipe = recipe.replace(order=order)
+        variant = recipe.replace(order=order)
         try:
-            rows = prepared if candidate_recipe.encoding == encoding else encoded_as(candidate_recipe)
-            if (
-                n_informative := len(informative_columns(rows.encoded.levels, candidate_recipe.missing == "skip"))
-            ) < order and order > 1:
+            rows = prepared if variant.encoding == encoding else encoded_as(variant)
+            n_informative = len(informative_columns(rows.encoded.levels, variant.missing == "skip"))
+            if n_informative < order and order > 1:
                 qualifier = f"only {n_informative}" if n_informative else "no"
                 reason = f"{qualifier} column{'s have' if n_informative > 1 else ' has'} more than one level"
                 break
-            candidate_recipe, affordable_share = (
-                affordable(candidate_recipe, rows, max_memory, stop)
-                if requested_order == AUTO
-                else (candidate_recipe, 1.0)
-            )
-            if order > 1 and affordable_share < 1.0:
+            ratio = 1.0
+            if requested_order == AUTO:
+                variant, ratio = affordable(variant, rows, max_memory, stop)
+            if order > 1 and ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
             previous = accepted[-1][-1] if accepted else None
-            smooth = {"smooth": 1.0} if candidate_recipe.discretize == AUTO and rows.encoded.smooth_levels.any() else {}
-            trial = _evaluate(candidate_recipe, rows, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
+            smooth = {"smooth": 1.0} if variant.discretize == AUTO and rows.encoded.smooth_levels.any() else {}
+            trial = _evaluate(variant, rows, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
             if smooth and trial is not None:
-                candidate_recipe, rows, trial, cuts = _try_mdl_cuts(
-                    candidate_recipe, rows, trial, encoded_as, max_memory, stop, on_trial
-                )
-            if candidate_recipe.discretize == AUTO:
-                candidate_recipe = candidate_recipe.replace(discretize="smooth")
-            recipe = recipe.replace(discretize=candidate_recipe.discretize)
-            prepared, encoding = rows, candidate_recipe.encoding
+                variant, rows, trial, cuts = _try_mdl_cuts(variant, rows, trial, encoded_as, max_memory, stop, on_trial)
+            if variant.discretize == AUTO:
+                variant = variant.replace(discretize="smooth")
+            recipe = recipe.replace(discretize=variant.discretize)
+            prepared, encoding = rows, variant.encoding
         except MemoryLimitError:
             if not accepted:
                 raise
             reason = f"order {order} needs more memory than may be used"
             break
         if trial is None:
-            fallback = candidate_recipe.replace(alpha=INITIAL_ALPHA) if finds_alpha else candidate_recipe
+            fallback = variant.replace(alpha=INITIAL_ALPHA) if finds_alpha else variant
             return OrderChoice(
                 fallback, rows, f"too few rows to hold some out: order={order}{', alpha=1' * finds_alpha}"
             )
@@ -142,23 +133,17 @@ def choose_order(
                 fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {order - 1}"
             reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
             break
-        accepted.append((candidate_recipe.replace(alpha=trial.alpha) if finds_alpha else candidate_recipe, rows, trial))
-    candidate_recipe, rows, trial = accepted[-1]
-    keep = (
-        candidate_recipe.params.get("keep", 1.0)
-        if recipe.params.get("keep") != candidate_recipe.params.get("keep")
-        else 1.0
-    )
+        accepted.append((variant.replace(alpha=trial.alpha) if finds_alpha else variant, rows, trial))
+    variant, rows, trial = accepted[-1]
+    keep = variant.params.get("keep", 1.0) if recipe.params.get("keep") != variant.params.get("keep") else 1.0
     qualifier = f" of single columns and the best {kept_text(keep)} of each higher order" if keep != 1.0 else ""
     if requested_order != AUTO:
         reason = "the order is as given"
     alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were" if finds_alpha else " was"
     folds = "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
-    losses = ", ".join(
-        f"{_loss_text(earlier.loss)} at {accepted_recipe.params['order']}" for accepted_recipe, _, earlier in accepted
-    )
-    choice = f"order={candidate_recipe.params['order']}{qualifier}{alphas} chosen by validation log loss of {folds}"
-    return OrderChoice(candidate_recipe, rows, f"{choice}: {losses}; {reason}{cuts}")
+    losses = ", ".join(f"{_loss_text(earlier.loss)} at {step.params['order']}" for step, _, earlier in accepted)
+    choice = f"order={variant.params['order']}{qualifier}{alphas} chosen by validation log loss of {folds}"
+    return OrderChoice(variant, rows, f"{choice}: {losses}; {reason}{cuts}")
 
 
 def _evaluate(

@@ -261,9 +261,8 @@ def estimate_stream(streamed: "StreamedCounts", max_bytes: int, solver: str, sam
     vector, sums = 8 * (cells + 1) * classes, table_bytes_ * (1 + uses_full_passes)
     n_sums = 1 if sums > MIN_SHARED_SUM_BYTES else passes.n_jobs
     tree = (ceil(log(max(2, passes.n_chunks), FANOUT)) + n_sums) * vector * (1 + uses_full_passes)
-    adagrad_bytes = (
-        has_steps * 5 * 4 * passes.cells.n_rows * (passes.padded_width + (passes.padded_width == 3))
-    )  # padded as in single_table
+    # padded as in single_table
+    adagrad_bytes = has_steps * 5 * 4 * passes.cells.n_rows * (passes.padded_width + (passes.padded_width == 3))
     needed_bytes = sums + max(n_sums * sums + tree, adagrad_bytes)
     needed_bytes += (11 + 24 * uses_full_passes) * vector
     needed_bytes += uses_full_passes * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded_width)
@@ -288,9 +287,8 @@ def estimate_counting(
     `sample` returns rows of the table: the cells of all and of half of them are extrapolated to the whole table.
     """
     space = space_of(levels, tuples)
-    cell_bytes = (
-        8 * (2 * class_widths(n_classes)[1] + 6 * n_classes) + 64
-    )  # counts, index, and the tables that scores are made from
+    # counts, index, and the tables that scores are made from
+    cell_bytes = 8 * (2 * class_widths(n_classes)[1] + 6 * n_classes) + 64
     cells = max_cells = int(np.minimum(space.cards, n_rows).sum())
     if isinstance(tuples, SelectedCells) and tuples.parts == tuples.tuples:
         cells = max_cells = len(tuples.cells)

@@ -229,9 +229,8 @@ class CellFamily(Family):
         penalty_key = (
             ("phi",) if phi_is_w or (params["penalty"] == "phi" and not smooth) else (params["penalty"], *scale)
         )
-        alpha_key = (
-            recipe.to_json() if params["alpha"] == AUTO else params["alpha"]
-        )  # each recipe chooses its own alpha
+        # each recipe chooses its own alpha
+        alpha_key = recipe.to_json() if params["alpha"] == AUTO else params["alpha"]
         return (*common, alpha_key, *toward, *penalty_key)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:

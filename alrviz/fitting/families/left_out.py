@@ -88,9 +88,8 @@ class LeaveOneTupleOut:
         )
         self._start = self._table(tables, params, used_rows)
         if allowed is not None:
-            model_bytes = (
-                self._start.nbytes + 2 * self._keys.nbytes
-            )  # AdaGrad's table; keys without a tuple, and in another order
+            # AdaGrad's table; keys without a tuple, and in another order
+            model_bytes = self._start.nbytes + 2 * self._keys.nbytes
             if model_bytes > allowed:
                 raise MemoryLimitError(
                     f"selection='cv' fits a model without each of {self._tuples:,} tuples, of about "

@@ -22,10 +22,8 @@ from alrviz.models.tuple_selection import SelectionRows
 from alrviz.passes.aligned_buffers import Floats
 
 MIN_STEP_TRIAL_ROWS, MAX_STEP_TRIAL_ROWS = 5_000, 20_000  # rows on which step lengths are tried
-MAX_LEARNER_ROWS, MAX_JUDGING_ROWS = (
-    2**16,
-    2**13,
-)  # training rows to which learners are fitted, and validation rows that compare them
+# training rows to which learners are fitted, and validation rows that compare them
+MAX_LEARNER_ROWS, MAX_VALIDATION_ROWS = 2**16, 2**13
 MIN_SPLIT_ROWS = 300  # with fewer, all rows both train and validate: all that can be told is which learner fits better
 # Limits of the fit whose residuals predict the gain of tuples: steps, and the relative decrease of F at its end.
 MAX_FIT_STEPS, FIT_TOL = 30, 1e-4
@@ -170,12 +168,12 @@ def step_trial(first: Encoded) -> TrainValidationChunk:
 
 def sample_trial(first: Encoded) -> TrainValidationChunk:
     """Return the first training rows, divided to compare learners; their Hessian also stands for that of all rows."""
-    n = min(first.n_rows, MAX_LEARNER_ROWS + MAX_JUDGING_ROWS)
+    n = min(first.n_rows, MAX_LEARNER_ROWS + MAX_VALIDATION_ROWS)
     return _split(first, n, n // 9 if n >= MIN_STEP_TRIAL_ROWS else n // 3 if n >= MIN_SPLIT_ROWS else 0)
 
 
 def _split(rows: Encoded, n: int, n_validation: int) -> TrainValidationChunk:
-    """Return the first n rows, the last `judging` of them for validation.
+    """Return the first n rows, the last `n_validation` of them for validation.
 
     0 uses all rows for both: among a handful of validation rows, some large step gets all right by chance.
     """
