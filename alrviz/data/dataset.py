@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.digest import combine, digest_series
-from alrviz.data.doubts import Doubt, doubts_among
+from alrviz.data.doubts import Doubt, Note, NoteCode, doubts_among
 from alrviz.data.interpret import among_numbers, decide_number, spec_of_typed
 from alrviz.data.kinds import (
     KINDS,
@@ -188,7 +188,8 @@ class Table:
             choice = self.default_target
             target, why = choice.name, choice.why
             others = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else self.other_targets(target)
-            notes.append(f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else ""))
+            text = f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else "")
+            notes.append(Note.about(NoteCode.TARGET, text))
         position = self.position(target)
         try:
             classes, remarks = class_labels(self.values[position], quartiles)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import FOOTER, MOST_TITLES
@@ -430,15 +430,15 @@ def _filled(row: Sequence[str]) -> int:
     return sum(bool(cell.strip()) for cell in row)
 
 
-def left_out(lines: Sequence[str], where: str) -> str:
+def left_out(lines: Sequence[str], where: str) -> Note:
     """Return a note about lines before or behind the table."""
-    return f"{plural(len(lines), 'line')} {where} left out: {listed(lines, 3)}"
+    return Note.about(NoteCode.LEFT_OUT, f"{plural(len(lines), 'line')} {where} left out: {listed(lines, 3)}")
 
 
 # ---- tables under one another ----------------------------------------------------------------------------------------
 
 
-def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tuple[list[TextColumn], list[str]]:
+def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tuple[list[TextColumn], list[Note]]:
     """Return the rows of tables under one another that have the same names, without these and the titles; and notes.
 
     Titles that differ become a column in front; `title` is that of the first table, "" where it has none.
@@ -465,11 +465,17 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         gone[begin:start] = True
         rows = begin + np.flatnonzero(filled[begin:start])
         titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
-    joined = [replace(TextColumn.of(c.name, c.codes[~gone], c.levels), n_trimmed=c.n_trimmed) for c in columns]
-    notes = [f"{plural(len(starts), 'row that repeats', 'rows that repeat')} the names left out"]
+    joined = []
+    for column in columns:
+        typed = None if column.typed is None else column.typed[~gone]
+        rest = TextColumn.of(column.name, column.codes[~gone], column.levels, typed)
+        joined.append(replace(rest, n_trimmed=column.n_trimmed))
+    repeats = plural(len(starts), "row that repeats", "rows that repeat")
+    notes = [Note.about(NoteCode.LEFT_OUT, f"{repeats} the names left out")]
     if len(set(filter(None, titles))) > 1:
         part = np.searchsorted(starts, np.flatnonzero(~gone))
         name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]
         joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in part]))
-        notes.append(f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}")
+        note = f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}"
+        notes.append(Note.about(NoteCode.STACKED, note))
     return joined, notes

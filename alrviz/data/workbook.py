@@ -24,20 +24,13 @@ import numpy as np
 import pyarrow as pa
 import python_calamine as calamine
 
-from alrviz.data.layout import (
-    HEAD_ROWS,
-    QUANTITY,
-    count_footer,
-    count_titles,
-    join_stacked,
-    kinds_by_name,
-    left_out,
-    read_names,
-)
+from alrviz.data.doubts import Note, NoteCode
+from alrviz.data.find_table import find_table
+from alrviz.data.layout import HEAD_ROWS, QUANTITY
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import clean_names, number_text
+from alrviz.data.parse_values import MOST_TITLES, number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn
 from alrviz.errors import TableError, listed, nearest, plural
 from alrviz.stop import StopToken
@@ -83,44 +76,29 @@ def read_workbook(
     if sheet.start != (0, 0):
         place = _column_letters(sheet.start[1] + 1).decode() + str(sheet.start[0] + 1)
         notes.append(f"the first cells of the sheet are empty: it was read from {place} on")
-    width = len(sheet.columns)
-    head = sheet.cells(0, HEAD_ROWS)
-    titles = count_titles(head, width) if options.skip_rows is None else min(options.skip_rows, sheet.n_rows - 1)
-    if titles and options.skip_rows is None:
-        notes.append(left_out([" ".join(filter(None, row)) for row in head[:titles]], "before the names"))
-    tail = sheet.cells(max(titles, sheet.n_rows - HEAD_ROWS), sheet.n_rows)
-    footer = count_footer(tail, width) if options.skip_footer is None else options.skip_footer
-    if footer and options.skip_footer is None:
-        notes.append(left_out([" ".join(filter(None, row)) for row in tail[-footer:]], "behind the table"))
-    rows = head[titles:] if titles < len(head) else sheet.cells(titles, titles + HEAD_ROWS)
-    named = read_names(rows, width, options.header, expected, known)
-    notes += named.notes
-    names, renamed = clean_names(named.names, numbered=not named.n_rows)
-    table_rows = slice(titles + named.n_rows, sheet.n_rows - footer)
+    skipped = min(options.skip_rows or 0, sheet.n_rows - 1)
+    region = find_table(
+        sheet.cells(skipped, skipped + MOST_TITLES + HEAD_ROWS),
+        lambda n_titles: sheet.cells(max(skipped + n_titles, sheet.n_rows - HEAD_ROWS), sheet.n_rows),
+        options, expected, known, width=len(sheet.columns),
+        is_whole=sheet.n_rows <= skipped + MOST_TITLES + HEAD_ROWS,
+    )  # fmt: skip
+    n_footer = region.n_footer if options.skip_footer is None else options.skip_footer
+    rows = slice(skipped + region.first_row, sheet.n_rows - n_footer)
     columns = []
-    for name, column in zip(names, sheet.columns, strict=True):
+    for column in sheet.columns:
         stop.check()
-        columns.append(column.text(name, table_rows))
-    title = " ".join(filter(None, head[titles - 1])) if 0 < titles <= len(head) else ""
-    if named.n_rows:
-        columns, joined = join_stacked(columns, title, stop)
-        notes += joined
+        columns.append(column.text(rows))
+    n_merged = sum(row >= rows.start for row in sheet.merged_rows)
     in_force = replace(
         options,
-        header=named.header,
-        skip_rows=titles,
-        skip_footer=footer,
+        header=region.names.header,
+        skip_rows=skipped + region.n_titles,
+        skip_footer=n_footer,
         sheet=sheet.title,
     )
-    return RawTable(
-        columns,
-        in_force,
-        [*notes, *_remarks(n_uncached, sum(row >= table_rows.start for row in sheet.merged_rows)), *renamed],
-        tuple(titles_of_sheets),
-        named.first,
-        "text",
-        kinds_by_name(names, named.kinds),
-    )
+    notes += _remarks(n_uncached, n_merged)
+    return region.named_table(columns, in_force, notes, stop, tuple(titles_of_sheets))
 
 
 # ---- before anything is unpacked -------------------------------------------------------------------------------------
@@ -372,12 +350,11 @@ def _wanted_title(wanted: str | int, titles: Sequence[str]) -> str:
 
 def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
     """Return notes on cells of the rows whose content is not, or not everywhere, in the table."""
-    notes = []
+    notes = list[str]()
     if n_uncached:
         cells = plural(n_uncached, "formula is", "formulas are")
-        notes.append(
-            f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
-        )
+        note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
+        notes.append(Note.about(NoteCode.FORMULAS, note))
     if n_merged:
         areas = f"{plural(n_merged, 'area')} of merged cells"
         notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
@@ -407,9 +384,10 @@ class _Column:
         lookup = np.array([k if text.strip() else -1 for k, text in enumerate(texts)], dtype=np.int32)
         return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*typed, False], dtype=bool))
 
-    def text(self, name: str, rows: slice) -> TextColumn:
+    def text(self, rows: slice) -> TextColumn:
+        """Return some rows as a column without a name."""
         codes = self.codes[rows]
-        return TextColumn.of(name, codes, pa.array(self.texts, type=pa.string()), self.typed[codes])
+        return TextColumn("", codes, pa.array(self.texts, type=pa.string()), self.typed[codes])
 
 
 @dataclass

@@ -184,6 +184,16 @@ def test_single_letters_are_merged_where_that_is_asked_for():
     assert table_of(levels, spec=table.spec).hash == table.hash
 
 
+def test_spellings_of_a_spec_can_be_kept_apart_and_not_merged_anew():
+    cells = ["Red", "red", "RED", "blue"]
+    spec = table_of(cells).spec
+    apart = table_of(cells, spec=spec, options=ReadOptions(merge_case=False))
+    assert apart.frame["a"].nunique() == 4
+    assert not any(column.spellings for column in apart.spec.columns if column.name == "a")
+    with pytest.raises(TableError, match="merge_case=True"):
+        table_of(cells, spec=spec, options=ReadOptions(merge_case=True))
+
+
 def test_the_class_is_merged_as_well():
     text = "size,class\n" + "".join(f"{i},{('Yes', 'yes', 'no', 'NO')[i % 4]}\n" for i in range(40))
     assert read_table(text.encode()).n_classes == 2

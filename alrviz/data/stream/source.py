@@ -22,9 +22,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from alrviz.data.compression import DAMAGES, PACKERS
-from alrviz.data.delimited import BEHIND, footer_places, read_delimited
+from alrviz.data.delimited import last_rows, read_delimited
+from alrviz.data.find_table import behind_table
 from alrviz.data.frames import column_of_arrow, is_text
-from alrviz.data.layout import left_out
+from alrviz.data.layout import count_footer
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_values import MOST_TITLES
@@ -326,17 +327,18 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
                 raise
             return  # names, and no rows behind them
     tail = (text.tail if len(text.tail) < TAIL else text.tail.partition(b"\n")[2]).decode("utf-8", "replace")
-    places = [] if options.skip_footer is not None else footer_places(tail, delimiter, len(source.names))
-    left = sum(batch.num_rows for batch in waiting) - len(places)
+    last = last_rows(tail, delimiter)[0] if options.skip_footer is None else []
+    n_footer = count_footer(last, len(source.names))
+    left = sum(batch.num_rows for batch in waiting) - n_footer
     for batch in waiting:
         if left > 0:
             yield batch.slice(0, left)
         left -= batch.num_rows
-    n_rows -= len(places)
+    n_rows -= n_footer
     uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
-    if places:
-        remarks.append(left_out([tail.split("\n")[place].strip(" ,;\t|\r") for place in places], BEHIND))
+    if n_footer:
+        remarks.append(behind_table(last[-n_footer:]))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
     notes += [f"{path.name!r}: {remark}" for remark in remarks]

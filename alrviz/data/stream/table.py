@@ -289,9 +289,11 @@ def open_table(
     except TableError as error:
         if error.code != MEASURED_TARGET:
             raise
+        name = target or table.default_target.name
+        n_values = table.values[table.position(name)].series.nunique()
         raise TableError(
-            f"{str(error).partition(';')[0]}; a class of few values was expected: choose another target, or cut this "
-            "one beforehand"
+            f"column {name!r} holds {n_values:,} different numbers; a class of few values was expected: choose another "
+            "target, or cut this one beforehand"
         ) from error
     notes = [*table.notes]  # not the sample's own: what repeats there, or is rare, need not in the table
     if rows > SAMPLE:

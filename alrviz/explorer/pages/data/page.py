@@ -13,7 +13,7 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
-from alrviz.data.doubts import DoubtNote
+from alrviz.data.doubts import DoubtNote, NoteCode, notes_about
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
 from alrviz.explorer.pages.data.cards import ABOUT, classes_html, columns_frame, head_html, layout_words, notes_html
@@ -234,7 +234,7 @@ class DataPage(Page):
         if self.session.table.source.upload is not None:
             asked += [note for note in dataset.notes if isinstance(note, DoubtNote)]
         if class_in_doubt(dataset):
-            asked.append(dataset.notes[len(dataset.table.notes)])  # the first after those of the reading
+            asked += notes_about(dataset.notes, {NoteCode.TARGET})
         return asked
 
     # ---- costs and leaks ---------------------------------------------------------------------------------------
