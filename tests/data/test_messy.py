@@ -11,7 +11,7 @@ import pytest
 
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_table
-from alrviz.errors import for_page
+from alrviz.errors import TableError, for_page
 
 ROWS = 60
 
