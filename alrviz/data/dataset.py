@@ -44,7 +44,7 @@ from alrviz.data.splitting import (
     split_by,
     split_by_role,
 )
-from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
+from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, no_answer_doubt, target_choices
 from alrviz.data.text import RawTable
 from alrviz.data.values import Values, read_values, text_of
 from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, plural, short
@@ -222,6 +222,7 @@ class Table:
         keep = keep & weighed
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
         notes += check_labels(target, classes, self.limits)
+        notes += no_answer_doubt(target, classes, self.options)
         values = self.values if keep.all() else tuple(column.where(keep) for column in self.values)
         return _build(self, target, classes, values, kinds, bool(quartiles), notes, stop, guessed, unit)
 
@@ -326,7 +327,7 @@ class Dataset:
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Doubtful decisions of the reading, each with the options for the other reading."""
-        return self.table.doubts
+        return doubts_among(self.notes)
 
     @property
     def kinds(self) -> dict[str, str]:

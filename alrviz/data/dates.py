@@ -1,10 +1,10 @@
 """Which texts are dates or times, and their values.
 
-A column is of dates when every text that is not missing is one of the same form:
+A column is of dates when every text that is not missing is one of the same form, or all but a few are:
 
     2020-01-31  2020/1/31  20200131  2020-01          year first
     31.01.2020  31/1/20  01-31-2020                   day or month first, found by what fits all
-    14 Oct 2014  Oct 14, 2014  Tue, 14-Oct-14         the month by name, English or German
+    14 Oct 2014  Oct 14, 2014  14 octobre 2014        the month by name (`MONTH_NAMES` has the languages)
 
 each alone or with a time of day behind it (13:45, 1:45:30 PM, T13:45:30.5Z); a zone is turned into UTC. A column of
 times of day alone (13:45) is one of numbers, hours.
@@ -12,6 +12,7 @@ times of day alone (13:45) is one of numbers, hours.
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +24,23 @@ import pyarrow.compute as pc
 
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, dates_of, hours_of
-from alrviz.data.text import TextColumn, all_match
-from alrviz.errors import Sentence
+from alrviz.data.parse_spec import ColumnSpec
+from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, NO_DATE, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, hours_of
+from alrviz.data.stray import stray_note
+from alrviz.data.text import TextColumn, all_match, are_few, python_regex
+from alrviz.errors import Sentence, plural
 from alrviz.stop import StopToken
 
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
+FORM_SAMPLE = 20  # levels that tell the form
+# Programs write them for "none" and "for ever": Excel, SQL Server, Unix, databases.
+SENTINEL_DATES = (
+    *("0001-01-01", "1753-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1900-01-02", "1901-01-01", "1970-01-01"),
+    *("2099-12-31", "2999-12-31", "9999-12-31"),
+)
+SENTINEL_YEARS = 5  # from the nearest other date
+MIN_HEAP = 5  # times as many rows of such a date as of the most frequent other one
+LEVELS_PER_STRAY_DATE = 4  # different dates in a column for each text that is none
 CERTAIN = 5  # different texts of eight digits that are all days make dates of numbers, whatever the column is called
 BIRTH_NAME = re.compile(r"(^|[\W_])(born|birth\w*|dob|geb\w*)($|[\W_])")
 YEARS_AHEAD = 5  # of a date that was planned
@@ -50,7 +62,7 @@ class Dates:
     """A column of dates: its values, the form they have, whether the day comes first, and what is to be said of it.
 
     day_first is None where the form has an order of its own, and nobody said another's. Two digits below `pivot` are
-    years of this century.
+    years of this century. `stray` are the few texts that are no dates, which are missing.
     """
 
     series: pd.Series
@@ -58,6 +70,7 @@ class Dates:
     day_first: bool | None
     notes: tuple[str, ...]
     pivot: int = PIVOT
+    stray: tuple[str, ...] = ()
 
 
 def parse_all_dates(
@@ -94,26 +107,24 @@ def parse_dates(
     eight = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
     if eight and len(levels) < CERTAIN and not DATE_NAME.search(column.name.lower()):
         return None
-    form = (
-        EIGHT_DIGITS
-        if eight
-        else next((name for name, text in SPLIT_DATE_FORMS.items() if _all_match(levels, text)), "")
-    )
+    form = EIGHT_DIGITS if eight else _usual_form(levels)
     if not form:
         return None
     both = "first" in DATE_FORMS[form]
     wanted = otherwise if said is None else said
-    years = pc.extract_regex(levels, DATE_FORMS[form])
+    years = pc.extract_regex(levels.filter(pc.match_substring_regex(levels, DATE_FORMS[form])), DATE_FORMS[form])
     years = years.field("yy" if "<yy>" in DATE_FORMS[form] else "year").drop_null()
     two_digits = years.filter(pc.equal(pc.utf8_length(years), 2))
     short_years = pc.cast(two_digits, pa.int64()).to_numpy()
     pivot = choose_pivot(column.name, short_years, latest_year) if own.pivot is None else own.pivot
     orders = (wanted, not wanted) if both else (wanted,)
-    found = {order: dates_of(levels, form, order, pivot) for order in orders}
-    fitting = [order for order, days in found.items() if not np.isnat(days).any()]
-    if not fitting:
-        return None
+    found = {order: _dates_by_spec(levels, form, order if both else said, pivot) for order in orders}
+    n_stray = {order: int(np.isnat(days).sum()) for order, days in found.items()}
+    fitting = [order for order in orders if n_stray[order] == min(n_stray.values())]
     chosen, notes = fitting[0], list[str]()
+    stray = tuple(levels.filter(pa.array(np.isnat(found[chosen]))).to_pylist())
+    if stray and (own.missing is not None or not are_few(column, stray, LEVELS_PER_STRAY_DATE)):
+        return None
     order, other = ("day", "month") if chosen else ("month", "day")
     read = f"dates in {column.name!r} are read {order} first, as "
     if len(fitting) > 1 and said is None:
@@ -126,12 +137,59 @@ def parse_dates(
         words: dict[str, Any] = {"read": f"{order} first", "other": f"{other} first", "such": repr(levels[0].as_py())}
         notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DAY_OR_MONTH, change, [column.name], **words)))
     elif said is not None and chosen != said:
-        strange = levels[int(np.isnat(found[said]).argmax())].as_py()
+        strange = levels[int((np.isnat(found[said]) & ~np.isnat(found[chosen])).argmax())].as_py()
         notes.append(read + f"{strange!r} is no date {other} first")
     if len(two_digits):
         notes.append(_years_note(column, short_years, pivot, in_doubt=own.pivot is None))
-    values = np.append(found[chosen], np.datetime64("NaT", "us"))
-    return Dates(pd.Series(values[column.codes], name=column.name), form, chosen if both else said, tuple(notes), pivot)
+    values = np.append(found[chosen], NO_DATE)
+    series = pd.Series(values[column.codes], name=column.name)
+    return Dates(series, form, chosen if both else said, tuple(notes), pivot, stray)
+
+
+def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> list[str]:
+    """Return all notes on a column of dates; `missing` are the texts that are missing in it already."""
+    strays = [stray_note(column, dates.stray, missing, "date")] if dates.stray else []
+    return [*dates.notes, *strays, *_sentinel_notes(column, dates, (*missing, *dates.stray))]
+
+
+def _usual_form(levels: pa.Array) -> str:
+    """Return the form of most of some texts, "" where there is none."""
+    some = levels[:: 1 + len(levels) // FORM_SAMPLE].to_pylist()
+    forms = Counter(
+        next((form for form, pattern in SPLIT_DATE_FORMS.items() if python_regex(pattern).search(text)), "")
+        for text in some
+    )
+    form, count = forms.most_common(1)[0]
+    return form if 2 * count > len(some) and (form != "m/y" or count == len(some)) else ""  # 1.2000 is a number
+
+
+def _dates_by_spec(levels: pa.Array, form: str, day_first: bool | None, pivot: int) -> np.ndarray:
+    """Return texts (L,) as dates, as the column's spec reads them later: in this form, or another clear one."""
+    spec = ColumnSpec("", "", "date", form=form, day_first=day_first, pivot=pivot, missing=())
+    return spec.parse_texts(levels)[0]
+
+
+def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) -> list[str]:
+    """Return a doubt for each date that programs write for none and that is far from the others, or far commoner."""
+    notes = list[str]()
+    days, counts = np.unique(dates.series.dropna().to_numpy().astype("datetime64[D]"), return_counts=True)
+    for sentinel in np.array(SENTINEL_DATES, dtype="datetime64[D]"):
+        is_it = days == sentinel
+        if not is_it.any() or len(days) < 3:
+            continue
+        others, rows = days[~is_it], int(counts[is_it].sum())
+        years = np.abs(others - sentinel).min().astype(int) / 365.25
+        lies_apart = years > SENTINEL_YEARS and not others.min() < sentinel < others.max()
+        if not lies_apart and rows < MIN_HEAP * max(counts[~is_it].max(), 2):
+            continue
+        is_row = dates.series.to_numpy().astype("datetime64[D]") == sentinel
+        texts = column.levels.take(pa.array(np.unique(column.codes[is_row]))).to_pylist()
+        change = {"columns": {column.name: {"missing": list(dict.fromkeys(["", *missing, *texts]))}}}
+        note = (
+            f"{texts[0]} in {column.name!r} ({plural(rows, 'cell')}) may stand for a missing date; it was read as one"
+        )
+        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0])))
+    return notes
 
 
 def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: bool) -> str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from alrviz.data.charset import to_utf8
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.find_table import find_table
-from alrviz.data.layout import HEAD_ROWS, NUMBERS_SHARE, QUANTITY
+from alrviz.data.layout import HEAD_ROWS, NUMBERS_SHARE, QUANTITY, refuse_prose
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.parse_spec import Layout
@@ -88,6 +88,8 @@ def read_delimited(
         sample = _sample(data, start, end)
     rows, places = _rows(sample, delimiter)
     check_columns(max(map(len, rows)), limits)
+    if options.delimiter is None and options.skip_rows is None and known is None:
+        refuse_prose(rows[:HEAD_ROWS])
 
     def tail_from(n_titles: int) -> tuple[int, list[list[str]], list[int]]:
         return _tail_rows(data, _line_start(data, start, places[n_titles]), end, delimiter)
@@ -256,14 +258,20 @@ def _cut_best(lines: list[str]) -> tuple[str, str, float]:
         counts = Counter(line.count(delimiter) for line in lines)
         fields = lines[0].count(delimiter) + 1
         share = counts[fields - 1] / len(lines)
-        is_spaced = delimiter == " " and not best and share == 1 and _has_columns([line.split(" ") for line in lines])
-        wins = is_spaced if delimiter == " " else (round(share, 2), fields) > best_score
+        wins = not best and _is_spaced(lines) if delimiter == " " else (round(share, 2), fields) > best_score
         if fields > 1 and wins:
             best, best_score = delimiter, (round(share, 2), fields)
         if fields > 1 and delimiter != " ":
             shares[delimiter] = share
     others = [d for d, share in shares.items() if d != best and share >= NEARLY_EQUAL * best_score[0]]
     return best or ",", max(others, key=shares.__getitem__, default=""), best_score[0]
+
+
+def _is_spaced(lines: list[str]) -> bool:
+    """Whether single spaces cut lines into columns; the first line may have a name less, as R's write.table has it."""
+    rows = [re.sub(r'"[^"]*"', "q", line).split(" ") for line in lines]
+    width, is_short = len(rows[-1]), len(rows[0]) == len(rows[-1]) - 1
+    return all(len(row) == width for row in rows[is_short:]) and _has_columns(rows[is_short:])
 
 
 def _has_columns(rows: list[list[str]]) -> bool:

@@ -40,20 +40,29 @@ class DoubtCode(Enum):
     NO_HEADER = "no header"
     DAY_OR_MONTH = "day or month first"
     TWO_DIGIT_YEARS = "two-digit years"
+    MARK_OF_NUMBERS = "decimals or thousands"
+    NO_ANSWER = "no answer"
+    SPELLING = "spelling"
+    GROUP_LABELS = "labels of groups"
     ENCODING = "encoding"
     DELIMITER = "delimiter"
 
 
 _QUESTIONS = {
-    DoubtCode.SENTINEL: "{such} in {columns} repeats ({cells}) and lies apart from all other values. Does it stand for "
-    "a missing value?",
+    DoubtCode.SENTINEL: "{such} in {columns} ({cells}) is far from the other values, or far more frequent. Does it "
+    "stand for a missing value?",
     DoubtCode.MISSING_TEXT: "{such} was read as a missing value in {columns} ({cells}). Is it a value like the others?",
     DoubtCode.LEVEL_TEXT: "{such} in {columns} was read as a value ({cells}). Does it stand for a missing value?",
-    DoubtCode.STRAY_TEXT: "Some texts in {columns}, such as {such}, are no numbers and were read as missing ({cells}). "
+    DoubtCode.STRAY_TEXT: "Some texts in {columns}, such as {such}, are no {what} and were read as missing ({cells}). "
     "Is the column text?",
     DoubtCode.NO_HEADER: "The first line looks like those below, so it was read as data. Does it hold the names?",
     DoubtCode.DAY_OR_MONTH: "Dates in {columns}, such as {such}, were read {read}. Are they {other}?",
     DoubtCode.TWO_DIGIT_YEARS: "Years of two digits in {columns} were read as {read}. Are they {other}?",
+    DoubtCode.MARK_OF_NUMBERS: "{such} in {columns} was read as {read}. Is it {other}?",
+    DoubtCode.NO_ANSWER: "{such} is a class of {columns} ({cells}). Does it stand for a missing answer?",
+    DoubtCode.SPELLING: "In {columns} {such} may be other spellings ({cells}). Are they?",
+    DoubtCode.GROUP_LABELS: "{columns} has a value in the first row of each group alone ({cells} are empty). Does "
+    "it hold for the rows below?",
     DoubtCode.ENCODING: "The text is not UTF-8 and was read as {read}. Is it {other}?",
     DoubtCode.DELIMITER: "Both {read} and {other} cut the lines evenly; {read} was taken. Is it {other}?",
 }

@@ -19,8 +19,10 @@ from alrviz.data.layout import (
     common_width,
     count_footer,
     count_titles,
+    drop_subtotals,
     join_stacked,
     kinds_by_name,
+    largest_table,
     left_out,
     read_names,
 )
@@ -64,15 +66,16 @@ class TableRegion:
         stop: StopToken,
         sheets: tuple[str, ...] = (),
     ) -> RawTable:
-        """Return the columns under their names, tables under one another joined; `notes` come before its own."""
+        """Return the columns under their names, without totals, stacked tables joined; `notes` come before its own."""
         names, renamed = clean_names(self.names.names, numbered=not self.names.n_rows)
         named = [TextColumn.of(name, c.codes, c.levels, c.typed) for name, c in zip(names, columns, strict=True)]
-        joined = list[Note]()
-        if self.names.n_rows:
-            named, joined = join_stacked(named, self.title, stop)
+        named, beside = largest_table(named, self.names.names)
+        named, stacked = join_stacked(named, self.title, stop) if self.names.n_rows else (named, [])
+        named, totals = drop_subtotals(named)
+        changes = [*beside, *stacked, *totals]
         kinds = kinds_by_name(names, self.names.kinds)
-        notes = [*notes, *self.notes, *joined, *renamed]
-        return RawTable(named, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=bool(joined))
+        notes = [*notes, *self.notes, *changes, *renamed]
+        return RawTable(named, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=bool(changes))
 
 
 def find_table(

@@ -13,21 +13,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow.compute as pc
 
-from alrviz.data.dates import TIME_UNITS, Dates, parse_all_dates, parse_times
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, parse_times
+from alrviz.data.layout import group_label_doubts
 from alrviz.data.missing import detect_missing
-from alrviz.data.numbers import INFINITE, check_numbers, detect_convention, digits_note, is_numeric
+from alrviz.data.numbers import check_numbers, detect_convention, digits_note, doubt_of_marks, is_numeric
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
-from alrviz.data.quantities import cross_table_note, measured_limits, plain_numbers
-from alrviz.data.text import NUMBERLIKE, RawTable, TextColumn, mend_bands, merge_case, spellings, variants_note
+from alrviz.data.quantities import cross_table_note, measured_limits, percent_note, plain_numbers, transposed_note
+from alrviz.data.stray import stray_note, stray_texts
+from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, spellings, variants_note
 from alrviz.data.values import Values, read_column
-from alrviz.errors import Sentence, listed, plural, short
+from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
-NUMBERS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
-MAX_STRAY_SHARE = 0.2  # of the rows
 INTERPRETED = 0.65  # of the time that reading takes lies before: measured 0.82 on words, 0.5 on numbers
 _MARKS = {".": "point", ",": "comma"}
 
@@ -87,12 +86,15 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         return raw
     options = raw.options
     texts, everywhere, notes = _without_missing(raw.columns, options, stop)
+    notes += group_label_doubts([text.present for text in texts])
     if raw.sort == "text":
         for text in texts:
             _find_numbers(text)
     decimal, thousands = detect_convention(
         [text.numbers for text in texts] if raw.sort == "text" else [], options, stop
     )
+    if raw.sort == "text":
+        notes += doubt_of_marks([text.numbers for text in texts], options, decimal, thousands)
     all_dates = parse_all_dates(
         [text.present for text in texts], options, stop, otherwise=decimal == "," or options.delimiter == ";"
     )
@@ -107,12 +109,15 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(raw.columns))
         if isinstance(column, TextColumn):
             text, decision = evidence[column.name], decisions[column.name]
+            if text.options.fill_down:
+                decision.spec = replace(decision.spec, fill_down=True)
             values, bad = read_column(column, decision.spec)
             if decision.spec.type == "number":
                 check_numbers(column, bad, decision.spec.decimal)
             columns.append(replace(values, hint=decision.hint))
             notes += decision.notes
-            written[column.name] = (*text.written, *text.stray) if decision.spec.type == "number" else text.written
+            is_measured = decision.spec.type in ("number", "date")
+            written[column.name] = (*text.written, *text.stray) if is_measured else text.written
         else:
             spec, written[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
             columns.append(read_column(column, spec)[0])
@@ -126,8 +131,12 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             f"numbers in {listed(apart)} have a decimal {_MARKS[_other(decimal)]}, those of other columns a decimal "
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
-    if raw.sort == "text" and (note := cross_table_note([values.series for values in columns])):
-        notes.append(note)
+    if raw.sort == "text":
+        shape_notes = (
+            cross_table_note([values.series for values in columns]),
+            transposed_note([t.present for t in texts]),
+        )
+        notes += filter(None, [*(percent_note(text.present) for text in texts), *shape_notes])
     own_missing = {name: {"missing": tokens} for name, tokens in written.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if apart else decimal, thousands=thousands)
     return replace(
@@ -148,6 +157,7 @@ def _without_missing(
     result = []
     for column in texts:
         own = options.for_column(column.name)
+        column = column.filled_down if own.fill_down else column
         if own.missing is not None:
             written = missing = tuple(dict.fromkeys(("", *own.missing)))
         else:
@@ -173,20 +183,10 @@ def _find_numbers(text: _TextEvidence) -> None:
         text.numbers, text.limit = limited
     if (plain := plain_numbers(text.numbers)) is not None:
         text.numbers, text.unit = plain
-    if text.options.missing is None and (stray := _stray_texts(text.numbers)):
+    if text.options.missing is None and (stray := stray_texts(text.numbers)):
         text.numbers, text.stray = text.numbers.without(stray), stray
-
-
-def _stray_texts(column: TextColumn) -> tuple[str, ...]:
-    """Return the few texts that keep a column of numbers from being one; () where they are not few."""
-    others = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
-    n_numbers = len(column.levels) - len(others)
-    if not 0 < len(others) <= n_numbers // NUMBERS_PER_STRAY_TEXT:
-        return ()
-    if pc.any(pc.match_substring_regex(others, INFINITE)).as_py():  # refused with its row
-        return ()
-    texts = tuple(others.to_pylist())
-    return texts if column.count(texts) <= MAX_STRAY_SHARE * (column.codes >= 0).sum() else ()
+        if (plain := plain_numbers(text.numbers)) is not None:
+            text.numbers, text.unit = plain
 
 
 def _other(decimal: str) -> str:
@@ -208,15 +208,17 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
     """Decide how a column of text is read; `marks` are the table's decimal and thousands marks."""
     name = text.name
     if dates is not None:
+        missing = among_numbers((*text.missing, *dates.stray), text.options)
         spec = ColumnSpec(
-            name, name, "date", missing=text.missing_numbers, form=dates.form, day_first=dates.day_first,
-            pivot=dates.pivot,
-        )  # fmt: skip
-        return _Decision(spec, notes=list(dates.notes))
+            name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first, pivot=dates.pivot
+        )
+        notes = notes_on_dates(text.present, dates, text.written)
+        text.stray = dates.stray
+        return _Decision(spec, notes=notes)
     if may_be_numbers and (own_marks := _marks_of(text.numbers, text.options, marks)) is not None:
         missing = among_numbers((*text.missing, *text.stray), text.options)
         spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
-        notes = list[str]([_stray_note(text)] if text.stray else [])
+        notes = list[str]([stray_note(text.present, text.stray, text.written)] if text.stray else [])
         return _Decision(spec, notes=[*notes, limits_note(text)] if text.limit else notes)
     decision = _decide_levels(text)
     other = _other(marks[0])
@@ -232,19 +234,22 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         spec = ColumnSpec(name, name, "time", "numeric", missing=text.missing_numbers, form=times[1])
         hint = TIME_UNITS.get(times[1], "times, as hours: 13:30 is 13.5")
         return _Decision(spec, hint, [f"{name!r} holds {hint}"] if times[1] in TIME_UNITS else [])
-    mended, bands = mend_bands(column)
+    respelled, others = respell(column, text.options.spellings or ())
+    mended, bands = mend_bands(respelled)
     merged, note = merge_case(mended, codes=merge is True) if merge is not False else (mended, "")
     months = [f"{day} is {band}" for day, band in bands.items()]
     notes = [
         column.blanks_note,
         note or digits_note(column),
-        variants_note(merged),
+        f"{plural(column.count([*others]), 'cell')} of {name!r} have another spelling, as you said" if others else "",
+        variants_note(merged, text.options),
         f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
     ]
     variants = spellings(merged, codes=merge is True) if merge is not False else {}
     variants |= {day.lower(): band for day, band in bands.items()} | bands
-    note = "; ".join(filter(None, notes))
-    return _Decision(ColumnSpec(name, name, missing=text.missing, spellings=variants), notes=[note] if note else [])
+    variants |= {fold(text): variants.get(fold(level), level) for text, level in others.items()}
+    spec = ColumnSpec(name, name, missing=text.missing, spellings=variants)
+    return _Decision(spec, notes=[note for note in notes if note])
 
 
 def _spec_of_typed(
@@ -300,16 +305,3 @@ def limits_note(text: _TextEvidence) -> str:
         f"{values} {'is a limit or a guess' if rows == 1 else 'are limits or guesses'}, "
         f"such as {short(text.limit)}: read as the number, {re.sub(LIMIT, '', text.limit)}"
     )
-
-
-def _stray_note(text: _TextEvidence) -> DoubtNote:
-    """Return the note on texts among numbers."""
-    rows = text.present.count(text.stray)
-    values = plural(rows, "value is", "values are")
-    decision = f"{values} no number in {text.name!r}, such as {short(text.stray[0])}: read as missing"
-    note = Sentence(
-        f"{decision} (options=ReadOptions(missing=()) reads the column as text)",
-        f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
-    )
-    change = {"columns": {text.name: {"missing": list(text.written)}}}
-    return DoubtNote.of(note, Doubt.of(DoubtCode.STRAY_TEXT, change, [text.name], rows, such=short(text.stray[0])))

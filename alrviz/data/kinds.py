@@ -77,6 +77,7 @@ WEIGHT_NAME = re.compile(
 MAYBE_WEIGHT_NAME = re.compile(
     r"^(w|wt|wgt|weights?|final_*(weight|wt)|(weight|wt|wgt)_*final|gewichte?|gewichtung|poids|pesos?)$"
 )
+IN_BRACKETS = re.compile(r"[(\[]([^)\]]+)[)\]]$")  # the abbreviation behind a name: "weight (pspwght)"
 UNIT_NAME = re.compile(
     r"^(person|patient|subject|household|customer|client|user|student|pupil|participant|respondent|animal)s?"
     r"[\W_]*(id|no|nr|num|number|code)?$"
@@ -185,8 +186,9 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
 
 def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | None:
     """Return the guess for a column that weighs rows or says which of them belong together; None for others."""
-    name, series = re.sub(r"\W+", "_", values.name.lower()), values.series
-    sure, maybe, unit = WEIGHT_NAME.match(name), MAYBE_WEIGHT_NAME.match(name), UNIT_NAME.match(name)
+    names = [re.sub(r"\W+", "_", name) for name in (values.name.lower(), *IN_BRACKETS.findall(values.name.lower()))]
+    sure, maybe, unit = (any(map(p.match, names)) for p in (WEIGHT_NAME, MAYBE_WEIGHT_NAME, UNIT_NAME))
+    series = values.series
     if not (sure or maybe or unit):
         return None
     several = 2 * n_levels <= n_present

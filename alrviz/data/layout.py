@@ -17,28 +17,35 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import FOOTER, MOST_TITLES
+from alrviz.data.parse_values import FOOTER, MOST_TITLES, as_floats, number_pattern
 from alrviz.data.text import TextColumn
-from alrviz.errors import listed, plural, short
+from alrviz.errors import UNEVEN_LINES, TableError, listed, plural, short
 from alrviz.stop import StopToken
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
 FEWEST_ROWS = 6  # until what differs from the rows in the middle means something
 FEWEST_CELLS = 6  # of a column, until texts that repeat are its levels
+FEWEST_LINES = 5  # of a text that is told from a table
+MIN_EVEN_SHARE = 0.75  # of the lines of a table without numbers and levels
 NUMBERS_SHARE = 0.9  # of the cells of a column of numbers
 ANSWER_NAMES = {"response", "open-ended response"}  # below a question, in the exports of surveys
 LONG_NAME = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
-QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$)]*$")
+QUANTITY = re.compile(r"^[+\-\u2212\u2013(]*[$€£¥]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$¥)]*$")
 TOTAL = re.compile(
     r"^(grand |sub)?(total|sum|average|mean|median)s?\b[^a-z]*$|^(summe|gesamt|insgesamt)$", re.IGNORECASE
 )
+SUBTOTAL = r"(?i)^(grand |sub-?)?totals?\b|\btotal$|^(zwischen)?summe\b|^gesamt|^sum$"  # amid the rows
+MAX_SUBTOTAL_SHARE = 0.34  # of the rows: a total of two rows at least
+MOST_LABEL_COLUMNS = 3  # the first ones, in which a total is named, or a group
+MIN_GROUPS = 3
 TITLE_NAMES = ("title", "title of the table")  # of a column of titles, the second where the first is taken
 GAPS = {*MISSING, *DOUBTFUL}
 
@@ -58,7 +65,7 @@ class ColumnProfile(NamedTuple):
     def fits(self, cell: str) -> bool:
         """Whether a cell may be one of this column's."""
         if self.is_number:
-            return bool(QUANTITY.match(cell))
+            return bool(QUANTITY.match(cell.lstrip("<>=≤≥~ ")))  # a limit is a number, too
         return cell in self.levels if self.levels is not None else _shape(cell) in self.shapes
 
 
@@ -126,6 +133,23 @@ def looks_like_data(first: Sequence[str]) -> bool:
 def common_width(rows: Sequence[Sequence[str]]) -> int:
     """Return how many fields most rows have; of as many the first seen."""
     return Counter(map(len, rows)).most_common(1)[0][0]
+
+
+def refuse_prose(rows: Sequence[Sequence[str]]) -> None:
+    """Raise `TableError` for lines of uneven width without a column of numbers or levels: a letter, source code."""
+    width = common_width(rows)
+    even = [row for row in rows if len(row) == width]
+    if len(rows) < FEWEST_LINES or len(even) >= MIN_EVEN_SHARE * len(rows):
+        return
+    for place in range(width):
+        cells = [row[place].strip() for row in even]
+        if 2 * sum(map(bool, map(QUANTITY.match, cells))) >= len(cells) or 2 * len(set(cells)) <= len(cells):
+            return
+    raise TableError(
+        f"this is no table of rows: {len(rows) - len(even):,} of its first {len(rows):,} lines have not {width} cells, "
+        "and no column holds numbers or levels. A text or source code was given, or another delimiter cuts the lines",
+        code=UNEVEN_LINES,
+    )
 
 
 def count_titles(rows: Sequence[Sequence[str]], width: int) -> int:
@@ -210,7 +234,8 @@ def read_names(
     first = tuple(cell.strip() for cell in rows[0])
     if known is not None and first == known.head:
         names = [name for name in known.names if name in first or name not in TITLE_NAMES]
-        return NameRows(known.n_names, first, names)
+        if len(names) >= len(first):  # else a table beside it was left out
+            return NameRows(known.n_names, first, names)
     one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if one_less:
         return NameRows(1, first, names_less_one(rows[0], rows[1:], width))
@@ -399,7 +424,7 @@ def _is_footer(row: Sequence[str], width: int, profiles: Sequence[ColumnProfile]
 def _is_code(row: Sequence[str], profiles: Sequence[ColumnProfile], least: int) -> bool:
     """Whether a row, of a code book below the table, is less filled than all of its rows and has text among numbers."""
     cells = [(cell.strip(), profile) for cell, profile in zip(row, profiles, strict=False)]
-    among_numbers = any(cell and profile.is_number and not profile.fits(cell) for cell, profile in cells)
+    among_numbers = any(cell not in GAPS and profile.is_number and not profile.fits(cell) for cell, profile in cells)
     return _filled(row) < least and (among_numbers or not _filled(row))
 
 
@@ -479,3 +504,118 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         note = f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}"
         notes.append(Note.about(NoteCode.STACKED, note))
     return joined, notes
+
+
+# ---- totals amid the rows --------------------------------------------------------------------------------------------
+
+
+def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[Note]]:
+    """Return the rows without totals of those above, and notes.
+
+    A total is named so in one of the first columns, and a number in it is the sum of the rows above: since the last
+    total, or of all. A row that is only named so stays.
+    """
+    if len(columns) < 2 or len(columns[0].codes) < FEWEST_ROWS:
+        return columns, []
+    is_named = np.zeros(len(columns[0].codes), dtype=bool)
+    for column in columns[:MOST_LABEL_COLUMNS]:
+        named = pc.match_substring_regex(column.levels, SUBTOTAL).to_numpy(zero_copy_only=False)
+        is_named |= np.append(named, False)[column.codes]
+    rows = np.flatnonzero(is_named)
+    if not 0 < len(rows) <= MAX_SUBTOTAL_SHARE * len(is_named):
+        return columns, []
+    numbers = [each for each in map(_rough_numbers, columns) if each is not None]
+    is_total, start = np.zeros_like(is_named), 0
+    for row in rows.tolist():
+        if any(_is_sum(each, row, start, is_named) for each in numbers):
+            is_total[row], start = True, row + 1
+    notes = []
+    if n_totals := int(is_total.sum()):
+        first = f"the first is data row {int(is_total.argmax()) + 1:,}"
+        text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}"
+        notes.append(Note.about(NoteCode.LEFT_OUT, text))
+        columns = [
+            replace(
+                TextColumn.of(c.name, c.codes[~is_total], c.levels, None if c.typed is None else c.typed[~is_total]),
+                n_trimmed=c.n_trimmed,
+            )
+            for c in columns
+        ]
+    incomplete = np.logical_or.reduce([column.is_empty for column in columns])
+    if n_kept := int((incomplete & is_named[~is_total]).sum()):
+        notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
+    return columns, notes
+
+
+def _rough_numbers(column: TextColumn) -> np.ndarray | None:
+    """Return a column's numbers (N,), NaN where there is none, in either usual convention; None for one of words."""
+    bare = pc.replace_substring_regex(column.levels, r"[$€£¥%\s]", "")
+    for marks in ((".", ","), (",", ".")):
+        fits = pc.match_substring_regex(bare, number_pattern(*marks)).to_numpy(zero_copy_only=False)
+        if fits.sum() > NUMBERS_SHARE * (len(bare) - 1):  # the empty text is none
+            numbers = np.full(len(bare) + 1, np.nan)
+            numbers[:-1][fits] = as_floats(bare.filter(pa.array(fits)), *marks)
+            result: np.ndarray = numbers[column.codes]
+            return result
+    return None
+
+
+def _is_sum(numbers: np.ndarray, row: int, start: int, is_named: np.ndarray) -> bool:
+    """Whether a number is the sum of the rows above, since `start` or of all; other totals left out."""
+    for first in (start, 0):
+        parts = numbers[first:row][~is_named[first:row]]
+        parts = parts[~np.isnan(parts)]
+        if len(parts) > 1 and parts.any() and np.isclose(numbers[row], parts.sum(), rtol=1e-4, atol=1e-9):
+            return True
+    return False
+
+
+# ---- tables side by side ---------------------------------------------------------------------------------------------
+
+
+def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list[TextColumn], list[Note]]:
+    """Return the columns of the largest of tables side by side, and a note that names the others.
+
+    Between them is a column without name and values; `names` are those in the file. Tables of as many rows are one.
+    """
+    gaps = [place for place, column in enumerate(columns) if not names[place].strip() and column.is_empty.all()]
+    edges = [-1, *gaps, len(columns)]
+    parts = [range(left + 1, right) for left, right in pairwise(edges) if right - left > 2]
+    if not gaps or len(parts) < 2 or any(not names[place].strip() for part in parts for place in part):
+        return columns, []
+    heights = []
+    for part in parts:
+        filled = ~np.logical_and.reduce([columns[place].is_empty for place in part])
+        heights.append(int(np.flatnonzero(filled).max(initial=-1)) + 1)
+    if len(set(heights)) == 1:
+        return columns, []
+    best = max(range(len(parts)), key=lambda k: heights[k] * len(parts[k]))
+    others = [columns[place].name for k, part in enumerate(parts) for place in part if k != best]
+    rows = slice(0, heights[best])
+    result = [
+        TextColumn.of(c.name, c.codes[rows], c.levels, None if c.typed is None else c.typed[rows])
+        for c in (columns[place] for place in parts[best])
+    ]
+    text = f"{len(parts)} tables side by side: the largest was read, and {listed(others)} were left out"
+    return result, [Note.about(NoteCode.LEFT_OUT, text)]
+
+
+# ---- labels of groups ------------------------------------------------------------------------------------------------
+
+
+def group_label_doubts(columns: Sequence[TextColumn]) -> list[str]:
+    """Return a doubt for each of the first columns that has a value in the first row of each group alone."""
+    notes: list[str] = []
+    full = any((column.codes >= 0).all() for column in columns)
+    for column in columns[:MOST_LABEL_COLUMNS] if full else ():
+        rows = np.flatnonzero(column.codes >= 0)
+        n_empty = len(column.codes) - len(rows)
+        labels = column.codes[rows]
+        if len(rows) < MIN_GROUPS or rows[0] != 0 or n_empty < len(rows) or (labels[1:] == labels[:-1]).any():
+            break
+        if len(np.unique(labels)) < len(labels) and not notes:
+            break
+        note = f"{column.name!r} has {len(rows):,} values, each over empty cells ({n_empty:,}): read as missing"
+        change = {"columns": {column.name: {"fill_down": True}}}
+        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.GROUP_LABELS, change, [column.name], n_empty)))
+    return notes

@@ -21,14 +21,16 @@ from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions
 from alrviz.data.parse_values import number_text, numbers_among
 from alrviz.data.quantities import measured_limits, plain_numbers
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
-from alrviz.errors import Sentence, listed
+from alrviz.errors import Sentence, listed, plural
 from alrviz.stop import NEVER, StopToken
 
 SENTINELS = (
     *(7.0, 8.0, 9.0, 77.0, 88.0, -1.0, -7.0, -8.0, -9.0, -77.0, -88.0),
     *(sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)),
 )
-FEWEST = 2  # rows that hold it
+FEWEST = 2  # rows that hold it, unless it is a row of nines
+NINES = 99.0  # from it on one row is enough, as nobody measures -99 or 999 by chance
+FALLING = 0.25  # of the rows of the most frequent value: a last one of fewer ends no scale, but a count's long tail
 FEWEST_OTHERS = 5  # values beside one that is none of SENTINELS
 FEWEST_SHARE = 0.005  # of the rows, of a value that is none of SENTINELS
 SOME_ROWS = 256
@@ -41,6 +43,7 @@ KEEP_AS_LEVEL = (  # in Python, on the page
 APART = 2.0  # times the range of all other values lies between it and the nearest of them
 
 
+DASHES = "-\u2013\u2014"
 CODE = "^[A-Z]{2}$"  # of countries, states: NA is Namibia among them
 FEWEST_CODES = 3
 
@@ -64,6 +67,8 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
     gaps: dict[str, list[str]] = {}
     levels: dict[str, list[str]] = {}
     cells = Counter[str]()  # of words, by token
+    marks = Counter[str]()  # cells of errors of spreadsheets and dashes, in any column
+    marked: list[str] = []
     kept_cells = Counter[str]()  # where it is a level
     for column in columns:
         stop.check()
@@ -75,6 +80,9 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
         for token in filter(None, tokens):
             is_level = _is_level(token, others, measured)
             (levels if is_level else gaps).setdefault(token, []).append(column.name)
+            if not is_level and (token.startswith("#") or not token.strip(DASHES)):
+                marks[token] += column.count([token])
+                marked.append(column.name)
             if token in CERTAIN and (is_level or not measured):
                 (kept_cells if is_level else cells)[token] += column.count([token])
     by_column: dict[str, tuple[str, ...]] = {}
@@ -104,8 +112,11 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
             change = changed(token, names, missing=False)
             doubt = Doubt.of(DoubtCode.MISSING_TEXT, change, names, cells[token], such=repr(token))
             notes.append(DoubtNote.of(note, doubt))
-        elif token not in CERTAIN and token.strip("-\u2013\u2014"):
+        elif token not in CERTAIN and token.strip(DASHES):
             notes.append(f"{token!r} in {listed(names)} was read as missing, as the other values are numbers or dates")
+    if marks:
+        counts = ", ".join(f"{token} ({plural(count, 'cell')})" for token, count in marks.items())
+        notes.append(f"{counts} in {listed(list(dict.fromkeys(marked)))} read as missing")
     kept: dict[str, tuple[str, ...]] = {}
     for token, names in levels.items():
         for name in names if token in CERTAIN else ():
@@ -119,7 +130,7 @@ def _is_level(token: str, others: TextColumn, measured: bool) -> bool:
         codes = len(others.levels) >= FEWEST_CODES and all_match(others.levels, CODE)
         return codes and bool(re.match(CODE, token))
     words = len(others.levels) > 0 and pc.min(pc.utf8_length(others.levels)).as_py() > 1
-    return not measured and not (words and not token.strip("-\u2013\u2014"))
+    return not measured and not (words and not token.strip(DASHES))
 
 
 def _is_measured(column: TextColumn) -> bool:
@@ -177,7 +188,11 @@ def column_sentinels(numbers: np.ndarray) -> list[float]:
             (values[-n_apart:], values[:-n_apart], values[-n_apart]),
         ):
             rows = counts[np.isin(values, apart)]
-            if rows.min() >= FEWEST and _stands_out(float(nearest_value), rest, rows.sum() / counts.sum()):
+            lone = n_apart == 1 and abs(nearest_value) >= NINES and nearest_value in SENTINELS
+            if rows.min() < FEWEST and not (lone and len(rest) >= FEWEST_OTHERS):
+                continue
+            is_tail = _is_tail(counts[np.isin(values, rest)], rows.sum())
+            if _stands_out(float(nearest_value), rest, rows.sum() / counts.sum(), is_tail=is_tail):
                 return [*apart.tolist(), *column_sentinels(numbers[~np.isin(numbers, apart)])]
     return []
 
@@ -190,7 +205,12 @@ def _may_lie_apart(numbers: np.ndarray) -> bool:
     return low in SENTINELS or high in SENTINELS or not within.any()
 
 
-def _stands_out(value: float, others: np.ndarray, share: float) -> bool:
+def _is_tail(others: np.ndarray, rows: int) -> bool:
+    """Whether a value beyond others, of so many rows each, may be one of the rare high ones of a count."""
+    return bool(others[-1] <= FALLING * others.max() and rows <= 2 * others[-1])
+
+
+def _stands_out(value: float, others: np.ndarray, share: float, *, is_tail: bool) -> bool:
     """Whether a value is far from the others, sorted and distinct; `share` of the rows hold it."""
     low, high = float(others[0]), float(others[-1])
     distance = low - value if value < low else value - high
@@ -198,7 +218,7 @@ def _stands_out(value: float, others: np.ndarray, share: float) -> bool:
     if value not in SENTINELS:
         return apart and len(others) >= FEWEST_OTHERS and FEWEST_SHARE <= share <= 0.5 and value == np.floor(value)
     if value > 0:
-        return apart and high < value / 2 if value > 9 else _ends_a_scale(value, others)
+        return apart and high < value / 2 if value > 9 else not is_tail and _ends_a_scale(value, others)
     if low < 0:
         return apart
     if value > -10:  # "none of it" may be coded so: where 0 is none, or there are measurements above it

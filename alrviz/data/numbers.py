@@ -11,21 +11,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
-from alrviz.data.parse_values import number_pattern
+from alrviz.data.parse_values import MINUS, as_floats, number_pattern
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
-from alrviz.errors import TableError, short
+from alrviz.errors import TableError, listed, short
 from alrviz.stop import NEVER, StopToken
 
-CODE = r"^[+-]?(0[0-9]|[0-9]{16})"
-LONG = r"^[+-]?[0-9.,]*[0-9]{16}"
+CODE = rf"^[+{MINUS}]?(0[0-9]|[0-9]{{16}})"
+LONG = rf"^[+{MINUS}]?[0-9.,]*[0-9]{{16}}"
 EXACT_DIGITS = 15
-INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
+INFINITE = rf"^[+{MINUS}]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 BEYOND = re.compile(r"(?i)^[^a-z]*inf|[0-9]e\+?[0-9]{3}|[0-9]{300}")  # of a number that no float holds
 SAMPLE = 5000  # distinct texts a column shows to the detection; the conversion then asks all
 
@@ -54,6 +56,29 @@ def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop:
         return choices[0]
     scores = [sum(all_match(levels, number_pattern(*choice)) for levels in samples) for choice in choices]
     return choices[int(np.argmax(scores))]
+
+
+def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal: str, thousands: str) -> list[str]:
+    """Return a doubt where the marks of a file cut at semicolons may be those of decimals or of thousands: 12.110."""
+    if options.delimiter != ";" or options.decimal is not None or options.thousands is not None:
+        return []
+    mark, other = decimal, "," if decimal == "." else "."
+    marked: dict[str, str] = {}
+    for column in columns:
+        levels = column.written.levels
+        if not len(levels) or not all_match(levels, NUMBERLIKE) or _all_plain(levels):
+            continue
+        if thousands or not all_match(levels, rf"^[+{MINUS}]?([1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})*|0)$"):
+            return []
+        marked[column.name] = levels.filter(pc.match_substring(levels, mark))[0].as_py()
+    if not marked:
+        return []
+    such = next(iter(marked.values()))
+    note = f"{such!r} in {listed(list(marked))} was read with a decimal {mark!r}, and may have it between thousands"
+    number = as_floats(pa.array([such]), mark, "")[0]
+    words: dict[str, Any] = {"such": such, "read": f"{number:g}", "other": such.replace(mark, "")}
+    change = {"decimal": other, "thousands": mark}
+    return [DoubtNote.of(note, Doubt.of(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
 
 
 def _all_plain(levels: pa.Array) -> bool:

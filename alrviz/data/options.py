@@ -11,7 +11,7 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
 MOST_NAMES = 3  # rows of names
-OF_COLUMNS = ("missing", "dayfirst", "pivot")  # what may be said of a single column
+OF_COLUMNS = ("missing", "dayfirst", "pivot", "spellings", "fill_down")  # what may be said of a single column
 ENCODINGS = (
     "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1", "cp1251", "koi8_r", "cp1253", "shift_jis", "euc_jp", "gb18030",
     "big5", "euc_kr", "utf-8-cp1252",
@@ -56,8 +56,10 @@ class ReadOptions:
         dayfirst: the order of dates that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of
             May. Default: as another date of the column shows, else as its decimal mark or delimiter suggests.
         pivot: two-digit years below it are of this century, others of the last (0 to 100).
-        columns: options of single columns, in place of the table's: `missing`, `dayfirst` and `pivot`, as in
-            {"born": {"pivot": 0}}.
+        spellings: the level that a text is another spelling of, as in {"femal": "female"}.
+        fill_down: whether an empty cell has the value above it, as labels have that stand once for a group of rows.
+        columns: options of single columns, in place of the table's: `missing`, `dayfirst`, `pivot`, `spellings` and
+            `fill_down`, as in {"born": {"pivot": 0}}.
 
     >>> import alrviz, io
     >>> file = io.StringIO("size;class\n1,5;no\n2,5;yes\n3,5;no")
@@ -78,6 +80,8 @@ class ReadOptions:
     merge_case: bool | None = None
     dayfirst: bool | None = None
     pivot: int | None = None
+    spellings: Any = None  # given as a mapping, kept as pairs of text and level, so that options can be hashed
+    fill_down: bool | None = None
     columns: Any = ()  # given as a mapping, kept as pairs of name and ReadOptions, so that options can be hashed
 
     @property
@@ -85,6 +89,7 @@ class ReadOptions:
         """The options that are not None, by name, as JSON holds them."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         values["missing"] = None if self.missing is None else list(self.missing)
+        values["spellings"] = None if self.spellings is None else dict(self.spellings)
         values["columns"] = {name: own.given for name, own in self.columns} or None
         return {name: value for name, value in values.items() if value is not None}
 
@@ -119,6 +124,9 @@ class ReadOptions:
             )
         if self.missing is not None:
             object.__setattr__(self, "missing", tuple(str(token).strip() for token in self.missing))
+        if self.spellings is not None:
+            pairs = self.spellings.items() if isinstance(self.spellings, Mapping) else self.spellings
+            object.__setattr__(self, "spellings", tuple((str(text), str(level)) for text, level in pairs))
         for name, count in (("skip_rows", self.skip_rows), ("skip_footer", self.skip_footer), ("header", self.header)):
             if count is not None and (not isinstance(count, int) or count < 0):
                 raise TableError(f"{name} is {count!r}; a whole number from 0 was expected")
@@ -128,7 +136,11 @@ class ReadOptions:
             raise TableError(f"comment is {self.comment!r}; what a line begins with was expected, such as '#'")
         if self.pivot is not None and self.pivot not in range(101):
             raise TableError(f"pivot is {self.pivot!r}; a whole number from 0 to 100 was expected")
-        for name, said in (("dayfirst", self.dayfirst), ("merge_case", self.merge_case)):
+        for name, said in (
+            ("dayfirst", self.dayfirst),
+            ("merge_case", self.merge_case),
+            ("fill_down", self.fill_down),
+        ):
             if said not in (True, False, None):
                 raise TableError(f"{name} is {said!r}; True, False or None (detect it) was expected")
         if self.encoding is not None:

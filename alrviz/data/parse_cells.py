@@ -47,6 +47,7 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
             dates = column.to_numpy(zero_copy_only=False)
             return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
         column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
+    column = column.filled_down if spec.fill_down else column
     distinct, wrong = spec.parse_texts(column.levels)
     values, bad = np.concatenate([distinct, spec.gap])[column.codes], np.append(wrong, False)[column.codes]
     if column.typed is not None and spec.type == "number":

@@ -82,6 +82,7 @@ class ColumnSpec:
         limits: whether numbers may be limits (<5), which are read as the number.
         pivot: years of two digits below it are of this century.
         order: levels of an ordered category, where they have no natural order.
+        fill_down: whether an empty cell has the value above it.
     """
 
     name: str
@@ -99,6 +100,7 @@ class ColumnSpec:
     limits: bool = False
     pivot: int = PIVOT
     order: tuple[str, ...] = ()
+    fill_down: bool = False
 
     @property
     def expected(self) -> str:
@@ -253,6 +255,7 @@ class ColumnSpec:
             ("unit", self.unit, isinstance(self.unit, str | None)),
             ("day_first", self.day_first, self.day_first in (True, False, None)),
             ("limits", self.limits, self.limits in (True, False)),
+            ("fill_down", self.fill_down, self.fill_down in (True, False)),
             ("pivot", self.pivot, self.pivot in range(101)),
             ("a text", "another value", all(isinstance(text, str) for text in texts)),
         ):

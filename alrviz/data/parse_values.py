@@ -24,7 +24,10 @@ from alrviz.errors import listed, plural
 
 # A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
 MARKS = r".,' \x{00a0}\x{202f}\x{2019}"
-_CURRENCY = r"US\$|A\$|C\$|R\$|[$€£¥₹₽₩₺฿]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN"
+MINUS = r"\-\x{2212}\x{2013}"  # also the typographic ones, as tables copied out of a text have them
+_CURRENCY = (
+    r"US\$|A\$|C\$|R\$|[$€£¥\x{ffe5}₹₽₩₺฿円元]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN"
+)
 _CURRENCY += r"|ZAR|Fr\.|Rs\.?|zł|kr"
 # Units that stand right behind a number; behind a space any word does, if it is the same on all rows.
 _UNIT = (
@@ -33,7 +36,7 @@ _UNIT = (
     r"km/h|kmh|kph|m/s|rpm|hp|bhp|PS|cc|CC|px|dB|mmHg|mmol/L|mg/dL|mg/dl|g/dL|kmpl|mpg|x"
 )
 QUANTITY_PATTERN = (
-    rf"^(?P<open>\()?(?P<sign>[+\-\x{{2212}}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+\-\x{{2212}}])?"
+    rf"^(?P<open>\()?(?P<sign>[+{MINUS}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+{MINUS}])?"
     rf"(?P<number>[0-9.][0-9{MARKS}]*?) ?(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??"
     rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\))?$"
 )
@@ -47,7 +50,9 @@ def number_pattern(decimal: str, thousands: str) -> str:
     point = "\\" + decimal
     mark = {"": "", " ": r"[ \x{00a0}\x{202f}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
     whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
-    return rf"^[+-]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+    return (
+        rf"^[+{MINUS}]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+    )
 
 
 # What stands beside a number that is a limit of what could be measured, a guess, or has a footnote: <5, 90+, ~30, 19?
@@ -65,7 +70,7 @@ def without_limits(levels: "pa.Array") -> "pa.Array":
 
 def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
     """Return texts (L,) that are numbers of this convention as float64 (L,), infinite where they are beyond it."""
-    levels = pc.ascii_ltrim(levels, "+")
+    levels = pc.replace_substring_regex(pc.ascii_ltrim(levels, "+"), rf"^[{MINUS}]", "-")
     if thousands:
         marks = "[' \\x{00a0}\\x{202f}\\x{2019}]" if thousands in " '" else "\\" + thousands
         levels = pc.replace_substring_regex(levels, marks, "")
@@ -206,13 +211,32 @@ class LevelCodes:
 # ---- dates and times -------------------------------------------------------------------------------------------------
 
 PIVOT = 69  # two digits below it are of this century, as strptime has it
-_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-MONTH_NAMES = {name: k for k, name in enumerate(_MONTH_NAMES, 1)} | {"mär": 3, "mrz": 3, "mai": 5, "okt": 10, "dez": 12}
-_NAME = (
-    r"(?P<name>[Jj]an|[Ff]eb|[Mm]ar|[Mm]är|[Mm]rz|[Aa]pr|[Mm]ay|[Mm]ai|[Jj]un|[Jj]ul|[Aa]ug|[Ss]ep|[Oo]ct|[Oo]kt|"
-    r"[Nn]ov|[Dd]ec|[Dd]ez|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)[a-zA-Z]{0,6}\.?"
+# English, German, French, Spanish, Italian, Portuguese, Dutch; an abbreviation is the beginning of a name.
+_MONTH_NAMES = (
+    "january januar jänner janvier enero gennaio janeiro januari",
+    "february februar feber février fevrier febrero febbraio fevereiro februari",
+    "march märz maerz mrz mars marzo março marco maart",
+    "april avril abril aprile",
+    "may mai mayo maggio maio mei",
+    "june juni juin junio giugno junho",
+    "july juli juillet julio luglio julho",
+    "august août aout agosto augustus",
+    "september septembre septiembre settembre setembro",
+    "october oktober octobre octubre ottobre outubro",
+    "november novembre noviembre novembro",
+    "december dezember décembre decembre diciembre dicembre dezembro",
 )
-_WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?"
+MONTH_NAMES = {
+    name[:length]: month
+    for month, names in enumerate(_MONTH_NAMES, 1)
+    for name in names.split()
+    for length in range(3, len(name) + 1)
+    if name[:length] != "jui"  # juin and juillet
+}
+_LETTERS = r"[A-Za-z\x{00c0}-\x{00ff}]"
+_NAME = rf"(?P<name>{_LETTERS}{{3,10}})\.?"
+_WEEKDAY = rf"(?:(?i:mo|tu|we|th|fr|sa|su|di|mi|do|so|lu|ma|me|je|ve|ju|vi){_LETTERS}*\.?,? )?"
+_DAY_NAME_MARK = "(?: (?i:de|of) |[ -])"  # 3 de enero de 2020
 _CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}(?:[.,][0-9]+)?))?"
 _CLOCK += r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 _TIME = rf"(?:(?:T|,? +){_CLOCK}(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{{2}}:?[0-9]{{2}}))?)?$"
@@ -228,8 +252,8 @@ SPLIT_DATE_FORMS = {
     "a-b-yy": r"^(?P<first>[0-9]{2})-(?P<other>[0-9]{2})-(?P<year>[0-9]{2})" + _TIME,
     "d.m.y": r"^(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{4})" + _TIME,
     "d.m.yy": r"^(?P<day>[0-9]{2})\.(?P<month>[0-9]{2})\.(?P<year>[0-9]{2})" + _TIME,
-    "d name y": rf"^{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -]{_NAME},?[ -](?P<year>[0-9]{{4}}|[0-9]{{2}})"
-    + _TIME,
+    "d name y": rf"^{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?{_DAY_NAME_MARK}{_NAME}(?:, |{_DAY_NAME_MARK})"
+    r"(?P<year>[0-9]{4}|[0-9]{2})" + _TIME,
     "name d y": rf"^{_WEEKDAY}{_NAME} (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})" + _TIME,
 }
 EIGHT_DIGITS = "yyyymmdd"
@@ -375,6 +399,12 @@ def folded(levels: "pa.Array") -> "pa.Array":
 def is_plain(text: str) -> bool:
     """Whether capitals are where sentences, titles and shouting have them."""
     return text in (text.lower(), text.upper()) or all(word[1:] == word[1:].lower() for word in text.split())
+
+
+def rows_above(is_empty: "np.ndarray") -> "np.ndarray":
+    """Return for each row (N,) itself or, where it is empty, the last one above that is not; -1 for none."""
+    rows: np.ndarray = np.maximum.accumulate(np.where(is_empty, -1, np.arange(len(is_empty))))
+    return rows
 
 
 # ---- names and lines -------------------------------------------------------------------------------------------------

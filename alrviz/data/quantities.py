@@ -15,11 +15,15 @@ import pyarrow.compute as pc
 from alrviz.data.dates import DECADE
 from alrviz.data.parse_values import LIMIT, QUANTITY_PATTERN, bare_numbers, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
+from alrviz.errors import plural
 
 FEWEST = 5  # numbers beside which a limit is one
 COUNT_NAME = re.compile(r"^(n|freq|frequency|counts?|n_?cases|cases|anzahl|häufigkeit)$")
 TOTAL_NAME = re.compile(r"^((row )?totals?|all|sum|summe|gesamt)$", re.IGNORECASE)
 MIN_COUNTS, MAX_COUNTS, MAX_COUNT_COLUMNS = 2, 10_000, 12  # rows and columns of a table of counts
+PERCENT = r"^[0-9.,]+ ?%$"
+SHARE = r"^0?[.,][0-9]+$"
+MAX_FEATURES, MIN_CASES = 500, 6  # rows and columns of a transposed table
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 
 
@@ -55,6 +59,52 @@ def _tell_counts(columns: Sequence[pd.Series]) -> tuple[list[pd.Series], list[pd
         return [], []
     whole = [column for column in columns if column.dtype.kind == "i" and column.min() >= 0]
     return whole, [column for column in columns if column.dtype.kind not in "if"]
+
+
+def percent_note(column: TextColumn) -> str:
+    """Return a note on a column in which some numbers have a percent sign, and others may be shares; "" for others."""
+    percents = pc.match_substring_regex(column.levels, PERCENT)
+    if not pc.any(percents).as_py() or pc.all(percents).as_py():
+        return ""
+    shares = column.levels.filter(pc.match_substring_regex(column.levels, SHARE))
+    if not len(shares):
+        return ""
+    percent, share = column.levels.filter(percents)[0].as_py(), shares[0].as_py()
+    rows = plural(column.count(shares.to_pylist()), "share such as", "shares such as")
+    return (
+        f"{column.name!r} mixes percents such as {percent!r} with {rows} {share!r}: each is read as the number that is "
+        "written, so bring them to one unit"
+    )
+
+
+def transposed_note(columns: Sequence[TextColumn]) -> str:
+    """Return a note on a table whose features are in rows, their names in the first column; "" for others.
+
+    Each row is of numbers or of words, and nearly all columns mix both.
+    """
+    n_rows = len(columns[0].codes) if columns else 0
+    if not 2 <= n_rows <= MAX_FEATURES or len(columns) < MIN_CASES + 1:
+        return ""
+    names = columns[0]
+    if len(names.levels) < n_rows or pc.any(pc.match_substring_regex(names.levels, NUMBERLIKE)).as_py():
+        return ""
+    cells = np.empty((len(columns) - 1, n_rows))  # 1 a number, 0 a word, NaN nothing
+    for k, column in enumerate(columns[1:]):
+        is_number = pc.match_substring_regex(column.levels, NUMBERLIKE).to_numpy(zero_copy_only=False)
+        cells[k] = np.append(is_number.astype(float), np.nan)[column.codes]
+    present = ~np.isnan(cells)
+    numbers = np.where(present, cells, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    if not (present.any(axis=0).all() and np.isin(numbers, (0.0, 1.0)).all() and 0 < numbers.sum() < n_rows):
+        return ""
+    words = np.flatnonzero(numbers == 0)
+    distinct = min(len({column.levels[int(c)] for column in columns[1:] if (c := column.codes[row]) >= 0})
+                   for row in words)  # fmt: skip
+    if 2 * distinct > len(columns) - 1:
+        return ""
+    return (
+        "this table looks transposed: its rows are features and its columns are cases. Transpose it first, such as by "
+        "pandas.read_csv(path, index_col=0).T, or Paste special, Transpose in a spreadsheet"
+    )
 
 
 def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:

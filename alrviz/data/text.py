@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_values import MARKS, MONTH_NAMES, folded, is_plain
+from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,13 +29,14 @@ MARKS_OF_WRITING = re.compile(r"[\s.?!'\"*]|(?<=\w)[-_](?=\w)")  # not those of 
 RARE = 5  # times as many rows of a level beside those of its variant
 SAME_LETTERS = 0.85  # share of the letters of two texts, in order
 BAND = re.compile(r"^\d+ ?[-\u2013] ?\d+$|^\d+ ?\+$|^[<>] ?\d+$")
-_MONTH = "|".join(name for name in MONTH_NAMES if name.isascii())
+_MONTH = "|".join(name for name in MONTH_NAMES if name.isascii() and len(name) == 3)
 DAY = re.compile(
     rf"^(?:0?(?P<day>\d{{1,2}})-(?P<after>{_MONTH})|(?P<before>{_MONTH})-0?(?P<year>\d{{1,2}}))$", re.IGNORECASE
 )
+MAX_STRAY_SHARE = 0.2  # of the rows
 MOST_SPELLINGS = 1000  # levels: whoever has more has names or ids
 Buffer = bytes | bytearray
-NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
+NUMBERLIKE = rf"^[+{MINUS}]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,13 @@ class TextColumn:
         """Return the column with all rows but these (N,) bool made missing."""
         return TextColumn.of(self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.typed)
 
+    @property
+    def filled_down(self) -> "TextColumn":
+        """The column with the text above in each empty row."""
+        rows = rows_above(self.is_empty)
+        typed = None if self.typed is None else self.typed[rows] & (rows >= 0)
+        return TextColumn.of(self.name, np.where(rows < 0, -1, self.codes[rows]).astype(np.int32), self.levels, typed)
+
     def without(self, tokens: Sequence[str]) -> "TextColumn":
         """Return the column with the levels in `tokens` made missing."""
         gone = pc.is_in(self.levels, value_set=pa.array(tokens, type=pa.string())).to_numpy(zero_copy_only=False)
@@ -151,7 +160,7 @@ class RawTable:
         head: the cells of the first row of names as they stand, if there is one.
         sort: "text" for files without types, "typed" if only gaps and dates are detected, "decided" if nothing is.
         kinds: kinds that the file states beside its names, "target" among them.
-        is_stacked: whether it was joined of tables under one another.
+        is_stacked: whether it is joined of tables under one another, or tables beside it or totals were left out.
     """
 
     columns: Sequence[Any]
@@ -164,19 +173,29 @@ class RawTable:
     is_stacked: bool = False
 
 
+def are_few(column: TextColumn, texts: Sequence[str], levels_per_text: int) -> bool:
+    """Whether texts are so few, among the column's levels and its rows, that they are slips and not its meaning.
+
+    `levels_per_text`: how many other levels there have to be for each of them.
+    """
+    if levels_per_text * len(texts) > len(column.levels) - len(texts):
+        return False
+    return column.count(texts) <= MAX_STRAY_SHARE * int((column.codes >= 0).sum())
+
+
 def all_match(levels: pa.Array, pattern: str) -> bool:
     """Return whether a regular expression finds something in every level.
 
     Arrow compiles the expression at every call, up to a millisecond for a form of dates, and a column is matched with
     twenty. So the first level is matched first, by an expression that Python caches; mostly it does not match.
     """
-    if len(levels) and (first := levels[0].as_py()) is not None and not _kept_regex(pattern).search(first):
+    if len(levels) and (first := levels[0].as_py()) is not None and not python_regex(pattern).search(first):
         return False
     return bool(pc.all(pc.match_substring_regex(levels, pattern)).as_py())
 
 
 @cache
-def _kept_regex(pattern: str) -> re.Pattern[str]:
+def python_regex(pattern: str) -> re.Pattern[str]:
     """Return Arrow's expression compiled for Python, which escapes character codes in another way."""
     return re.compile(re.sub(r"\\x\{([0-9a-fA-F]{4})\}", r"\\u\1", pattern))
 
@@ -245,21 +264,44 @@ def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
     return TextColumn.of(column.name, column.codes, mended, column.typed), bands
 
 
-def variants_note(column: TextColumn) -> str:
-    """Return a note on rare levels that may be another spelling of a common one, empty where there are none."""
+def variants_note(column: TextColumn, options: ReadOptions) -> str:
+    """Return a doubt about rare levels that may be another spelling of a common one, "" where there are none."""
     levels = column.levels.to_pylist()
     if not 2 < len(levels) <= MOST_VARIANTS:
         return ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels)).tolist()
     rows = dict(zip(levels, counts, strict=True))
-    found = [
-        f"{rare!r} ({rows[rare]:,} rows) of {common!r}"
+    common_of = {
+        rare: common
         for rare in levels
-        for common in levels
+        for common in sorted(levels, key=rows.__getitem__)  # the commonest wins
         if rows[rare] < rows[common] and _may_be_variant(rare.lower(), common.lower(), rows[common] / rows[rare])
-    ]
-    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
-    return f"in {column.name!r} there may be other spellings: {', '.join(found[:3])}{more}" if found else ""
+    }
+    if not common_of:
+        return ""
+    found = [f"{rare!r} ({rows[rare]:,} rows) of {common!r}" for rare, common in common_of.items()]
+    such = ", ".join(found[:3]) + (f" and {len(found) - 3:,} more" if len(found) > 3 else "")
+    note = f"in {column.name!r} there may be other spellings: {such}"
+    change = {"columns": {column.name: {"spellings": dict(options.spellings or ()) | common_of}}}
+    n_cells = sum(rows[rare] for rare in common_of)
+    return DoubtNote.of(note, Doubt.of(DoubtCode.SPELLING, change, [column.name], n_cells, such=such))
+
+
+def respell(column: TextColumn, pairs: Sequence[tuple[str, str]]) -> tuple[TextColumn, dict[str, str]]:
+    """Return the column with some texts made the levels that they are other spellings of, and what was made of each."""
+    wanted = {fold(text): level for text, level in pairs}
+    levels = column.levels.to_pylist() if wanted else []
+    others = {text: wanted[fold(text)] for text in levels if fold(text) in wanted and is_plain(text)}
+    if not others:
+        return column, {}
+    texts = pa.array([others.get(text, text) for text in levels], type=pa.string())
+    return TextColumn.of(column.name, column.codes, texts, column.typed), others
+
+
+def fold(text: str) -> str:
+    """Return what `folded` makes of a text."""
+    folded_text: str = folded(pa.array([text], type=pa.string()))[0].as_py()
+    return folded_text
 
 
 def _may_be_variant(rare: str, common: str, ratio: float) -> bool:

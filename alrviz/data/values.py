@@ -126,7 +126,7 @@ def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Serie
 
 
 def _read_levels(column: TextColumn | Values, spec: ColumnSpec) -> pd.Series:
-    text = as_text(column)
+    text = as_text(column).filled_down if spec.fill_down else as_text(column)
     levels = spec.rename_levels(text.levels)
     if levels is text.levels:  # as they are, categories of the source in their order
         series = column.series if isinstance(column, Values) and column.dtype_kind == "O" else text.categorical()

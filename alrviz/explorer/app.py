@@ -61,10 +61,10 @@ def offer_lesson(path: "Path") -> "Lesson":
     Raises:
         AlrvizError: of what is no lesson, with the line and the field.
     """
-    from alrviz.explorer.lessons.library import add_own
+    from alrviz.explorer.lessons.library import add_file
     from alrviz.explorer.shell.shell import choices_of
 
-    return add_own(path, choices_of(page_classes()))
+    return add_file(path, choices_of(page_classes()))
 
 
 def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path | None" = None) -> "Viewable":

@@ -128,7 +128,7 @@ class Explorer:
 
     def race(self) -> None:
         """Wait until what is drawn is a race on this table, pressing Run if it does not start by itself."""
-        self.wait_says("per iteration, all racers")
+        self.wait_says("per iteration, all models")
         time.sleep(0.5)  # a cheap race starts by itself
         if self.says("^(outdated|recorded|stopped)"):
             self.run.click()

@@ -115,7 +115,7 @@ def lost(new_page: Callable[..., Any]) -> Iterator[Callable[[Served], Lost]]:
 def test_a_page_comes_back_to_its_own_session_with_what_is_in_no_link(lost, server):
     explorer = lost(server).open("?" + LONG)
     asked = explorer.race()  # a session with something under way is not given up
-    explorer.unfold("What am I looking at?")
+    explorer.unfold("About this plot")
     explorer.wait_says("^expand_less$")
     for how, same in ((explorer.line.cut, False), (explorer.line.silence, True)):  # what was only silent goes on
         explorer.lose(how)

@@ -44,6 +44,6 @@ def test_the_verdicts_order_is_judged_its_threshold_moved_and_its_model_used(exp
         rules = {"rules": {"heading-order": {"enabled": width > 390}}}
         assert broken(explorer, f"{width} px", "light", **rules) == []
     explorer.page.set_viewport_size({"width": 1280, "height": 720})
-    explorer.button("Use all orders, n = 2").click()  # AutoClassifier's model is better
+    explorer.button("Open in Convergence").click()  # AutoClassifier's model is better
     handed = re.compile(r"hlr_a[-.0-9e]+_(?=[^~]*cshares)[^~]*dsmooth[^~]*~lr_a0\.1")  # with its tolerance
     explorer.wait(lambda: handed.fullmatch(explorer.asked().get("racers", [""])[0]), "its racers")

@@ -172,6 +172,6 @@ def test_a_press_is_answered_before_the_page_is_built(explorer: Explorer):
         " if (probe.says('^Opening Boundaries')) window.seen.push('so'); }, 10); }"
     )
     explorer.go("Boundaries")
-    explorer.wait_says("^What am I looking at.$")
+    explorer.wait_says("^About this plot$")
     assert explorer.js("window.seen"), "it opens without a word"
     explorer.wait(lambda: not explorer.says("^Opening"), "the page alone")

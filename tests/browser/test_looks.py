@@ -60,7 +60,7 @@ def test_convergence_looks_right(new_explorer: Callable[..., Explorer], theme: s
         look(opener.lower())
         explorer.page.keyboard.press("Escape")
         explorer.page.get_by_role("dialog").filter(visible=True).wait_for(state="hidden")
-    for part in ("Numbers", "What has the scale to do with speed?", "What am I looking at?"):
+    for part in ("Numbers", "How the scale affects speed", "About this plot"):
         explorer.unfold(part)
         explorer.page.wait_for_timeout(1500)
         explorer.page.get_by_role("button", name=part, exact=True).scroll_into_view_if_needed()

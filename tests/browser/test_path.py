@@ -35,7 +35,7 @@ def test_a_path_runs_to_its_sentence_and_a_fit_follows_the_slider(explorer: Expl
     explorer.wait_says("^fitted in ")
     frame = explorer.csv()
     best = frame[frame.racer == 0].sort_values("log_loss").iloc[0]
-    explorer.button("Use alpha").click()
+    explorer.button("Open in Convergence").click()
     explorer.wait(lambda: f"a{best.alpha:g}" in "".join(explorer.asked().get("racers", [])), "its racers")
 
 

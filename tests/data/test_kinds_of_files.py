@@ -1,5 +1,6 @@
 """Files of the kinds that people have: several instances of each, and one where the same pattern must not trigger."""
 
+import datetime
 import io
 import random
 
@@ -11,6 +12,7 @@ from alrviz.data import quotes
 from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
 from alrviz.data.delimited import DETECTION_BYTES
+from alrviz.data.doubts import Doubt, DoubtCode
 from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
 from alrviz.data.options import ReadOptions
@@ -18,7 +20,7 @@ from alrviz.data.quotes import RepairedStream, close_quotes
 from alrviz.data.read import read_columns, read_table
 from alrviz.data.stream import source
 from alrviz.data.stream.table import open_table
-from alrviz.errors import FOREIGN_FORMAT, TableError
+from alrviz.errors import FOREIGN_FORMAT, UNEVEN_LINES, TableError
 from alrviz.stop import NEVER
 from tests.data.workbooks import workbook_of_rows
 
@@ -284,11 +286,6 @@ def test_a_few_texts_among_numbers_are_missing_and_counted():
     assert read("age,class\n" + "".join(f"{c},{'ab'[i % 2]}\n" for i, c in enumerate(codes))).kinds["age"] != "numeric"
 
 
-def test_a_letter_is_no_table():
-    with pytest.raises(TableError, match="no table of rows"):
-        read("Dear all,\nthis is a letter.\nIt has no table.\nRegards\n")
-
-
 # ---- encodings -------------------------------------------------------------------------------------------------------
 
 
@@ -331,6 +328,12 @@ def test_na_is_a_level_among_codes_of_countries():
         ([1, 2, 3, 4, 5, 6, 7] * 20 + [8] * 5, []),  # the scale goes on
         ([0, 1, 2, 3] * 20 + [-1] * 5, []),  # one below none
         ([*range(100), 250, 251], []),  # two large values are no code
+        ([*range(13)] * 5 + [-99], [-99]),  # one is enough where it is made of nines
+        ([*range(13)] * 5 + [999], [999]),
+        ([*range(13)] * 5 + [40], []),
+        ([1, 2, 3, 4, 5] * 20 + [7, 8, 9] * 2, [7, 8, 9]),
+        ([0] * 30 + [1] * 25 + [2] * 20 + [3] * 8 + [4] * 4 + [5] * 2 + [7] * 2, []),  # the long tail of a count
+        ([*range(13)] * 4 + [7] * 9, []),
     ],
 )
 def test_codes_for_missing_values_lie_apart_and_repeat(numbers: list[float], codes: list[float]):
@@ -582,6 +585,12 @@ def test_a_code_book_below_a_table_is_left_out(book: str):
     assert noted(dataset, "behind the table")
 
 
+@pytest.mark.parametrize("last", ["<9,,a", "NA,,b"])
+def test_a_last_row_with_a_gap_is_data(last: str):
+    rows = "".join(f"{i},{i * 7 % 31},{'ab'[i % 2]}\n" for i in range(30))
+    assert read("n,k,class\n" + rows + last + "\n", "class").table.n_rows == 31
+
+
 def test_tables_of_counts_are_pointed_out():
     cells = [(c, s, v) for c in ("1st", "2nd", "crew") for s in ("male", "female") for v in ("no", "yes")]
     counts = "class,sex,survived,freq\n" + "".join(f"{','.join(cell)},{7 * n}\n" for n, cell in enumerate(cells))
@@ -611,3 +620,235 @@ def test_a_page_of_the_web_is_no_table(start):
     assert refusal.value.code == FOREIGN_FORMAT
     text = "<5,size,class\n" + "".join(f"{k % 3},{k % 7},{'xy'[k % 2]}\n" for k in range(40))
     assert read_table(text.encode(), "class").n_rows == 40
+
+
+# ---- a few values that do not fit ------------------------------------------------------------------------------------
+
+
+def doubts(dataset: Dataset, code: DoubtCode) -> list[Doubt]:
+    return [doubt for doubt in dataset.doubts if doubt.code is code]
+
+
+def read_otherwise(text: str, doubt: Doubt, target: str | None = "class") -> Dataset:
+    """Return the table read the other way, which its own spec reads alike, as rows with the class and as new rows."""
+    dataset = read(text, target, options=ReadOptions().with_change(doubt.change))
+    assert read(text, spec=dataset.spec.to_dict()).hash == dataset.hash
+    new = read_new_rows(text.encode(), dataset.spec)
+    assert [name for name in dataset.X if new.X[name].isna().sum() != dataset.X[name].isna().sum()] == []
+    return dataset
+
+
+def text_of_column(texts: list[str], sep: str = ",") -> str:
+    rows = (f"{text}{sep}{i % 7}{sep}{'ab'[i % 2]}\n" for i, text in enumerate(texts))
+    return f"x{sep}k{sep}class\n" + "".join(rows)
+
+
+DAYS = [f"{1 + i % 28:02}.{1 + i % 12:02}.{2000 + i % 20}" for i in range(60)]
+
+
+@pytest.mark.parametrize("stray", ["31.02.2010", "soon", "12.2010?"])
+def test_a_few_texts_among_dates_are_missing_and_counted(stray: str):
+    text = text_of_column([*DAYS, stray])
+    dataset = read(text, "class")
+    assert "x year" in dataset.kinds
+    assert np.flatnonzero(dataset.frame["x"].isna()).tolist() == [60]
+    assert [doubt.n_cells for doubt in doubts(dataset, DoubtCode.STRAY_TEXT)] == [1]
+    assert read(text, spec=dataset.spec.to_dict()).hash == dataset.hash
+    assert read_otherwise(text, doubts(dataset, DoubtCode.STRAY_TEXT)[0]).frame["x"].iloc[60] == stray
+
+
+def test_many_texts_among_dates_are_a_column_of_text():
+    dataset = read(text_of_column([day if i % 2 else f"{day} or so" for i, day in enumerate(DAYS)]), "class")
+    assert "x year" not in dataset.kinds
+    assert not doubts(dataset, DoubtCode.STRAY_TEXT)
+
+
+def test_cells_of_dates_and_texts_of_dates_are_one_column():
+    days = [datetime.datetime(2000 + i % 20, 1 + i % 12, 1 + i % 28) if i % 4 else DAYS[i] for i in range(60)]
+    rows = [["x", "class"], *[[day, "ab"[i % 2]] for i, day in enumerate(days)]]
+    dataset = read_table(workbook_of_rows(rows), "class")
+    assert dataset.frame["x"].dt.strftime("%d.%m.%Y").tolist() == DAYS
+
+
+@pytest.mark.parametrize(
+    "months",
+    [
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
+        "de_enero de_febrero de_marzo de_abril de_mayo de_junio de_julio de_agosto de_septiembre de_octubre "
+        "de_noviembre de_diciembre",
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    ],
+)
+def test_months_of_several_languages(months: str):
+    names = [name.replace("_", " ") for name in months.split()]
+    dataset = read(text_of_column([f"{1 + i % 28} {names[i % 12]} {2000 + i % 20}" for i in range(60)]), "class")
+    assert dataset.frame["x"].dt.strftime("%d.%m.%Y").tolist() == DAYS
+
+
+def test_words_before_a_year_are_no_months():
+    words = ["Marathon 2019", "Junior 2020", "Decision 2021", "Room 2022"] * 10
+    assert set(read(text_of_column(words), "class").frame["x"]) == set(words)
+
+
+@pytest.mark.parametrize("sentinel", ["01.01.1900", "31.12.9999", "01.01.1970"])
+@pytest.mark.parametrize("times", [1, 4])
+def test_dates_that_stand_for_none_are_pointed_out(sentinel: str, times: int):
+    text = text_of_column([*DAYS, *[sentinel] * times])
+    (doubt,) = doubts(read(text, "class"), DoubtCode.SENTINEL)
+    assert (doubt.columns, doubt.n_cells) == (("x",), times)
+    assert read_otherwise(text, doubt).frame["x"].isna().sum() == times
+
+
+def test_a_day_among_others_stands_for_itself():
+    days = [day.replace(".20", ".19").replace(day[-2:], str(60 + i % 20)) for i, day in enumerate(DAYS)]
+    assert not doubts(read(text_of_column([*days, "01.01.1970"]), "class"), DoubtCode.SENTINEL)
+
+
+@pytest.mark.parametrize("minus", ["\u2212", "\u2013"])
+def test_a_typographic_minus(minus: str):
+    dataset = read(text_of_column([f"{minus if i % 3 else ''}{i * 7 % 31}.5" for i in range(60)]), "class")
+    assert dataset.frame["x"][:4].tolist() == [0.5, -7.5, -14.5, 21.5]
+
+
+@pytest.mark.parametrize("unit", ["¥", "￥", "円", " kg"])
+def test_a_unit_behind_some_numbers(unit: str):
+    dataset = read(text_of_column([f"{1000 + i * 7}{unit if i % 5 else ''}" for i in range(60)] + ["much"]), "class")
+    assert dataset.frame["x"][:3].tolist() == [1000, 1007, 1014]
+    assert [doubt.n_cells for doubt in doubts(dataset, DoubtCode.STRAY_TEXT)] == [1]
+
+
+def test_three_digits_behind_a_mark_may_be_thousands():
+    text = text_of_column([f"{10 + i % 30}.{100 + i}" for i in range(60)], ";")
+    (doubt,) = doubts(dataset := read(text, "class"), DoubtCode.MARK_OF_NUMBERS)
+    assert dataset.frame["x"][0] == 10.1
+    assert read_otherwise(text, doubt).frame["x"][0] == 10_100
+    for counter in (text.replace("10.100", "10.1"), text.replace("10.100", "0.100"), text.replace(";", ",")):
+        assert not doubts(read(counter, "class"), DoubtCode.MARK_OF_NUMBERS)
+
+
+def test_percents_beside_shares_are_noted():
+    assert noted(column_of(["31%", "0.32", "28%", "0.3", "17%"]), "percents", "'31%'", "24 shares", "'0.32'")
+    assert not noted(column_of(["31%", "32%", "5"]), "percents")
+    assert not noted(column_of(["0.31", "0.32", "0.5"]), "percents")
+
+
+def test_cells_of_errors_and_dashes_are_counted():
+    dataset = read(text_of_column([*AGES, "#DIV/0!", "#N/A", "#N/A", "\u2013"]), "class")
+    assert noted(dataset, "#DIV/0! (1 cell)", "#N/A (2 cells)", "\u2013 (1 cell)", "'x'")
+    assert dataset.frame["x"].isna().sum() == 4
+
+
+# ---- labels, totals, several tables ----------------------------------------------------------------------------------
+
+
+def test_labels_that_stand_once_may_be_filled_down():
+    regions = ["North", "South", "East", "West", "Mid"]
+    text = "region,n,class\n" + "".join(
+        f"{'' if i % 8 else regions[i // 8]},{i % 7},{'ab'[i % 2]}\n" for i in range(40)
+    )
+    dataset = read(text, "class")
+    (doubt,) = doubts(dataset, DoubtCode.GROUP_LABELS)
+    assert (doubt.n_cells, dataset.frame["region"].isna().sum()) == (35, 35)
+    assert read_otherwise(text, doubt).frame["region"].tolist() == [region for region in regions for _ in range(8)]
+    counter = text.replace("\n,", "\nNorth,", 1)  # the same label again: it stands for its row alone
+    assert not doubts(read(counter, "class"), DoubtCode.GROUP_LABELS)
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+@pytest.mark.parametrize(("wrong", "n_rows"), [(0, 40), (99, 49)])
+def test_totals_amid_the_rows_are_left_out_where_they_add_up(as_text: bool, wrong: int, n_rows: int):
+    rows: list[list[object]] = [["region", "town", "n", "class"]]
+    for i in range(40):
+        rows.append([f"R{i // 5}", f"T{i}", i % 7, "ab"[i % 2]])
+        rows += [["Subtotal", None, wrong or sum(k % 7 for k in range(i - 4, i + 1)), None]] * (i % 5 == 4)
+    rows += [["R8", "T40", 3, "a"]] * (wrong > 0)
+    lines = "".join(",".join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
+    table = read_columns(lines.encode() if as_text else workbook_of_rows(rows))
+    words = ("8 rows", "named like totals") if wrong else ("8 rows of totals", "data row 6")
+    assert table.n_rows == n_rows
+    assert any(all(word in note for word in words) for note in table.notes)
+
+
+def test_a_table_beside_the_table_is_left_out():
+    rows = [
+        f"P{i},{20 + i % 9},{'ab'[i % 2]},,{i + 1 if i < 4 else ''},{'wxyz'[i] if i < 4 else ''}" for i in range(40)
+    ]
+    text = "name,age,class,,code,label\n" + "\n".join(rows)
+    dataset = read(text, "class")
+    assert list(dataset.frame) == ["name", "age", "class"]
+    assert noted(dataset, "side by side", "'code'", "'label'")
+    assert read(text, spec=dataset.spec.to_dict()).hash == dataset.hash
+    spaced = "a,b,,c,class\n" + "".join(f"{i},{i % 3},,{i % 5},{'ab'[i % 2]}\n" for i in range(40))
+    assert {"a", "b", "c", "class"} <= set(read(spaced, "class").frame)  # an empty column within one table
+
+
+def test_names_of_r_are_one_fewer():
+    for quote in ("", '"'):
+        names = " ".join(f"{quote}{name}{quote}" for name in ("x", "k", "class"))
+        rows = [[str(i + 1), i * 1.5, "uvw"[i % 3], "ab"[i % 2]] for i in range(40)]
+        lines = [
+            " ".join(f"{quote}{cell}{quote}" if isinstance(cell, str) else str(cell) for cell in row) for row in rows
+        ]
+        dataset = read("\n".join([names, *lines]) + "\n", "class")
+        assert dataset.kinds == {"row name": "ignore", "x": "numeric", "k": "categorical"}
+
+
+LETTER = (
+    "Dear Sir or Madam,\n\nI write about the table, which I lost.\nPlease send it, or a copy, again.\n\nYours,\nAnn\n"
+)
+SCRIPT = (
+    "import os\n\ndef main(a, b):\n    x = a + b\n    return x, a\n\nprint(main(1, 2))\nfor i in range(3):\n    y(i)\n"
+)
+
+
+@pytest.mark.parametrize("text", [LETTER, SCRIPT, LETTER.replace(", or a copy,", "")])
+def test_a_letter_and_source_code_are_no_tables(text: str):
+    with pytest.raises(TableError) as refusal:
+        read(text)
+    assert refusal.value.code == UNEVEN_LINES
+
+
+def test_a_small_table_below_titles_is_one():
+    assert read("Results\nof the year\nand more\nname,n,class\nx,1,a\ny,2,b\nz,3,a\n", "class").n_rows == 3
+
+
+def test_a_transposed_table_is_pointed_out():
+    cases = range(12)
+    rows = {
+        "age": [20 + i % 9 for i in cases], "sex": ["fm"[i % 2] for i in cases], "height": [150 + i for i in cases],
+        "smoker": [("no", "yes")[i % 3 > 0] for i in cases],
+    }  # fmt: skip
+    lines = ["feature," + ",".join(f"P{i}" for i in cases)]
+    lines += [",".join(map(str, [name, *values])) for name, values in rows.items()]
+    assert noted(read("\n".join(lines)), "transposed", ".T")
+    turned = pd.DataFrame(rows).assign(name=[f"P{i}" for i in cases]).to_csv(index=False)
+    assert not noted(read(turned), "transposed")
+
+
+@pytest.mark.parametrize("name", ["Gewicht (wt)", "weight (pspwght)", "weight [pweight]"])
+def test_weights_are_known_by_their_abbreviation(name: str):
+    numbers = [f"{0.5 + i * 0.01931:.4f}" for i in range(60)]
+    dataset = read(text_of_column(numbers).replace("x,", f"{name},", 1), "class")
+    assert {column.name: column.offered_role for column in dataset.columns}[name] == "weight"
+    other = read(text_of_column(numbers).replace("x,", "weight (kg),", 1), "class")
+    assert other.kinds["weight (kg)"] == "numeric"
+
+
+@pytest.mark.parametrize("answer", ["DK", "refused", "Don't know", "Prefer not to say"])
+def test_classes_that_are_no_answers_are_asked_about(answer: str):
+    text = text_of_column(AGES).replace(",a\n", f",{answer}\n", 3)
+    (doubt,) = doubts(read(text, "class"), DoubtCode.NO_ANSWER)
+    assert doubt.n_cells == 3
+    assert read_otherwise(text, doubt).n_rows == 37
+    assert not doubts(column_of([answer, "yes", "no"]), DoubtCode.NO_ANSWER)  # no class
+
+
+def test_other_spellings_may_be_merged():
+    text = text_of_column(["female"] * 12 + ["male"] * 9 + ["femal", "Femal", "Male?"] + ["other"] * 5)
+    (doubt,) = doubts(read(text, "class"), DoubtCode.SPELLING)
+    assert (doubt.n_cells, doubt.columns) == (3, ("x",))
+    dataset = read_otherwise(text, doubt)
+    assert dataset.frame["x"].value_counts().to_dict() == {"female": 14, "male": 10, "other": 5}
+    assert read_new_rows(b"x,k\nFEMAL,1\n", dataset.spec).X["x"].tolist() == ["female"]

@@ -19,12 +19,12 @@ def settled(page):
     """Whether all that was asked for is drawn."""
     tab = page.tab
     if page.session.tab == "any":
-        done = tab.peer.found is not None if tab.name else tab.player.ended
+        done = tab.peer.reference is not None if tab.name else tab.player.ended
         return done and tab.map.surface is not None and not tab.map.busy and not tab._stale
-    maps = (tab.pictures.map, tab.pictures.other)
+    maps = (tab.pictures.map, tab.pictures.peer_map)
     drawn = all(view.surface is not None and not view.busy for view in maps)
-    followed = tab.moment is not None and not tab.frames.busy and not tab.frames.stale
-    return drawn and followed and not tab.peer.waiting and (tab.drawing.on or tab.player.ended)
+    followed = tab.frame is not None and not tab.frames.busy and not tab.frames.stale
+    return drawn and followed and not tab.peer.waiting and (tab.drawing.is_drawing or tab.player.ended)
 
 
 def said(page):

@@ -6,7 +6,7 @@ import pytest
 
 from alrviz.explorer.pages.bias import curve as bias_curve
 from alrviz.explorer.pages.bias.page import GRIDS, BiasPage, GridSpec, with_alpha
-from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.recipes.questions import CUSTOM
 from alrviz.explorer.session.state import State, read_link
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
@@ -143,7 +143,7 @@ def test_training_sizes_of_a_link_are_shares(sizes):
 def test_equal_recipes_are_one():
     asked = GridSpec.read(State(study_recipes=(Recipe("lr"), Recipe("lr"), Recipe("tan"))), "")
     assert asked.recipes == (Recipe("lr"), Recipe("tan"))
-    assert asked.grid == OWN
+    assert asked.grid == CUSTOM
 
 
 @pytest.mark.parametrize("slug", GRIDS)
@@ -165,7 +165,7 @@ def test_recipes_are_chosen_by_chips_of_any_family(opened):
     assert page.tab.spec.recipes[2] == Recipe("rf")
     assert "of=anje_o1~anje~rf" in page.session.link.query
     assert list(page.drawer().objects) == [chooser.settings.panel]
-    assert page.tab.menus["grid"].value == OWN
+    assert page.tab.menus["grid"].value == CUSTOM
 
 
 # -- the learning curve --------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_whatever_a_link_asks_for_is_made_a_learner():
 @pytest.mark.parametrize("slug", bias_curve.GRIDS)
 def test_the_grids_of_learners_can_learn_row_by_row(slug):
     recipes = bias_curve.GRIDS[slug].recipes
-    assert tuple(map(bias_curve.learner, recipes)) == recipes
+    assert tuple(map(bias_curve.to_learner, recipes)) == recipes
     assert len(recipes) <= 6
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from alrviz import load_model
 from alrviz.explorer.shell.glossary import about_html
-from alrviz.explorer.widgets.export_model import READY
+from alrviz.explorer.widgets.export_model import EXPORTABLE_FAMILIES
 from tests.explorer.maps import SMALL, open_page, said, settled, until
 
 
@@ -42,11 +42,11 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     asked = dict(part.split("=") for part in link.removeprefix("&").split("&"))
     assert {key: shown[key] for key in asked} == asked
     compile(tab.script(), "script", "exec")
-    until(page, lambda: tab.model_part.part.visible == (not tab.name or tab.name in READY))
-    if tab.name in READY:
+    until(page, lambda: tab.model_part.part.visible == (not tab.name or tab.name in EXPORTABLE_FAMILIES))
+    if tab.name in EXPORTABLE_FAMILIES:
         again = load_model(io.BytesIO(tab.model_part.zipped.made()))
-        np.testing.assert_array_equal(again.phi_, tab.peer.found.model.phi_)
-        assert f"Fitted on {tab.peer.found.rows} of " in tab.model_part.told.object
+        np.testing.assert_array_equal(again.phi_, tab.peer.reference.model.phi_)
+        assert f"Fitted on {tab.peer.reference.rows} of " in tab.model_part.status.object
     page.close()
 
 
@@ -80,7 +80,7 @@ def test_a_tab_stops_what_the_other_ran(page):
 
 def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
     dlr = page.tab
-    moment, figure, run = dlr.moment, dlr.pictures.map.picture.pane.object, dlr.player.racer.run
+    frame, figure, run = dlr.frame, dlr.pictures.map.picture.pane.object, dlr.player.racer.run
     for _ in range(2):
         page.session.tab = "any"
         assert [part.visible for part in (dlr.panel, page.tab.panel)] == [False, True]
@@ -88,12 +88,12 @@ def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
         mapped = page.tab.map.picture.pane.object
         page.session.tab = ""
         assert page.tab is dlr
-        assert dlr.moment is moment  # at once, and the slider answers
+        assert dlr.frame is frame  # at once, and the slider answers
         dlr.drag("x1", 9.0)
-        until(page, lambda: dlr.moment.by_hand and settled(page))
+        until(page, lambda: dlr.frame.by_hand and settled(page))
         dlr.redraw()
-        until(page, lambda: not dlr.moment.by_hand and settled(page))
-        moment = dlr.moment
+        until(page, lambda: not dlr.frame.by_hand and settled(page))
+        frame = dlr.frame
         assert dlr.pictures.map.picture.pane.object is figure
         assert dlr.player.racer.run is run
     page.session.tab = "any"
@@ -117,7 +117,7 @@ class Endless:
 def test_maps_nobody_sees_are_not_worked_out(tab, leave):
     page = open_page(SMALL + tab)
     until(page, lambda: settled(page))
-    maps = [page.tab.map] if tab else [page.tab.pictures.map, page.tab.pictures.other]
+    maps = [page.tab.map] if tab else [page.tab.pictures.map, page.tab.pictures.peer_map]
     model = Endless()
     for view in maps:
         view.set_model(model)

@@ -9,7 +9,7 @@ import pytest
 
 from alrviz import load_model
 from alrviz.explorer.pages.boundaries import frame_queue
-from alrviz.explorer.pages.boundaries.words import dlr_script, loss_words
+from alrviz.explorer.pages.boundaries.texts import dlr_script, loss_words
 from alrviz.explorer.server import process_tuning
 from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.density import density_ratio
@@ -22,14 +22,14 @@ def test_both_maps_and_the_sentence_are_there_without_a_press(page):
     assert f"iteration {racer.run.trace[-1].index}" in said(page)
     error = racer.run.trace[-1].extra["heldout_error"]
     assert f"{100 * (1 - error):.1f} %" in said(page)
-    assert f"logistic regression <b>{100 * (1 - tab.peer.found.error):.1f} %" in said(page)
-    low, high = wilson(1 - error, tab.peer.found.heldout_rows)
+    assert f"logistic regression <b>{100 * (1 - tab.peer.reference.error):.1f} %" in said(page)
+    low, high = wilson(1 - error, tab.peer.reference.heldout_rows)
     assert f"{100 * low:.1f} to {100 * high:.1f}" in said(page)
     assert said(page).count("interval of") == 3, "of dlr, of the peer, of the best possible"
     assert "Bayes-optimal" in said(page)
     assert not tab.pictures.map.outdated
-    assert not tab.pictures.other.outdated
-    assert tab.pictures.map.surface.classes == tab.pictures.other.surface.classes == ("A", "B")
+    assert not tab.pictures.peer_map.outdated
+    assert tab.pictures.map.surface.classes == tab.pictures.peer_map.surface.classes == ("A", "B")
     assert "fit=" in page.session.link.query
 
 
@@ -41,8 +41,8 @@ def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
     assert f"of {200 - trace.rows:,.0f} test rows right" in said(page)
     assert "Few" not in said(page)
     tab.drawing.begin()
-    tab.drawing._cleared()
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 4)
+    tab.drawing._clear()
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 4)
     assert "without test rows" in said(page)
     assert "Few points" in said(page)
     assert "a class has 2 points" in said(page)
@@ -68,7 +68,7 @@ def test_the_film_moves_all_pictures_together(page):
     tab.player.scrub(2)
     until(page, lambda: settled(page))
     run = tab.player.racer.run
-    assert tab.moment.model.step == tab.pictures.path.head == tab.pictures.ratios.scene.iteration == 2
+    assert tab.frame.model.step == tab.pictures.path.head == tab.pictures.ratios.scene.iteration == 2
     widths = [ratio.bandwidth for ratio in tab.pictures.ratios.scene.columns]
     assert widths == pytest.approx([run.trace[2].extra["h_0"], run.trace[2].extra["h_1"]], rel=1e-5)
     assert f"NLL {run.trace[2].nll / run.trace.rows:.4f}" in said(page)
@@ -88,7 +88,7 @@ def test_a_fit_that_ended_at_once_is_watched_from_its_first_step(page):
     last = player.racer.run.trace[-1].index
     moved = [head for k, head in enumerate(seen) if head != seen[k - 1]]
     assert moved[-last - 1 :] == list(range(last + 1))
-    assert tab.moment.model.step == tab.pictures.path.head == last
+    assert tab.frame.model.step == tab.pictures.path.head == last
     assert "ended" in player.status.object
 
 
@@ -122,27 +122,27 @@ def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):
     monkeypatch.setattr(density_ratio, "BUILT", 0.0)
     until(page, lambda: settled(page))
     assert player.head == player.racer.run.trace[-1].index > 0
-    assert tab.moment.model.step == player.head
+    assert tab.frame.model.step == player.head
 
 
 def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
     tab = page.tab
     fit, scene, surface = said(page), tab.pictures.ratios.scene, tab.pictures.map.surface
     tab.drag("x1", 9.0)
-    until(page, lambda: tab.moment.by_hand and settled(page))
+    until(page, lambda: tab.frame.by_hand and settled(page))
     by_hand = tab.pictures.ratios.scene
     assert by_hand.columns[0].bandwidth == pytest.approx(9.0)
     assert by_hand.columns[1].bandwidth == pytest.approx(scene.columns[1].bandwidth)
     assert np.abs(by_hand.columns[0].phi - scene.columns[0].phi).max() > 1
     assert np.array_equal(by_hand.columns[1].phi, scene.columns[1].phi)
-    assert f"NLL {tab.moment.live.nll:.4f}" in said(page)
+    assert f"NLL {tab.frame.live.nll:.4f}" in said(page)
     assert "By hand" in by_hand.note
-    assert tab.back.visible
+    assert tab.back_button.visible
     assert np.abs(tab.pictures.map.surface.values - surface.values).max() > 0.1
     tab.redraw()
-    until(page, lambda: not tab.moment.by_hand and settled(page))
+    until(page, lambda: not tab.frame.by_hand and settled(page))
     assert said(page) == fit
-    assert not tab.back.visible
+    assert not tab.back_button.visible
 
 
 def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
@@ -150,7 +150,7 @@ def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab.player.player.again = lambda: None  # nothing starts
     tab.menus._bandwidth.value = "validation"
     assert tab.outdated
-    tab.show_moment(tab.moment)
+    tab.show_frame(tab.frame)
     assert tab.pictures.map.outdated
     assert tab.pictures.ratios.outdated
     assert "model=dlr" in page.session.link.query
@@ -195,7 +195,7 @@ def test_the_scripts_numbers_are_the_screens(page):
         exec(dlr_script(tab).replace("dlr  # in", "# in"), {})
     last = tab.player.racer.run.trace[-1]
     assert f"NLL {last.nll / tab.player.racer.run.trace.rows:.6f}" in printed.getvalue()
-    assert f"lr: {100 * (1 - tab.peer.found.error):.2f} %" in printed.getvalue()
+    assert f"lr: {100 * (1 - tab.peer.reference.error):.2f} %" in printed.getvalue()
 
 
 def test_the_kernel_is_drawn_when_it_is_unfolded(page):
@@ -217,13 +217,13 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
         tab.drag("x1", h)
         assert tab.pictures.ratios.cells["x1"].ratio.bandwidth == pytest.approx(h)
         page.pump()
-        assert tab.moment.passing
+        assert tab.frame.is_passing
     assert said(page) == words
     assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
     assert tab.pictures.ratios.cells["x2"].ratio.phi is other
     monkeypatch.setattr(frame_queue, "MAX_REST_WAIT_SECONDS", 0.0)  # so long ago did all pictures follow
     tab.drag("x1", 6.0)
-    until(page, lambda: settled(page) and not tab.moment.passing)
+    until(page, lambda: settled(page) and not tab.frame.is_passing)
     assert "By hand" in tab.pictures.ratios.scene.note
     assert tab.pictures.map.surface is not surface
     assert tab.pictures.path.path is path
@@ -235,10 +235,10 @@ def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     monkeypatch.setattr(player.player, "playing", True)
     process_tuning.hand_moved()
     assert tab.hand.goes_first
-    tab.hand.settled -= 1.1 * frame_queue.FILM_PAUSE_SECONDS  # but not for ever
+    tab.hand.settled_at -= 1.1 * frame_queue.FILM_PAUSE_SECONDS  # but not for ever
     assert not tab.hand.goes_first
     monkeypatch.setattr(process_tuning, "HAND_SECONDS", 0.0)
-    tab.hand.settled += 1.1 * frame_queue.FILM_PAUSE_SECONDS
+    tab.hand.settled_at += 1.1 * frame_queue.FILM_PAUSE_SECONDS
     assert not tab.hand.goes_first
 
 
@@ -258,7 +258,7 @@ def test_a_fit_that_starts_by_itself_asks_nobody_to_press_run(page):
 def test_a_press_of_run_while_a_fit_starts_by_itself_starts_it_once(page):
     tab = page.tab
     before = tab.player.racer.run
-    tab._chosen("alpha", 2.5)
+    tab._on_choice("alpha", 2.5)
     assert tab.player.player.expected
     tab.player.press_run()
     until(page, lambda: settled(page) and tab.player.racer.run is not before)

@@ -9,9 +9,9 @@ from tests.explorer.maps import open_page, said, settled, until
 def test_drawn_points_are_followed_kept_and_found_again(page):
     tab, session = page.tab, page.session
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.run is None)
+    until(page, lambda: settled(page) and tab.frame.run is None)
     assert not tab.buttons.visible
-    assert "on what is drawn" in said(page)
+    assert "on the drawn points" in said(page)
     assert tab.pictures.path.outdated  # drawn points have no path
     assert "points drawn 200" in tab.pictures.gram.origin().made_from
     assert tab.recipe.name in tab.pictures.ratios.cells["x1"].origin().made_from
@@ -23,16 +23,16 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
             0.0,
             0.5 * k - 3,
         )
-    until(page, lambda: settled(page) and len(tab.moment.X) == 212)
-    assert tab.pictures.map.surface.points.total == tab.pictures.other.surface.points.total == 212
+    until(page, lambda: settled(page) and len(tab.frame.X) == 212)
+    assert tab.pictures.map.surface.points.total == tab.pictures.peer_map.surface.points.total == 212
     assert np.abs(tab.pictures.map.surface.values - before.values).max() > 0.05
     tab.drawing.label.value = "new"
     tab.drawing.add(1.0, 1.0)
     tab.drawing.move(0, 2.0, 2.0)
     tab.drawing.remove(1)
-    until(page, lambda: settled(page) and len(tab.moment.X) == 212 and len(tab.moment.model.classes_) == 3)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 212 and len(tab.frame.model.classes_) == 3)
     sketch = tab.drawing.sketch
-    tab.drawing.keep()
+    tab.drawing.save()
     until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
     assert session.sketch is None
     assert not tab.pictures.path.outdated
@@ -48,18 +48,18 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
 def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(page):
     tab = page.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.run is None)
-    log_h, nll = tab.moment.density.log_h, tab.moment.live.nll
-    tab.drawing.leave()
-    until(page, lambda: settled(page) and tab.moment.run is not None)
-    limit = tab.moment.run.objective.features.bounds[1][0]
+    until(page, lambda: settled(page) and tab.frame.run is None)
+    log_h, nll = tab.frame.density.log_h, tab.frame.live.nll
+    tab.drawing.discard()
+    until(page, lambda: settled(page) and tab.frame.run is not None)
+    limit = tab.frame.run.objective.features.bounds[1][0]
     tab.drag("x1", float(np.exp(limit)))
-    until(page, lambda: tab.moment.by_hand and settled(page))
-    assert tab.moment.density.log_h[0] > log_h[0] + 2
+    until(page, lambda: tab.frame.by_hand and settled(page))
+    assert tab.frame.density.log_h[0] > log_h[0] + 2
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.run is None)
-    assert np.array_equal(tab.moment.density.log_h, log_h)
-    assert tab.moment.live.nll == nll
+    until(page, lambda: settled(page) and tab.frame.run is None)
+    assert np.array_equal(tab.frame.density.log_h, log_h)
+    assert tab.frame.live.nll == nll
 
 
 def test_a_drawn_class_may_have_any_name():
@@ -71,7 +71,7 @@ def test_a_drawn_class_may_have_any_name():
         lambda: page.session.table.dataset is not None and page.session.table.dataset.name == "named" and settled(page),
     )
     page.tab.drawing.begin()
-    page.tab.drawing.keep()
+    page.tab.drawing.save()
     until(page, lambda: page.session.table.dataset.name == "drawn" and settled(page))
     dataset = page.session.table.dataset
     assert (dataset.n_rows, dataset.target, sorted(dataset.classes)) == (60, "species", ["-", "?", "NA"])
@@ -87,13 +87,13 @@ def test_points_that_are_left_are_forgotten(page):
     tab = page.tab
     fit, table = said(page), tab.table
     tab.drawing.begin()
-    tab.drawing._cleared()
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 4)
-    tab.drawing.leave()
-    until(page, lambda: settled(page) and tab.moment.run is not None)
+    tab.drawing._clear()
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 4)
+    tab.drawing.discard()
+    until(page, lambda: settled(page) and tab.frame.run is not None)
     assert said(page) == fit
     assert tab.table is table
-    assert tab.pictures.map.surface.points.total == tab.pictures.other.surface.points.total == 200
+    assert tab.pictures.map.surface.points.total == tab.pictures.peer_map.surface.points.total == 200
 
 
 def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
@@ -101,7 +101,7 @@ def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
     tab.drawing.begin()
     tab.drawing.add(0.0, 0.5)
     sketch = session.sketch
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 201)
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 201)
     session.tab = "any"
     assert session.sketch is None
     until(page, lambda: settled(page))
@@ -109,13 +109,13 @@ def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
     assert session.sketch is sketch
     assert tab.drawing.panel.visible
     tab.drawing.add(0.0, 0.7)
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 202)
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 202)
     assert tab.pictures.map.surface.points.total == 202
-    tab.drawing.leave()
-    assert not tab.drawing.on
+    tab.drawing.discard()
+    assert not tab.drawing.is_drawing
     session.tab = "any"
     session.tab = ""
-    assert not tab.drawing.on
+    assert not tab.drawing.is_drawing
 
 
 def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(page):
@@ -125,23 +125,23 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     sketch = session.sketch
     session.table.load_demo("mixed-types", rows=200)
     until(page, lambda: session.table.dataset.name == "mixed-types" and tab.table is not None and settled(page))
-    assert not tab.drawing.on
+    assert not tab.drawing.is_drawing
     assert tab.pictures.map.surface.points.total == 200
     assert tab.menus.draw.label == "Resume drawing: 201 points"
     for _ in range(2):  # another tab in between changes nothing of it
         session.tab = "" if session.tab else "any"
-    assert not tab.drawing.on
+    assert not tab.drawing.is_drawing
     tab.columns.menus[0].value = "region"  # no column of numbers: there is still something to draw on
     until(page, lambda: settled(page) and "region" in tab.table.X.columns)
     assert tab.menus.draw.visible
-    tab._pressed("draw")
+    tab._on_press("draw")
     assert session.sketch is sketch
     assert not any(menu.visible for menu in tab.columns.menus)  # the points have columns of their own
-    until(page, lambda: settled(page) and tab.moment.X is not None)
+    until(page, lambda: settled(page) and tab.frame.X is not None)
     assert tab.pictures.map.surface.points.total == 201
     assert str(tab.pictures.map.surface.across.name) == "x1"
-    tab.drawing.leave()
-    until(page, lambda: settled(page) and tab.moment.run is not None)
+    tab.drawing.discard()
+    until(page, lambda: settled(page) and tab.frame.run is not None)
     assert all(menu.visible for menu in tab.columns.menus)
     assert tab.menus.draw.label == "Draw"
     assert not tab.menus.draw.visible
@@ -155,8 +155,8 @@ def test_changes_are_taken_back_one_by_one(page):
     first = tab.drawing.sketch
     tab.drawing.add(0.0, 0.5)
     second = tab.drawing.sketch
-    tab.drawing._cleared()
-    maps = tab.pictures.map, tab.pictures.other
+    tab.drawing._clear()
+    maps = tab.pictures.map, tab.pictures.peer_map
     assert not any(len(view.picture.plot["points"].data["x"]) for view in maps), "old points go with the press"
     tab.drawing.move(0, 0.2, 0.2)
     assert not drawing.undo_button.disabled
@@ -167,38 +167,38 @@ def test_changes_are_taken_back_one_by_one(page):
     tab.drawing.undo()
     assert tab.drawing.sketch is first
     assert drawing.undo_button.disabled
-    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 200)
-    tab.drawing.leave()
+    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 200)
+    tab.drawing.discard()
 
 
 def test_points_that_come_back_have_the_fit_that_they_had(page):
     """A fit goes on from the one before: after Undo it came from elsewhere, and ended elsewhere."""
     tab = page.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.X is not None)
-    fit, words, names = tab.moment.density, said(page), set(tab.moment.X.index)
+    until(page, lambda: settled(page) and tab.frame.X is not None)
+    fit, words, names = tab.frame.density, said(page), set(tab.frame.X.index)
     for k in range(25):
         tab.drawing.add(0.2 * k - 2, 30.0)
-    until(page, lambda: settled(page) and len(tab.moment.X) == 225)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 225)
     assert said(page) != words
     for _ in range(25):
         tab.drawing.undo()
-    until(page, lambda: settled(page) and len(tab.moment.X) == 200)
-    assert set(tab.moment.X.index) == names
-    assert np.array_equal(tab.moment.density.log_h, fit.log_h)
-    assert np.array_equal(tab.moment.density.w, fit.w)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 200)
+    assert set(tab.frame.X.index) == names
+    assert np.array_equal(tab.frame.density.log_h, fit.log_h)
+    assert np.array_equal(tab.frame.density.w, fit.w)
     assert said(page) == words
 
 
 def test_a_new_point_is_on_the_map_before_any_model_has_seen_it(page):
     tab = page.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.moment.X is not None)
+    until(page, lambda: settled(page) and tab.frame.X is not None)
     sources = tab.pictures.map.picture.plot["points"]
     for k in range(10):
         tab.drawing.add(0.1 * k, 0.5)
         assert len(sources.data["x"]) == 201 + k  # nothing was waited for in between
     assert sources.data["truth"][-1] == tab.drawing.label.value
-    until(page, lambda: settled(page) and len(tab.moment.X) == 210)
+    until(page, lambda: settled(page) and len(tab.frame.X) == 210)
     assert len(sources.data["x"]) == 210
-    tab.drawing.leave()
+    tab.drawing.discard()

@@ -6,7 +6,7 @@ import pytest
 
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
-from alrviz.explorer.pages.data.column_picture import MOST_BARS, count_levels, picture_of
+from alrviz.explorer.pages.data.column_picture import MAX_BARS, count_levels, picture_of
 from alrviz.pictures.columns import bars, class_colours, cut_lines
 from alrviz.stop import StopToken
 
@@ -37,7 +37,7 @@ def test_levels_in_order_and_the_most_frequent_of_many():
     dataset = read_table(frame, name="t", size="ordinal")
     assert picture_of(dataset, "size", "mdl", 10).labels == ("low", "medium", "high")
     many = picture_of(dataset, "name", "mdl", 10)
-    assert len(many.labels) == MOST_BARS
+    assert len(many.labels) == MAX_BARS
     assert "60 levels, the 16 most frequent shown" in many.title
 
 

@@ -59,7 +59,7 @@ def run(page):
 
 def test_every_recipe_is_priced_on_every_table(page):
     assert [one.dataset.name for one in page.tab.runner.costs.tables] == ["monks-1", "xor"]
-    assert [[one.name for one in line] for line in page.tab.runner.costs.lines] == [["nb", "tan"]] * 2
+    assert [[one.name for one in line] for line in page.tab.runner.costs.estimates_by_table] == [["nb", "tan"]] * 2
     assert "<td>monks-1" not in page.tab.layout.cost_table.object
     assert "432 rows, 6 columns, 2 classes" in page.tab.layout.cost_table.object
     assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.tab.study_view.sentence.object
@@ -67,7 +67,7 @@ def test_every_recipe_is_priced_on_every_table(page):
 
 def test_the_first_settings_are_the_shortest_link():
     page = open_page("?page=compare")
-    assert (page.tab.spec.sets.demos, page.tab.spec.recipes) == (FIRST_SETS.demos, CompareSpec.first)
+    assert (page.tab.spec.sets.demos, page.tab.spec.recipes) == (FIRST_SETS.demos, CompareSpec.default_recipes)
     assert page.session.link.query == "?page=compare"
     page.tab.menus["sets"].value = ["iris"]
     assert "sets=iris" in page.session.link.query
@@ -88,7 +88,7 @@ def test_a_link_is_not_trusted():
     many = "_".join([f"no{k}" for k in range(99)])
     page = open_page(f"?page=compare&sets=monks-1_{many}_../etc_xor&files=../../x~1~2~zz/y~1~2~{'a' * 16}&folds=9x9")
     assert page.tab.spec.sets.demos == ("monks-1",), "only the first 64 words are read"
-    assert [link.name for link, _ in page.tab.spec.sets.own] == ["y"]
+    assert [link.name for link, _ in page.tab.spec.sets.own_tables] == ["y"]
     assert page.tab.spec.folds == "5x2"
     every = read_link("?sets=" + "_".join(FIRST_SETS.demos * 9)).sets
     assert every == FIRST_SETS.demos
@@ -127,7 +127,7 @@ def test_rows_kept_of_a_table_stay_kept_while_another_is_shown(page):
     page.on_shown()
     mine = next(one for one in known(page).tables if not one.demo)
     assert mine.dataset.n_rows == 36
-    assert "kept some rows only" in page.tab.script()
+    assert "used some rows only" in page.tab.script()
 
 
 def test_what_a_thread_is_at_is_said_with_names_escaped(page, monkeypatch):
@@ -154,7 +154,9 @@ def test_behind_another_page_it_leaves_that_pages_link_alone(page):
     assert (session.study_recipes, session.folds, session.sets) == ((other,), "10", ())
     session.go("compare")
     page.on_shown()
-    assert [link.name for link, _ in page.tab.spec.sets.own] == ["mine.csv"], "the table joins when the page is seen"
+    assert [link.name for link, _ in page.tab.spec.sets.own_tables] == ["mine.csv"], (
+        "the table joins when the page is seen"
+    )
     known(page)
 
 
@@ -199,7 +201,7 @@ def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen
     page.session.table.load_bytes("mine.csv", CSV)
     until(page, lambda: page.session.table.loading is None and page.session.table.source.file is not None)
     page.on_shown()
-    assert (page.tab.spec.sets.demos, [link.name for link, _ in page.tab.spec.sets.own]) == ((), ["mine.csv"])
+    assert (page.tab.spec.sets.demos, [link.name for link, _ in page.tab.spec.sets.own_tables]) == ((), ["mine.csv"])
     chosen = open_page("?page=compare&sets=iris")
     chosen.session.table.load_bytes("mine.csv", CSV)
     until(chosen, lambda: chosen.session.table.loading is None and chosen.session.table.source.file is not None)
@@ -210,9 +212,9 @@ def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen
 
 
 def test_it_opens_with_the_models_that_which_order_judges_and_boosting():
-    alphas = {recipe.params["alpha"] for recipe in CompareSpec.first if recipe.family == "lr"}
-    assert alphas == {OrderSpec.first[0].params["alpha"]}
-    assert "hgb" in {recipe.family for recipe in CompareSpec.first}
+    alphas = {recipe.params["alpha"] for recipe in CompareSpec.default_recipes if recipe.family == "lr"}
+    assert alphas == {OrderSpec.default_recipes[0].params["alpha"]}
+    assert "hgb" in {recipe.family for recipe in CompareSpec.default_recipes}
 
 
 def test_the_script_reads_the_servers_own_table_where_it_is(tmp_path):
@@ -230,8 +232,8 @@ def test_the_script_reads_the_servers_own_table_where_it_is(tmp_path):
 def given(data, name="mine.csv"):
     """The tab of results with a file dropped into it."""
     page = open_page("?page=compare&tab=results")
-    page.tab._dropped(name, data)
-    until_page(page, lambda: page.tab.results is not None or "bad" in page.tab.said.object)
+    page.tab._read_file(name, data)
+    until_page(page, lambda: page.tab.results is not None or "bad" in page.tab.text.object)
     return page
 
 
@@ -277,6 +279,6 @@ def test_fits_that_compare_saved_are_opened_with_the_same_table(page):
 )
 def test_a_file_without_results_is_refused_with_what_was_expected(text, told):
     page = given(text.encode())
-    assert told in page.tab.said.object
+    assert told in page.tab.text.object
     assert not page.tab.card.visible
     page.close()

@@ -11,9 +11,9 @@ import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
 from alrviz.explorer.pages.convergence.page import ConvergencePage, recorded_text
-from alrviz.explorer.pages.convergence.preconditioner import WHY_HEADS, WHY_ROWS
+from alrviz.explorer.pages.convergence.preconditioner import EXAMPLE_HEADS, EXAMPLE_ROWS
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, FIRST_ALPHA, OWN, QUESTIONS, recipes_of
+from alrviz.explorer.recipes.questions import CUSTOM, EXAMPLES, FIRST_ALPHA, FIRST_QUESTION, QUESTIONS, recipes_of
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
@@ -134,12 +134,12 @@ def test_the_recorded_race_is_the_one_that_runs():
     recorded = read_recorded(recorded_text())
     dataset = alrviz.load_demo("led", rows=3000, seed=0)
     assert recorded.dataset.hash == dataset.hash
-    assert recorded.recipes == recipes_of(FIRST)
+    assert recorded.recipes == recipes_of(FIRST_QUESTION)
     assert all(run.outcome.code == "converged" for run in recorded.runs)
 
 
 def test_the_first_lectures_question_races_naive_bayes_and_logistic_regression():
-    assert QUESTIONS["counted"].words == "Naive Bayes or logistic regression?"
+    assert QUESTIONS["counted"].label == "Naive Bayes or logistic regression?"
     assert [(recipe.label, recipe.params["order"]) for recipe in recipes_of("counted", order=3)] == [
         ("nb", 1),
         ("lr", 1),
@@ -154,7 +154,7 @@ def test_questions_give_recipes_that_exist_and_survive_a_link(slug):
         assert len(set(recipes)) == len(recipes)
         assert read_recipes(write_recipes(recipes), 3) == recipes
         alphas = [recipe.params.get("alpha", 0) for recipe in recipes]
-        assert all(alpha == "auto" or (alpha > 0) == QUESTIONS[slug].pulls for alpha in alphas)
+        assert all(alpha == "auto" or (alpha > 0) == QUESTIONS[slug].needs_penalty for alpha in alphas)
         assert RaceSettings("", recipes).question == slug, "a link of racers finds its question"
     highest = (recipe.params.get("order", 1) for recipe in recipes_of(slug, order=3, columns=2))
     assert all(order == "auto" or order <= 2 for order in highest)
@@ -171,7 +171,7 @@ def test_controls_choose_racers_and_mark_the_picture_as_outdated():
     page.controls.order.value = 2
     assert not page.race_view.outdated
     page.controls.question.value = "pull"
-    assert page.choice.alpha > 0
+    assert page.settings.alpha > 0
     assert 0.0 not in page.controls.alpha.options.values()
     page.controls.question.value = "orders"
     assert not page.controls.order.visible
@@ -189,7 +189,7 @@ def test_a_racers_settings_hide_what_has_no_effect():
     assert not fields["center"].visible
     assert set(fields["scale"].options.values()) == {"theta", "theta-gamma"}
     fields["alpha"].value = 0.5
-    assert page.choice.question == OWN
+    assert page.settings.question == CUSTOM
     assert page.recipes[1].params["alpha"] == 0.5
     assert fields["center"].visible
     assert set(fields["center"].options.values()) == {0, 1, "shares", "anje"}
@@ -335,7 +335,7 @@ def test_a_reload_finds_the_race_and_a_secret_link_leads_others_to_it_until_it_i
     assert registry.by_token(first.removeprefix("race/")) is entry
     stranger = open_page(page.session.link.query, owner="c" * 32, registry=registry)
     assert getattr(stranger.race_view.race, "entry", None) is None
-    page.dialogs._back.clicks += 1
+    page.dialogs._revoke_button.clicks += 1
     assert registry.by_token(first.removeprefix("race/")) is None
     assert not page.dialogs._link.visible
     page.dialogs.show_share()
@@ -413,9 +413,9 @@ def test_recipe_code_makes_the_recipe():
 def test_why_is_drawn_when_it_is_unfolded():
     page = open_page("?data=monks-1")
     until(page, lambda: page.session.table.dataset is not None)
-    page.why.part.open = True
-    until(page, lambda: page.why.picture.pane.object is not None)
-    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.why.picture.pane.object.renderers}
+    page.scales.part.open = True
+    until(page, lambda: page.scales.picture.pane.object is not None)
+    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.scales.picture.pane.object.renderers}
 
 
 def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
@@ -429,8 +429,8 @@ def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
     watched.pull()
     lanes = [racer.lane() for racer in watched.racers]
     marks = milestones(lanes)
-    assert WHY_HEADS[1:] == tuple(lane.name for lane in lanes)
-    told = [int(number) for number in WHY_ROWS[0][1:]]
+    assert EXAMPLE_HEADS[1:] == tuple(lane.name for lane in lanes)
+    told = [int(number) for number in EXAMPLE_ROWS[0][1:]]
     assert told == pytest.approx([marks.at(lane.name, 1) for lane in lanes], rel=0.1)
 
 
@@ -456,10 +456,10 @@ def test_formulas():
 
 def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
     settings = RecipeSettings(lambda *_: None, lambda *_: None, lambda *_: None)
-    settings.show(0, Recipe("anje", order=2), "anje", alone=True)
+    settings.show(0, Recipe("anje", order=2), "anje", is_only=True)
     assert not settings._fields["alpha"].visible
     assert settings._fields["smoothing"].visible
-    settings.show(0, Recipe("lr", order=2), "lr", alone=True)
+    settings.show(0, Recipe("lr", order=2), "lr", is_only=True)
     assert settings._fields["alpha"].visible
 
 
@@ -563,18 +563,18 @@ def test_what_went_wrong_is_said_until_that_work_is_begun_anew():
 def test_why_says_what_it_is_of_is_faded_while_it_is_old_and_saves_its_points():
     page = open_page("?data=monks-1")
     until(page, lambda: page.session.table.dataset is not None)
-    page.why.part.open = True
-    until(page, lambda: page.why.picture.pane.object is not None)
-    assert "monks-1, all cells of order 2" in page.why.about.object
-    text = page.why._csv()
+    page.scales.part.open = True
+    until(page, lambda: page.scales.picture.pane.object is not None)
+    assert "monks-1, all cells of order 2" in page.scales.status.object
+    text = page.scales._csv()
     assert text.count("# recipe") == 1
     assert {"label", "hessian", "scale"} == set(pd.read_csv(io.StringIO(text), comment="#").columns)
-    old = page.why.picture.pane.object
+    old = page.scales.picture.pane.object
     page.controls.order.value = 1
-    assert page.why.picture.pane.styles["opacity"] != "1"
-    until(page, lambda: page.why.picture.pane.object is not old)
-    assert page.why.picture.pane.styles["opacity"] == "1"
-    assert "order 1" in page.why.about.object
+    assert page.scales.picture.pane.styles["opacity"] != "1"
+    until(page, lambda: page.scales.picture.pane.object is not old)
+    assert page.scales.picture.pane.styles["opacity"] == "1"
+    assert "order 1" in page.scales.status.object
 
 
 def test_another_table_begins_without_the_recorded_race_of_the_first_screen():
@@ -624,16 +624,16 @@ def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():
 def test_another_pages_table_leaves_order_and_race_as_they_are():
     page = open_page()
     until(page, lambda: page.session.table.dataset is not None and ended(page))
-    page._chosen("order", 3)
+    page._on_choice("order", 3)
     until(page, lambda: page.starter.known)
     race = page.race_view.race
     page.session.page = "boundaries"
     until(page, lambda: page.session.table.dataset.name == "four-gaussians")
-    assert page.choice.order == 3
+    assert page.settings.order == 3
     page.session.page = "convergence"
     page.on_shown()
     until(page, lambda: page.session.table.dataset.name == "led")
-    assert page.choice.order == 3
+    assert page.settings.order == 3
     assert page.race_view.race == race
 
 
@@ -677,12 +677,12 @@ def test_racers_without_order_and_alpha_have_no_such_controls_and_keep_their_own
     assert [recipe.family for recipe in page.recipes] == ["elr"] * 4
     assert not page.controls.order.visible
     assert not page.controls.alpha.visible
-    page.choice.own(Recipe("elr"), Recipe("lr", order=2, alpha=0.0))
-    page.choice.alpha = 1.0
-    page.choice.ask(6, 0)
-    assert page.choice.recipes[0] == Recipe("elr")
-    assert page.choice.recipes[1].params["alpha"] == 1.0
-    page.controls.show(page.choice, page.session)
+    page.settings.set_custom(Recipe("elr"), Recipe("lr", order=2, alpha=0.0))
+    page.settings.alpha = 1.0
+    page.settings.ask(6, 0)
+    assert page.settings.recipes[0] == Recipe("elr")
+    assert page.settings.recipes[1].params["alpha"] == 1.0
+    page.controls.show(page.settings, page.session)
     assert page.controls.alpha.visible
 
 
@@ -690,7 +690,7 @@ def test_racers_without_order_and_alpha_have_no_such_controls_and_keep_their_own
 def test_a_racer_with_an_alpha_of_its_own_kind_keeps_it_and_gives_it_to_no_other(alpha):
     """One for each order, or one that is found: questions and other families take no such thing."""
     racers = Recipe("hlr", order=2, alpha=alpha), Recipe("salr", order=2, alpha=0.5)
-    settings = RaceSettings(OWN, racers)
+    settings = RaceSettings(CUSTOM, racers)
     settings.choose("order", 1)
     settings.ask(6, 0)
     assert settings.recipes[0].params["alpha"] in (alpha, alpha[:1], alpha[0])  # of order 1 there is one
@@ -699,7 +699,7 @@ def test_a_racer_with_an_alpha_of_its_own_kind_keeps_it_and_gives_it_to_no_other
     settings.ask(6, 0)
     assert [recipe.params["alpha"] for recipe in settings.recipes] == [3.0, 3.0]
     for question in QUESTIONS:
-        other = RaceSettings(OWN, racers)
+        other = RaceSettings(CUSTOM, racers)
         other.choose("question", question)
         other.ask(6, 0)
         assert other.recipes

@@ -54,7 +54,7 @@ def test_the_files_hold_the_racers_model(page):
     rows, every = len(run.encoded.y), page.session.table.dataset.n_rows
     assert rows < every
     words = f"{rows:,} of {every:,} rows ({every - rows:,} are test rows)"
-    assert words in model.told.object
+    assert words in model.status.object
     assert f'# fitted on: "{words}"' in model.weights.made().decode()
     assert model.zipped.visible
     assert model.weights.visible
@@ -91,11 +91,11 @@ def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
     for number in (1, 2, 0):
         model, _ = of(page, number)
         assert not model.zipped.visible
-    assert "save_model" in model.told.object
+    assert "save_model" in model.status.object
     monkeypatch.undo()
     of(page, 1)
     assert page.model.zipped.visible
-    assert page.model.told.object.startswith("<p>Fitted on ")
+    assert page.model.status.object.startswith("<p>Fitted on ")
 
 
 def test_new_rows_are_predicted(page):
@@ -107,7 +107,7 @@ def test_new_rows_are_predicted(page):
     found = pd.read_csv(io.BytesIO(model.predicted.made()))
     expected = joblib.load(io.BytesIO(model.pickled.made())).predict_proba(X)
     np.testing.assert_allclose(found.filter(like="p("), expected, rtol=0, atol=1e-12)
-    assert f"{len(X)} rows predicted, 0 with values" in model.told.object
+    assert f"{len(X)} rows predicted, 0 with values" in model.status.object
     of(page, 1)
     assert not model.predicted.visible, "what another racer said is not this one's"
 
@@ -139,13 +139,13 @@ def test_no_upload_is_unpickled(page, monkeypatch):
 
     model, _ = of(page, 0)
     send(model.strip, pickle.dumps(Evil()), name="model.joblib")
-    until(page, lambda: "bad" in model.told.object)
+    until(page, lambda: "bad" in model.status.object)
     assert not model.predicted.visible
 
 
 def test_rows_that_do_not_fit_are_told_and_escaped(page):
     model, _ = of(page, 0)
     send(model.strip, b"<img src=x>,b\n1,2\n", name="x.csv")
-    until(page, lambda: "bad" in model.told.object)
-    assert "no column &#x27;x1&#x27;" in model.told.object
-    assert "<img" not in model.told.object
+    until(page, lambda: "bad" in model.status.object)
+    assert "no column &#x27;x1&#x27;" in model.status.object
+    assert "<img" not in model.status.object

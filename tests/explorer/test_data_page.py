@@ -335,11 +335,11 @@ def test_missing_tokens_come_back_from_their_text():
 
 def test_read_options_are_shown_and_read_again(page):
     drop(page, "a;b;class\n" + "".join(f"{i},5;x{i % 3};{'ja' if i % 2 else 'nein'}\n" for i in range(40)))
-    assert "semicolons, utf-8, 1 row of names, decimal commas" in page._head.object
+    assert "semicolons, utf-8, 1 header row, decimal commas" in page._head.object
     panel = find(page)
     assert (panel.widgets["delimiter"].value, panel.widgets["decimal"].value, panel._fields.visible) == (";", ",", True)
     panel.widgets["missing"].value = "empty x0"
-    panel._again.clicks += 1
+    panel._read_button.clicks += 1
     settle(page)
     assert next(c for c in page.session.table.dataset.columns if c.name == "b").missing == 14
     page.session.table.load_demo("iris")
@@ -370,11 +370,11 @@ def test_one_decimal_mark_for_all_is_a_choice(page):
     assert panel.widgets["decimal"].value == ""
     assert "decimal comma" in page._notes.object
     assert page.session.table.dataset.kinds["b"] == "numeric"
-    panel._again.clicks += 1
+    panel._read_button.clicks += 1
     settle(page)
     assert page.session.table.dataset.kinds["b"] == "numeric"
     panel.widgets["decimal"].value = "."
-    panel._again.clicks += 1
+    panel._read_button.clicks += 1
     settle(page)
     assert page.session.table.dataset.kinds["b"] != "numeric"
 
@@ -397,13 +397,13 @@ def test_the_order_of_dates_is_a_choice(page):
     panel = find(page)
     assert panel.widgets["dayfirst"].value == ""
     panel.widgets["dayfirst"].value = "day"
-    panel._again.clicks += 1
+    panel._read_button.clicks += 1
     settle(page)
     assert (months, page.session.table.dataset.frame["when month"].nunique()) == (6, 4)
     assert panel.widgets["dayfirst"].value == "day"
     assert open_doubts(page) == []
     panel.widgets["dayfirst"].value = ""
-    panel._again.clicks += 1
+    panel._read_button.clicks += 1
     settle(page)
     assert page.session.table.dataset.frame["when month"].nunique() == 6
 
@@ -445,13 +445,13 @@ def test_lines_before_the_names_are_shown_and_can_be_changed(page):
         1,
     )
     panel.widgets["skip_footer"].value = 10
-    panel._again.clicks += 1
+    panel._read_button.clicks += 1
     settle(page)
     assert page.session.table.dataset.n_rows == 30
     assert page.session.table.source.upload.options.delimiter is None  # what nobody changed is detected anew
     panel.widgets["skip_rows"].value = 2
     panel.widgets["header"].value = 0
-    panel._again.clicks += 1
+    panel._read_button.clicks += 1
     settle(page)
     table = page.session.table.pending or page.session.table.dataset.table
     assert table.names == ("column 1", "column 2", "column 3")
@@ -550,7 +550,7 @@ def test_a_refused_file_is_read_with_other_options(page):
     panel = find(page)
     panel.widgets["delimiter"].options = {"~": "~"}
     panel.widgets["delimiter"].value = "~"
-    panel._again.clicks += 1
+    panel._read_button.clicks += 1
     settle(page)
     assert page.session.table.dataset.table.names == ("a", "b", "class")
     assert not page._refusal.panel.visible

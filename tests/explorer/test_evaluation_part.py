@@ -85,7 +85,7 @@ def test_the_verdicts_order_is_judged_on_rows_left_out():
     page.pump()
     part = page.layout.evaluation
     part.folded.open = True
-    assert part.choice.value == page.answer().best
+    assert part.choice.value == page.recommendation().best
     assert "5 fits, about" in part.view.sentence.object
     assert part.start.visible, "fits are begun by a press"
     part.start.clicks += 1
@@ -135,9 +135,9 @@ def test_what_cannot_be_evaluated_says_why(race):
     def fails(stop, tell):
         raise alrviz.TableError("no such <rows>")
 
-    part.offer("key", {"a": evaluation_part.Judged(fails)})
+    part.offer("key", {"a": evaluation_part.EvaluableModel(fails)})
     part.folded.open = True
-    until(race, lambda: "It cannot be evaluated: no such &lt;rows&gt;" in part.view.sentence.object)
+    until(race, lambda: "The model cannot be evaluated: no such &lt;rows&gt;" in part.view.sentence.object)
     part.offer("other", {})
     assert not part.part.visible
 

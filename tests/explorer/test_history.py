@@ -22,7 +22,7 @@ from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets import run_history
-from alrviz.explorer.widgets.run_history import HistoryItem, line_of
+from alrviz.explorer.widgets.run_history import HistoryItem, summary_line
 from alrviz.explorer.widgets.table_settings import split_words
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Store
@@ -73,18 +73,18 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
     assert [item["label"] for item in page.tab.list.items] == ["comparison on monks-1, xor", "race on monks-1"]
     assert page.tab.list.items[1]["secondary"].startswith("lr, alr · n = 1 · done · just now · ")
     assert page.tab.list.items[1]["secondary"].endswith(" · numbers cut by MDL")
-    assert "nb <span class='quiet'>n = 1</span>" in page.tab.told.object
-    assert "10 of 10 fits" not in page.tab.told.object
-    assert "20 of 20 fits" in page.tab.told.object
+    assert "nb <span class='quiet'>n = 1</span>" in page.tab.description.object
+    assert "10 of 10 fits" not in page.tab.description.object
+    assert "20 of 20 fits" in page.tab.description.object
     stranger = listed(STRANGER)
     assert not stranger.tab.detail.visible
-    assert "Nothing is kept yet" in stranger.tab.status.object
+    assert "No runs yet" in stranger.tab.status.object
 
 
 def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     first = raced()
     frame = first.race_view.race.frame()
-    (item,) = run_history.items(OWNER)
+    (item,) = run_history.load_history(OWNER)
     page = ConvergencePage(session_of(item.link))
     page.view()
     until(page, lambda: page.race_view.race is not None)
@@ -94,17 +94,17 @@ def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     pd.testing.assert_frame_equal(shown.frame(), frame, check_exact=True)
     assert page.session.runs.entry is None, "nothing runs"
     assert not page.race_view.outdated
-    assert f"kept={item.kept.id}" in page.session.link.query
+    assert f"kept={item.run.id}" in page.session.link.query
     page.race_view.press_run()
     until(page, lambda: page.session.runs.entry is not None and page.session.runs.entry.job.ended)
     assert "kept" not in page.session.link.query
     page.session.runs.entry.keeper.join(30)
-    assert len(run_history.items(OWNER)) == 1, "the same race again takes its place"
+    assert len(run_history.load_history(OWNER)) == 1, "the same race again takes its place"
 
 
 def test_another_owners_race_is_not_opened_and_the_page_says_so():
     raced()
-    (item,) = run_history.items(OWNER)
+    (item,) = run_history.load_history(OWNER)
     page = ConvergencePage(session_of(item.link, STRANGER))
     page.view()
     until(page, lambda: page.session.problem is not None)
@@ -136,11 +136,11 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     page.session.stored_race = "c" * 32  # a race that is looked at on another page, and may be deleted
     maps.until(page, lambda: maps.settled(page))
     assert page.session.runs.map_entry.keeper.join(30)
-    steps = page.tab.moment.run.trace
+    steps = page.tab.frame.run.trace
     page.close()
-    (item,) = run_history.items(OWNER)
-    assert (item.title, item.again) == ("fit on four-gaussians", "")
-    frame = pd.read_csv(io.StringIO(run_history.csv_of(item.kept)), comment="#")
+    (item,) = run_history.load_history(OWNER)
+    assert (item.title, item.race_again) == ("fit on four-gaussians", "")
+    frame = pd.read_csv(io.StringIO(run_history.export_csv(item.run)), comment="#")
     assert frame.nll.tolist() == pytest.approx([step.nll for step in steps])
     back = read_link(item.link)
     assert (back.page, back.data, back.rows, back.stored_race) == ("boundaries", "four-gaussians", 200, "")
@@ -150,36 +150,39 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
 
 def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
     free = threading.Event()
-    monkeypatch.setattr(history_tab, "items", lambda owner: free.wait(30) and [])
+    monkeypatch.setattr(history_tab, "load_history", lambda owner: free.wait(30) and [])
     page = ComparePage(session_of("?page=compare&tab=history", OWNER))
     page.view()
     page.pump()
-    assert "Reading what is kept" in page.tab.status.object
+    assert "Loading your runs" in page.tab.status.object
     free.set()
-    until(page, lambda: "Nothing is kept yet" in page.tab.status.object)
+    until(page, lambda: "No runs yet" in page.tab.status.object)
 
 
 def test_links_lead_back_and_to_a_comparison():
     raced().close()
     compared().close()
-    study, race = run_history.items(OWNER)
+    study, race = run_history.load_history(OWNER)
     assert read_link(study.link).sets == ("monks-1", "xor")
-    assert study.again == ""
-    again = read_link(race.again)
+    assert study.race_again == ""
+    again = read_link(race.race_again)
     assert (again.stored_race, [recipe.family for recipe in again.recipes]) == ("", ["lr", "alr"])
     to = read_link(race.compare)
-    assert (to.page, to.sets) == ("compare", ("monks-1",))
-    assert [recipe.family for recipe in to.study_recipes] == ["lr", "alr"]
+    assert (to.page, to.sets, [recipe.family for recipe in to.study_recipes]) == (
+        "compare",
+        ("monks-1",),
+        ["lr", "alr"],
+    )
     assert read_link(study.compare).study_recipes == (Recipe("anje", order=1), Recipe("tan"))
 
 
 def test_numbers_are_saved():
     first = raced()
     compared().close()
-    study, race = run_history.items(OWNER)
-    steps = pd.read_csv(io.StringIO(run_history.csv_of(race.kept)), comment="#")
+    study, race = run_history.load_history(OWNER)
+    steps = pd.read_csv(io.StringIO(run_history.export_csv(race.run)), comment="#")
     assert steps.objective.tolist() == first.race_view.race.frame().objective.tolist()
-    fits = pd.read_csv(io.StringIO(run_history.csv_of(study.kept)), comment="#")
+    fits = pd.read_csv(io.StringIO(run_history.export_csv(study.run)), comment="#")
     assert fits.name.value_counts().to_dict() == {"nb": 10, "tan": 10}
     assert "reliability" not in fits
 
@@ -190,14 +193,14 @@ def test_a_run_is_deleted_at_the_second_press():
     part = page.tab
     part._delete()
     assert part.delete.label == CONFIRM_DELETE
-    assert len(run_history.items(OWNER)) == 1
+    assert len(run_history.load_history(OWNER)) == 1
     part._turn()
     assert part.delete.label != CONFIRM_DELETE, "who looks at another is asked again"
     part._delete()
     part._delete()
     until(page, lambda: not part.pump())
-    assert run_history.items(OWNER) == []
-    assert "Nothing is kept yet" in part.status.object
+    assert run_history.load_history(OWNER) == []
+    assert "No runs yet" in part.status.object
 
 
 def damage(path):
@@ -218,14 +221,14 @@ def test_a_store_that_cannot_be_opened_is_said_and_is_tried_again(tmp_path, monk
     tab = listed().tab
     assert tab.status.visible
     assert word in tab.status.object
-    assert "Nothing is kept yet" not in tab.status.object
+    assert "No runs yet" not in tab.status.object
     assert str(tmp_path) not in tab.status.object
     listed()
     assert len([record for record in caplog.records if str(tmp_path) in record.getMessage()]) == 1, "logged once"
     (folder / "runs.sqlite").unlink()
     monkeypatch.setattr(run_store, "RETRY_SECONDS", 0.0)
     again = listed().tab
-    assert "Nothing is kept yet" in again.status.object
+    assert "No runs yet" in again.status.object
 
 
 def test_a_store_that_takes_nothing_more_is_said_beside_what_it_has():
@@ -262,7 +265,7 @@ def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
         for _ in range(4):
             page.tab._delete()
     until(page, lambda: not page.tab.pump())
-    assert run_history.items(OWNER) == []
+    assert run_history.load_history(OWNER) == []
 
 
 def test_hostile_names_and_many_runs_are_listed():
@@ -273,13 +276,13 @@ def test_hostile_names_and_many_runs_are_listed():
         store.end(run, "done", "<b>all</b>")
     page = listed()
     assert len(page.tab.list.items) == RUNS_PER_PAGE
-    assert page.tab.more.visible
+    assert page.tab.more_button.visible
     page.tab._show_more()
     assert len(page.tab.list.items) == RUNS_PER_PAGE + 3
-    assert "<script>" not in page.tab.told.object
-    assert "<b>all" not in page.tab.told.object
+    assert "<script>" not in page.tab.description.object
+    assert "<b>all" not in page.tab.description.object
     assert not page.tab.open.visible, "it has no link: it was not begun in the explorer"
-    assert "can be saved as CSV" in page.tab.told.object
+    assert "only its numbers" in page.tab.description.object
 
 
 def test_a_recipe_that_this_version_does_not_read_hides_no_run():
@@ -289,14 +292,14 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
     store.end(run, "done", "")
     page = listed()
     assert page.tab.list.items[0]["secondary"].startswith("lr · n = 2 · done")
-    assert "<li>lr " in page.tab.told.object
-    (item,) = run_history.items(OWNER)
+    assert "<li>lr " in page.tab.description.object
+    (item,) = run_history.load_history(OWNER)
     assert read_link(item.compare).study_recipes == (Recipe("lr"),)
 
 
 def test_the_tab_is_in_the_link_and_hides_the_comparison():
     page = listed()
-    assert (page.front, list(page.layouts)) == ("history", ["history"]), "nothing is priced behind the history"
+    assert (page.front_slug, list(page.layouts)) == ("history", ["history"]), "nothing is priced behind the history"
     page.choice.value = "comparison"
     shown = {slug: [part.visible for part in parts] for slug, parts in page.layouts.items()}
     assert shown == {"history": [False, False], "comparison": [True, True]}
@@ -317,7 +320,7 @@ def test_the_tab_is_in_the_link_and_hides_the_comparison():
     [(0, "just now"), (61, "1 minute ago"), (7300, "2 hours ago"), (86_400 * 3.5, "3 days ago"), (-5, "just now")],
 )
 def test_ages_are_in_words(ago, words):
-    assert run_history.when(1e9 - ago, 1e9) == words
+    assert run_history.age_text(1e9 - ago, 1e9) == words
 
 
 def test_the_history_says_how_numbers_were_cut_and_rows_split():
@@ -325,7 +328,9 @@ def test_the_history_says_how_numbers_were_cut_and_rows_split():
         spec=json.dumps({"recipes": [Recipe("lr", discretize="quantile", n_bins=5).to_json()]}),
         link="?page=compare&sets=iris&split=g1", state="done", changed=0.0,
     )  # fmt: skip
-    assert line_of(HistoryItem(kept, 10)).endswith(" · numbers cut by 5 quantiles, rows split: together by column 2")
+    assert summary_line(HistoryItem(kept, 10)).endswith(
+        " · numbers cut by 5 quantiles, rows split: together by column 2"
+    )
     assert split_words("t0") == "in time by column 1"
     assert split_words("once") == "duplicates dropped"
 

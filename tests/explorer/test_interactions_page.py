@@ -9,7 +9,7 @@ import pytest
 
 import alrviz
 from alrviz.explorer.pages.interactions.page import InteractionsPage, InteractionsSpec
-from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.recipes.questions import CUSTOM
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cost import RecipeEstimate
@@ -33,32 +33,32 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     model = alrviz.ALRClassifier(order=1).fit(data.X, data.y)
     alrviz.save_model(model, file, dataset=data)
     assert page.session.registry.tables.bytes == 0
-    page._dropped("../mine.zip", file.getvalue())
+    page._open_model("../mine.zip", file.getvalue())
     assert page.session.registry.tables.bytes > 0, "room is taken before anything is unpacked"
-    until_study(page, lambda: page.back.visible)
+    until_study(page, lambda: page.back_button.visible)
     assert page.session.registry.tables.bytes == view.found.nbytes
     assert view.found.names == list(data.X)
     assert view.found.mute()["log_loss"]["all"] == pytest.approx(alrviz.evaluate(model, data).summary()["log_loss"])
-    assert "mine.zip" in page.said.object
-    assert page.answer() is None
-    page.back.clicks += 1
-    assert not page.back.visible
+    assert "mine.zip" in page.file_text.object
+    assert page.recommendation() is None
+    page.back_button.clicks += 1
+    assert not page.back_button.visible
     assert page.session.registry.tables.bytes == 0
     assert view.study.spec == study.spec
     assert view.found.names == names
 
-    page._dropped("model.zip", b"no zip")
-    until_study(page, lambda: "cannot be taken apart" in page.said.object)
+    page._open_model("model.zip", b"no zip")
+    until_study(page, lambda: "cannot be analysed" in page.file_text.object)
     file = io.BytesIO()
     alrviz.save_model(alrviz.LRClassifier().fit(data.X.iloc[:, 1:].assign(strange="a"), data.y), file)
-    page._dropped("model.zip", file.getvalue())
-    until_study(page, lambda: "strange" in page.said.object)
+    page._open_model("model.zip", file.getvalue())
+    until_study(page, lambda: "strange" in page.file_text.object)
     assert view.found.names == names
     assert page.session.registry.tables.bytes == 0
     limits = page.session.registry.tables.limits
     page.session.registry.tables.limits = replace(limits, uploads=10)
-    page._dropped("model.zip", file.getvalue())
-    assert "no room" in page.said.object
+    page._open_model("model.zip", file.getvalue())
+    assert "no room" in page.file_text.object
     page.session.registry.tables.limits = limits
     view.press_stop()
     page.close()
@@ -71,7 +71,7 @@ def test_it_takes_the_model_that_was_set_to_be_used(seen):
     until_study(page, lambda: page.runner.costs is not None)
     mine = Recipe("hlr", order=2, alpha=3.0, center="shares", discretize="smooth")
     page.session.go("convergence", race=True, recipes=(Recipe("anje", order=1), mine))
-    page.session.param.update(question=OWN, recipes=(Recipe("hlr", order="auto"), mine.replace(seed=4)))
+    page.session.param.update(question=CUSTOM, recipes=(Recipe("hlr", order="auto"), mine.replace(seed=4)))
     page.session.page = "interactions"
     page.on_shown()
     assert page.spec.recipes == (mine,), "the first that can be taken apart, also where the page has shown another"
@@ -112,28 +112,30 @@ def test_of_models_dropped_one_after_the_other_only_what_is_shown_takes_room():
     data = page.session.table.dataset
     first, second = (packed(alrviz.LRClassifier(order=n), data) for n in (1, 2))
 
-    page._dropped("first.zip", first)
-    until_study(page, lambda: page.back.visible)
+    page._open_model("first.zip", first)
+    until_study(page, lambda: page.back_button.visible)
     shown = tables.bytes
-    page._dropped("second.zip", second)  # replaced before it is there
-    page._dropped("third.zip", second)
-    until_study(page, lambda: "third.zip" in page.said.object and page.back.visible and len(view.found.names) > 6)
+    page._open_model("second.zip", second)  # replaced before it is there
+    page._open_model("third.zip", second)
+    until_study(
+        page, lambda: "third.zip" in page.file_text.object and page.back_button.visible and len(view.found.names) > 6
+    )
     assert tables.bytes == view.found.nbytes > shown
 
-    page._dropped("fourth.zip", first)
-    page.back.clicks += 1
-    assert not page.back.visible
-    until_study(page, lambda: page.back.visible)
+    page._open_model("fourth.zip", first)
+    page.back_button.clicks += 1
+    assert not page.back_button.visible
+    until_study(page, lambda: page.back_button.visible)
     assert tables.bytes == view.found.nbytes, "what was coming when another was left has its room still"
 
     kept, limits = tables.bytes, tables.limits
-    page._dropped("fifth.zip", second)
+    page._open_model("fifth.zip", second)
     tables.limits = replace(limits, uploads=10)
-    until_study(page, lambda: "no room" in page.said.object)
+    until_study(page, lambda: "no room" in page.file_text.object)
     assert tables.bytes == kept == view.found.nbytes
     tables.limits = limits
 
-    page._dropped("sixth.zip", second)
+    page._open_model("sixth.zip", second)
     assert tables.bytes > kept
     page.close()
     assert tables.bytes == 0
@@ -144,11 +146,11 @@ def test_a_model_that_gives_way_to_a_study_that_is_run_leaves_the_memory():
     view = page.study_view
     until_study(page, lambda: len(view.table))
     data = page.session.table.dataset
-    page._dropped("mine.zip", packed(alrviz.LRClassifier(), data))
-    until_study(page, lambda: page.back.visible)
+    page._open_model("mine.zip", packed(alrviz.LRClassifier(), data))
+    until_study(page, lambda: page.back_button.visible)
     view.press_run()
-    until_study(page, lambda: not page.back.visible)
+    until_study(page, lambda: not page.back_button.visible)
     assert page.session.registry.tables.bytes == 0
-    assert "mine.zip" not in page.said.object
+    assert "mine.zip" not in page.file_text.object
     view.press_stop()
     page.close()

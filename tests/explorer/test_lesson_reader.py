@@ -69,7 +69,7 @@ def test_a_step_opens_a_link_and_the_next_stays_on_it():
         ("measure: lowest", "measure: lowst", r"line 13, .*answer\.measure: .*did you mean 'lowest'"),
         ("of: [near, name]", "of: [near]", r"line 13, .*of: lowest is of \[column, key"),
         ("measure: lowest, of: [near, name]", "measure: value, of: [near, name=lr]", r"line 13, .*'lr' is no range"),
-        ("of: [near, name]", "of: [near, name, lr]", r"line 13, .*answer\.of: 'lr' tells no line"),
+        ("of: [near, name]", "of: [near, name, lr]", r"line 13, .*answer\.of: 'lr' selects no row"),
         ("of: [near, name]", "of: [nearr, name]", r"line 13, .*answer\.of: .*no column 'nearr'; did you mean 'near'"),
         (
             "of: [near, name]",
@@ -229,7 +229,7 @@ def test_a_bare_link_to_a_lesson_opens_what_its_step_sets_and_another_is_taken_a
 def test_ones_own_lesson_is_read_again_and_what_broke_is_said(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text(GOOD)
-    library.add_own(file)
+    library.add_file(file)
     try:
         assert library.names()[0] == "mine"
         file.write_text(GOOD.replace("Mine", "Changed"))
@@ -239,7 +239,7 @@ def test_ones_own_lesson_is_read_again_and_what_broke_is_said(tmp_path):
         assert lesson is None
         assert "mine.yaml, line 10" in told
     finally:
-        library._own.clear()
+        library._user_files.clear()
 
 
 def test_the_documentations_samples_are_questions_and_it_lists_tables_and_settings():

@@ -199,7 +199,7 @@ EVIDENCE = pytest.mark.slow(reason="the lessons of EACH_KIND go the same way; th
 @pytest.mark.parametrize("id", [pytest.param(id, marks=[] if id in EACH_KIND else EVIDENCE) for id in library.SHIPPED])
 def test_a_lesson_from_end_to_end(id, registry):
     found, ran, unmet = {}, {}, []
-    for number, step in enumerate(library.shipped(id).steps, 1):
+    for number, step in enumerate(library.read_shipped(id).steps, 1):
         visit = Visit(id, number, registry)
         if step.ask is not None:
             assert visit.session.runs.asking
@@ -237,7 +237,7 @@ def test_a_lesson_from_end_to_end(id, registry):
     for question, said in SAID[id].items():
         words = isinstance(said, str) or (isinstance(said, tuple) and isinstance(said[0], str))
         assert found[question] == (said if words else pytest.approx(said, rel=0.1)), (question, found)
-    assert progress_of(OWNER, library.shipped(id)).step == len(library.shipped(id).steps)
+    assert progress_of(OWNER, library.read_shipped(id)).step == len(library.read_shipped(id).steps)
     for was, step, measure, *of in FIGURES[id]:
         number, figure = float(was.lstrip("<")), measured(ran[step], measure, *of)
         rounding = 0.5000001 * 10.0 ** -len(was.partition(".")[2])
@@ -257,7 +257,7 @@ def measured(ran, measure, *of):
 
 @pytest.mark.parametrize("id", library.SHIPPED)
 def test_a_lesson_states_no_figure_that_is_not_measured_or_given(id):
-    steps = library.shipped(id).steps
+    steps = library.read_shipped(id).steps
     texts = [text for step in steps for text in (step.text, step.reveal, step.ask.text, step.ask.explain)]
     stated = set(re.findall(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?", " ".join(texts)))
     assert stated == {was.lstrip("<") for was, *_ in FIGURES[id]} | set(GIVEN[id].split())
@@ -283,7 +283,7 @@ def test_what_the_lesson_on_penalties_says_of_the_race_without_one():
 
 @pytest.mark.parametrize("id", library.SHIPPED)
 def test_no_figure_at_the_beginning_of_a_text_is_read_as_a_lists(id):
-    steps = library.shipped(id).steps
+    steps = library.read_shipped(id).steps
     for text in (text for step in steps for text in (step.text, step.reveal, step.ask.explain)):
         assert "<ol start" not in markdown_html(text), text
 
@@ -338,7 +338,7 @@ def test_back_and_on_turn_the_panel_or_open_the_steps_link(registry, tmp_path):
         "id: mine\ntitle: '<b>Mine</b>'\nsteps:\n  - {page: order, text: One}\n  - {text: Two}\n"
         "  - {page: bias, text: Three}\n"
     )
-    library.add_own(file)
+    library.add_file(file)
     try:
         visit = Visit("mine", 1, registry)
         assert "<b>Mine" not in visit.panel.shown["head"]
@@ -356,7 +356,7 @@ def test_back_and_on_turn_the_panel_or_open_the_steps_link(registry, tmp_path):
         assert last.panel.place == "?page=lessons"
         last.close()
     finally:
-        library._own.clear()
+        library._user_files.clear()
 
 
 def test_a_measure_of_what_is_not_there_says_what_there_is():
@@ -365,8 +365,8 @@ def test_a_measure_of_what_is_not_there_says_what_there_is():
     raced.join()
     for of, says in (
         (("nl", "name=lr"), "no column 'nl'; did you mean 'nll'"),
-        (("nll", "name=alr"), "no line of what ran has name=alr; there are lr"),
-        (("nll", "iteration>3"), "tells no line"),
+        (("nll", "name=alr"), "no row of the result has name=alr; there are lr"),
+        (("nll", "iteration>3"), "selects no row"),
         (("outcome", "name=lr"), "is 'converged', no number"),
     ):
         with pytest.raises(AlrvizError, match=says):
@@ -385,7 +385,7 @@ def test_how_much_has_fallen_is_of_one_racer_also_beside_one_of_densities():
 
 def test_who_reads_the_folder_of_progress_learns_nobodys_cookie(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-    lesson = library.shipped(library.SHIPPED[0])
+    lesson = library.read_shipped(library.SHIPPED[0])
     keep_progress(OWNER, lesson, Progress(2))
     assert (progress_of(OWNER, lesson).step, progress_of("c" * 32, lesson).step) == (2, 0)
     folder = tmp_path / "lessons"

@@ -17,10 +17,10 @@ from alrviz.studies.core.cost import RecipeEstimate
 
 
 def test_the_table_of_costs_says_what_is_not_known_yet():
-    html = order_costs.costs_html((), 7, waiting=True)
+    html = order_costs.costs_html((), 7, is_estimating=True)
     assert html.count("being estimated") == 5
     refused = RecipeEstimate("n = 3", Recipe("alr", order=3), refused="only <2> used columns")
-    assert "refused</span>: only &lt;2&gt; used columns" in order_costs.costs_html((refused,), 2, waiting=False)
+    assert "refused</span>: only &lt;2&gt; used columns" in order_costs.costs_html((refused,), 2, is_estimating=False)
 
 
 def test_estimates_are_of_the_training_rows():

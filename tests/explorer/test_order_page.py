@@ -100,15 +100,17 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     assert all(f">{seconds_text(seconds)}<" in page.layout.cost_table.object for seconds in costs.train_seconds)
     assert "visibility:hidden" in page.layout.time.object, "the bar says it by the fits that are back"
     assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers test log loss")
-    assert (page.layout.use.visible, page.layout.use.label) == (True, "Use all orders, n = 2"), (
+    assert (page.layout.open_button.visible, page.recommendation().label) == (True, "all orders, n = 2"), (
         "AutoClassifier's is better"
     )
-    assert page.layout.use.description.startswith(page.layout.use.label), "what is heard is what is read"
-    assert page.answer().best == "AutoClassifier", "what is evaluated first is what is offered"
-    assert page.answer().best in page.study_view.study.names
+    assert page.layout.open_button.description.startswith(page.layout.open_button.label), (
+        "what is heard is what is read"
+    )
+    assert page.recommendation().best == "AutoClassifier", "what is evaluated first is what is offered"
+    assert page.recommendation().best in page.study_view.study.names
     race_page = ConvergencePage(page.session)
     race_page.view()
-    page.use_answer()
+    page.open_recommendation()
     assert page.session.page == "convergence"
     race_page.on_shown()
     ours, lr = race_page.recipes
@@ -128,7 +130,7 @@ def test_autoclassifiers_model_is_used_where_it_is_better(page):
 
     assert racers_of(Ahead(), 7) == (mine.replace(seed=7), Recipe("lr", order=2, alpha=0.3, seed=7))
     page.study_view.verdict = Ahead.verdict()
-    assert page.answer().label == "all orders, n = 2"
+    assert page.recommendation().label == "all orders, n = 2"
     page.session.offered_recipes = racers_of(Ahead(), page.session.seed)
     race_page = ConvergencePage(page.session)
     race_page.view()
@@ -170,7 +172,7 @@ def test_the_class_shares_are_not_used():
 
 def test_a_chosen_alpha_is_the_middle_one_of_the_folds():
     class Chosen:
-        recipe = staticmethod(lambda: OrderSpec.first[0].replace(order=2))
+        recipe = staticmethod(lambda: OrderSpec.default_recipes[0].replace(order=2))
         verdict = staticmethod(lambda: OrderVerdict(2, 2, ""))
         frame = staticmethod(
             lambda: pd.DataFrame({"order": [2, 2, 2, 1], "outcome": "x", "alpha_chosen": [0.1, 0.3, 1.0, 9.0]})
@@ -204,7 +206,7 @@ def test_what_has_no_effect_is_hidden(page):
     assert menus["alpha"].value == 0.1, "AnJE has none, and what was set before is not lost"
     assert menus["center"].options == {"nothing (0)": 0, "AnJE": "anje", "class shares": "shares"}
     shown = [menu for menu in menus.parts if menu.visible]
-    assert len([*shown, page.study_view.bar.run, page.study_view.bar.stop, page.layout.use]) <= 9
+    assert len([*shown, page.study_view.bar.run, page.study_view.bar.stop, page.layout.open_button]) <= 9
 
 
 def test_a_store_that_cannot_be_written_keeps_nobody_from_a_study(monkeypatch, tmp_path):
@@ -332,5 +334,7 @@ def test_what_keeps_fits_from_being_kept_is_told(page):
 
 
 def test_cost_of_what_is_refused_is_escaped():
-    text = costs_html(PlannedStudy((RecipeEstimate("n = 1", OrderSpec.first[0], refused="<b>too large</b>"),), Cost()))
+    text = costs_html(
+        PlannedStudy((RecipeEstimate("n = 1", OrderSpec.default_recipes[0], refused="<b>too large</b>"),), Cost())
+    )
     assert "&lt;b&gt;too large" in text

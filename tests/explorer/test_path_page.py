@@ -39,7 +39,7 @@ def run(page):
 
 def test_a_fit_follows_before_anything_runs(page):
     menus = [menu for menu in page.menus.parts if menu.visible]
-    assert len([*menus, page.study_view.bar.run, page.study_view.bar.stop, page.layout.use]) <= 8
+    assert len([*menus, page.study_view.bar.run, page.study_view.bar.stop, page.layout.open_button]) <= 8
     until(page, lambda: not page.study_view.follower.busy)
     assert page.study_view.row() is not None
 
@@ -48,9 +48,9 @@ def test_the_best_alpha_is_offered_and_raced(page):
     run(page)
     best = page.study_view.readings[0]
     assert f"replace(alpha={best.alpha!r}" in page.script()
-    assert page.layout.use.visible
-    assert page.layout.use.description.startswith(page.layout.use.label)
-    page.use_answer()
+    assert page.layout.open_button.visible
+    assert page.layout.open_button.description.startswith(page.layout.open_button.label)
+    page.open_recommendation()
     assert page.session.page == "convergence"
     assert [(r.family, r.params["alpha"], r.params["center"]) for r in page.session.offered_recipes] == [
         ("alr", best.alpha, "anje"),
@@ -93,12 +93,12 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
 
 
 def test_menus_say_what_they_can_and_links_bring_the_rest():
-    assert grid_of(PathSpec.first) == PathGrid("alr", "anje", 2)
-    assert grid_of(PathGrid("both", "all", 3).recipes(PathSpec.first[0])) == PathGrid("both", "all", 3)
-    own = PathSpec.usable((Recipe("lr"), Recipe("alr", center=1, objective="hinge"), Recipe("tan")))
+    assert grid_of(PathSpec.default_recipes) == PathGrid("alr", "anje", 2)
+    assert grid_of(PathGrid("both", "all", 3).recipes(PathSpec.default_recipes[0])) == PathGrid("both", "all", 3)
+    own = PathSpec.usable_recipes((Recipe("lr"), Recipe("alr", center=1, objective="hinge"), Recipe("tan")))
     assert [(r.family, r.params["alpha"], r.params["objective"]) for r in own] == [("lr", 1, "nll"), ("alr", 1, "nll")]
     assert grid_of(own) is None
-    assert PathSpec(PathSpec.usable((Recipe("tan"),))).recipes == PathSpec.first
+    assert PathSpec(PathSpec.usable_recipes((Recipe("tan"),))).recipes == PathSpec.default_recipes
     page = open_page("?page=path&data=monks-1&of=lr_o1~alr_o1_c1")
     assert (page.menus["family"].value, page.menus["center"].value) == ("", "")
     page.menus["family"].value = "lr"

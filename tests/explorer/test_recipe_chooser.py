@@ -2,7 +2,7 @@
 
 import pytest
 
-from alrviz.explorer.recipes.recipe_fields import JUDGED, Choosable
+from alrviz.explorer.recipes.recipe_fields import STUDY_CHOICES, Choosable
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
@@ -14,7 +14,7 @@ from alrviz.fitting.recipe import Recipe
 class Set:
     """A page's recipes."""
 
-    def __init__(self, *recipes, choosable=JUDGED):
+    def __init__(self, *recipes, choosable=STUDY_CHOICES):
         self.recipes = recipes
         session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
         self.opened = []

@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.recipes.recipe_fields import has_effect, offered, setting_names
+from alrviz.explorer.recipes.recipe_fields import has_effect, setting_names, valid_choices
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
@@ -12,7 +12,7 @@ from alrviz.fitting.solvers.solver_support import IN_BATCHES
 
 def opened(recipe, changed=lambda *_: None):
     settings = RecipeSettings(changed, lambda *_: None, lambda *_: None)
-    settings.show(0, recipe, "racer", alone=True)
+    settings.show(0, recipe, "racer", is_only=True)
     return settings
 
 
@@ -43,9 +43,9 @@ def test_an_alpha_for_each_order_is_typed_in_a_line():
     assert "expected one number, or such as 0.1, 1" in settings._problem.object
     settings._each.value = "auto"
     assert heard[-1] == Recipe("hlr", alpha="auto")
-    settings.show(0, Recipe("lr", alpha="auto"), "racer", alone=True)
+    settings.show(0, Recipe("lr", alpha="auto"), "racer", is_only=True)
     assert (settings._each.visible, settings._each.value) == (True, "auto")
-    settings.show(0, Recipe("lr"), "racer", alone=True)
+    settings.show(0, Recipe("lr"), "racer", is_only=True)
     assert (settings._each.visible, settings._fields["alpha"].visible) == (False, True)
     assert FAMILIES["hlr"].params["alpha"].text((0.1, 3.0)) == "0.1, 3"
 
@@ -54,16 +54,16 @@ def test_an_alpha_for_each_order_is_typed_in_a_line():
 def test_nothing_is_offered_that_a_recipe_refuses(family):
     for start in (Recipe(family), Recipe(family, bounds=(0, 1), start="zero"), Recipe(family, objective="hinge")):
         for name, param in FAMILIES[family].params.items():
-            for value in offered(start, name):
+            for value in valid_choices(start, name):
                 assert start.replace(**{name: value}).params[name] == value
-            for value in set(param.choices) - {*offered(start, name), *IN_BATCHES}:
+            for value in set(param.choices) - {*valid_choices(start, name), *IN_BATCHES}:
                 with pytest.raises(RecipeError):
                     start.replace(**{name: value})
 
 
 def test_a_bounded_racer_is_offered_the_solver_that_keeps_bounds():
     bounded = Recipe("alr", bounds=(0, 1))
-    assert offered(bounded, "solver") == ["auto", "lbfgsb"]
+    assert valid_choices(bounded, "solver") == ["auto", "lbfgsb"]
     assert "auto: lbfgsb, which keeps the bounds" in opened(bounded)._fields["solver"].options
     assert "auto: tron" in opened(Recipe("alr"))._fields["solver"].options
     assert "auto: lbfgs" in opened(Recipe("alr", alpha=0))._fields["solver"].options
@@ -96,7 +96,7 @@ def test_a_value_that_is_none_or_a_pair_goes_there_and_back():
     found = []
     settings = opened(Recipe("alr", alpha=0), lambda number, recipe: found.append(recipe))
     settings._fields["bounds"].value = (0, 1)
-    settings.show(0, found[-1], "racer", alone=True)
+    settings.show(0, found[-1], "racer", is_only=True)
     assert settings._fields["bounds"].value == (0, 1)
     settings._fields["bounds"].value = "none"
     assert [recipe.params["bounds"] for recipe in found] == [(0, 1), None]
@@ -109,7 +109,7 @@ def test_paper_mode_is_one_press_and_says_so():
     assert settings._badge.object == ""
     settings._change(paper_mode)
     assert found == [paper_mode(Recipe("alr", alpha=2, order=2))]
-    settings.show(0, found[0], "racer", alone=True)
+    settings.show(0, found[0], "racer", is_only=True)
     assert "paper mode" in settings._badge.object
     assert not settings._paper.visible
     adaptive = opened(Recipe("lr", scale="diagonal-adaptive"))

@@ -29,20 +29,20 @@ def page():
 
 
 def test_the_line_is_used_until_there_is_a_verdict(page):
-    assert page.layout.use.label == "Use n = 2, t = 50%"
+    assert page.recommendation().label == "n = 2, t = 50%"
     page.study_view.keep = 75
-    assert page.layout.use.label == "Use n = 2, t = 75%"
-    mine, beside = page.answer().racers()
+    assert page.recommendation().label == "n = 2, t = 75%"
+    mine, beside = page.recommendation().racers()
     assert (mine.family, mine.params["order"], mine.params["keep"]) == ("hsalr", 2, 0.75)
     assert (beside.family, beside.params["order"]) == ("alr", 2)
     page.study_view.press_run()
     until(page, lambda: page.study_view.study.phase == "done")
     page.pump()
     chosen = page.study_view.study.verdict().recipe
-    assert page.layout.use.label == f"Use n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
+    assert page.recommendation().label == f"n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
     race_page = ConvergencePage(page.session)
     race_page.view()
-    page.use_answer()
+    page.open_recommendation()
     race_page.on_shown()
     assert page.session.page == "convergence"
     assert race_page.recipes[0] == chosen.replace(seed=page.session.seed)
@@ -69,5 +69,5 @@ def test_each_order_up_to_the_highest_is_priced(page):
 
 
 def test_single_cells_of_another_page_are_searched_as_tuples():
-    (own,) = SelectionSpec.usable((Recipe("hsalr", order="auto", keep=0.3, unit="cell"),))
-    assert (own.params["unit"], own.params["order"]) == ("tuple", SelectionSpec.first[0].params["order"])
+    (own,) = SelectionSpec.usable_recipes((Recipe("hsalr", order="auto", keep=0.3, unit="cell"),))
+    assert (own.params["unit"], own.params["order"]) == ("tuple", SelectionSpec.default_recipes[0].params["order"])

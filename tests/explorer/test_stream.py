@@ -12,7 +12,7 @@ import alrviz
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage
 from alrviz.explorer.pages.selection.page import SelectionPage
-from alrviz.explorer.recipes.questions import over_passes
+from alrviz.explorer.recipes.questions import for_streaming
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
@@ -89,7 +89,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     assert race.runs[0].trace.rows > 2000
     assert not page.race_view.outdated
     page.pump()
-    assert "2,087 of 3,000 rows" in page.model.told.object
+    assert "2,087 of 3,000 rows" in page.model.status.object
     zipped = io.BytesIO(page.model._zip())
     rows = alrviz.load_demo("led").X
     assert (alrviz.load_model(zipped).predict(rows) == alrviz.load_demo("led").y).mean() > 0.7
@@ -121,7 +121,7 @@ def test_a_family_that_is_not_fitted_in_passes_is_refused_in_words(file):
 
 
 def test_a_solver_that_needs_all_rows_at_once_gives_way():
-    sgd, tron = (over_passes([Recipe("lr", order=1, solver=solver)])[0] for solver in ("sgd", "tron"))
+    sgd, tron = (for_streaming([Recipe("lr", order=1, solver=solver)])[0] for solver in ("sgd", "tron"))
     assert (sgd.params["solver"], tron.params["solver"]) == ("auto", "tron")
 
 
@@ -131,7 +131,7 @@ def test_what_racers_lose_over_all_rows_is_said(file):
     assert not page.note.visible, "the sample is in memory"
     page.session.race_rows = True
     assert page.note.visible
-    assert "Over all rows hlr has alpha 0.3 and 10 quantiles" in page.note.object
+    assert "With all rows hlr has alpha 0.3 and 10 quantiles" in page.note.object
     page.close()
 
 

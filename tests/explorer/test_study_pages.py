@@ -342,7 +342,7 @@ def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_f
     part.menus[name].value = value
     assert part.study_view.outdated
     assert part.study_view.coming
-    assert not part.layout.use.visible
+    assert not part.layout.open_button.visible
     wait(part, lambda: part.runner.costs is not None)
     assert not part.study_view.outdated, "nothing runs: the study that is set is shown, empty"
     assert part.study_view.study.phase != "done"
@@ -385,7 +385,7 @@ def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(ru
     wait(part, lambda: part.runner.costs is not None)
     assert view.study.phase == "waiting"
     part._sought = None
-    part.ask()
+    part.request_estimate()
     view.press_run()
     wait(part, lambda: view.study.phase == "done")
     assert not view.coming
@@ -427,13 +427,13 @@ def test_the_history_opens_it_again_with_the_same_settings_and_study(case, visit
     choose(part, *case.other)
     finish(part)
     part.study_view.study.join(30)
-    (item,) = run_history.items(OWNER)
+    (item,) = run_history.load_history(OWNER)
     assert item.title == case.noun
-    assert run_history.look_of(item.kept.kind) == (part.spec.noun, part.spec.icon)
+    assert run_history.noun_and_icon(item.run.kind) == (part.spec.noun, part.spec.icon)
     again = visit(case, item.link)
     assert again.spec == part.spec
     assert again.study_view.study.phase == "done"
-    assert again.study_view.study.spec == part.study_view.study.spec == item.kept.spec
+    assert again.study_view.study.spec == part.study_view.study.spec == item.run.spec
 
 
 def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(running, visit, monkeypatch):
@@ -462,7 +462,7 @@ def test_behind_another_page_it_asks_nothing_and_leaves_that_pages_link_alone(ru
     session.page = "data"
     session.table.load_demo("xor", rows=200)
     wait(part, lambda: session.table.dataset.name == "xor")
-    part.ask()
+    part.request_estimate()
     assert (part.runner.costs, part.spec) == (known, spec)
     assert session.link.query == "?page=data&data=xor&rows=200" + ("&seed=3" if session.seed else "")
     session.page = running.page.slug

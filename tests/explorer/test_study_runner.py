@@ -50,7 +50,7 @@ def made():
     runs = SimpleNamespace(asking=False, find_study=lambda study: None)
     session = SimpleNamespace(runs=runs, wake=lambda: None, begin=lambda task: task.begin(), problem=None)
     tasks = PageTasks(session)
-    runner = StudyRunner(session, tasks, lambda: None, lambda text: None, at_once=0.0)
+    runner = StudyRunner(session, tasks, lambda: None, lambda text: None, autorun_seconds=0.0)
     runner.view = FakeView()
 
     def estimate(settings, costs):

@@ -16,8 +16,8 @@ from alrviz.explorer.pages.path.page import PathPage
 from alrviz.explorer.widgets.scripts import dataset_code
 from alrviz.explorer.widgets.table_settings import (
     CUTS,
-    EACH,
-    MORE,
+    MIXED_CUTS,
+    MORE_SPLITS,
     cut_params,
     cuts_of,
     cuts_slug,
@@ -76,7 +76,7 @@ def test_slugs_of_cuts_say_what_recipes_say():
         assert cuts_slug(Recipe("lr", **cut_params(slug))) == slug
     assert cut_params("quantile-1") == cut_params("nonsense") == cut_params("")
     mixed = (Recipe("lr"), Recipe("rf"), Recipe("alr", discretize="quantile"))
-    assert cuts_of(mixed) == EACH
+    assert cuts_of(mixed) == MIXED_CUTS
     assert [recipe.discretize for recipe in with_cuts(mixed, "uniform-10")] == ["uniform", "mdl", "uniform"]
     assert cuts_of((Recipe("rf"), Recipe("lr", discretize=None))) == "values"
     smooth = with_cuts((Recipe("hlr"), Recipe("lr", scale="diagonal"), Recipe("tan")), "smooth")
@@ -116,7 +116,7 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
     session.page = "convergence"
     race.on_shown()
     assert {(r.discretize, r.n_bins) for r in race.recipes} == {("quantile", 20)}
-    assert race.choice.question == "alr-or-lr"
+    assert race.settings.question == "alr-or-lr"
     session.page = "data"
     data.choose("a")
     until(data, lambda: not data._tasks.busy("costs") and "20 levels" in data._column.title.object)
@@ -188,7 +188,7 @@ def test_of_many_columns_likely_splits_come_first_and_all_others_behind_one_entr
     assert len(whole) > 20
     assert len(menu.options) <= 8
     assert {"at random", "together by patient_no", "in time by visit_date"} < set(menu.options)
-    menu.value = MORE
+    menu.value = MORE_SPLITS
     assert menu.options == whole
     assert menu.value == ""  # nothing was chosen by that
     menu.value = whole["together by v3"]

@@ -41,6 +41,10 @@ BATCH = 2**17  # rows of a Parquet batch
 BLOCK = 2**23  # bytes of delimited text parsed at a time
 HEAD = 2**20  # bytes from which the layout of delimited text is found
 STACKED = "repeats the names: tables under one another are not joined in batches; read_table, which reads whole, does"
+PARTED = (
+    "repeats the names, or holds totals or another table beside its rows: these are not found in batches; read_table, "
+    "which reads whole, finds them"
+)
 _BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
 _NAMED = {
     "workbook": "a workbook or a zip archive",
@@ -135,7 +139,8 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected: Collec
     """
     files = tuple(_files(paths))
     options, first = options or ReadOptions(), files[0]
-    for name, said in (("skip_footer", options.skip_footer), ("sheet", options.sheet)):
+    fill_down = options.fill_down or any(own.fill_down for _, own in options.columns)
+    for name, said in (("skip_footer", options.skip_footer), ("sheet", options.sheet), ("fill_down", fill_down)):
         if said:
             raise TableError(
                 f"{name}={said!r} is not there for a table read in batches; mend the file beforehand, or read it "
@@ -297,7 +302,7 @@ def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) ->
         how = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
         raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {how}")
     if raw.is_stacked:
-        raise TableError(f"{path.name!r} {STACKED}")
+        raise TableError(f"{path.name!r} {PARTED}")
     if raw.options.comment:
         raise TableError(
             f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "

@@ -1,1 +1,1 @@
-"""Lessons: read from YAML files, their answers computed from what ran."""
+"""Lessons: read from YAML files, with answers computed from races, fits and studies."""

@@ -1,4 +1,4 @@
-"""The list of lessons: those of the package, and the user's own files, which are read again at every opening."""
+"""The list of lessons: those of the package, and the user's files, which are read again whenever they are opened."""
 
 from functools import cache
 from importlib.resources import files
@@ -8,17 +8,17 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Lesson
 from alrviz.explorer.lessons.reader import MAX_FILE_BYTES, ChoicesOf, read_lesson
 
-# In the order in which they are best taken.
+# In the recommended order.
 SHIPPED = (
     "nll", "naive-bayes", "coordinates", "parity", "alpha", "acceleration", "bias-variance", "learning-curves",
     "bandwidth", "calibration", "order", "interactions",
 )  # fmt: skip
-_own: dict[str, Path] = {}  # lessons of this server's user, by id
+_user_files: dict[str, Path] = {}  # by id
 
 
 @cache
-def shipped(id: str) -> Lesson:
-    """Return a lesson of the package; a `KeyError` of none."""
+def read_shipped(id: str) -> Lesson:
+    """Return a lesson of the package; `KeyError` if there is no such lesson."""
     if id not in SHIPPED:
         raise KeyError(id)
     text = (files("alrviz.explorer.lessons") / "shipped" / f"{id}.yaml").read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ def shipped(id: str) -> Lesson:
 
 
 def read_file(path: Path, choices: ChoicesOf = lambda page: {}) -> Lesson:
-    """Return the lesson of a file; an `AlrvizError` says what is wrong with it, by line and field."""
+    """Return the lesson of a file; an `AlrvizError` names line and field of a mistake."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise AlrvizError(f"{path.name}: a lesson has at most {MAX_FILE_BYTES:,} bytes")
@@ -38,20 +38,20 @@ def read_file(path: Path, choices: ChoicesOf = lambda page: {}) -> Lesson:
     return read_lesson(text, path.name, choices)
 
 
-def add_own(path: Path, choices: ChoicesOf = lambda page: {}) -> Lesson:
-    """Have a file's lesson among those that visitors of this server are offered, first of all."""
+def add_file(path: Path, choices: ChoicesOf = lambda page: {}) -> Lesson:
+    """Offer a file's lesson to all visitors of this server, before the others."""
     lesson = read_file(path, choices)
-    _own[lesson.id] = path
+    _user_files[lesson.id] = path
     return lesson
 
 
 def names() -> tuple[str, ...]:
-    """The ids of all lessons."""
-    return (*_own, *(id for id in SHIPPED if id not in _own))
+    """Return the ids of all lessons."""
+    return (*_user_files, *(id for id in SHIPPED if id not in _user_files))
 
 
 def find(id: str, choices: ChoicesOf = lambda page: {}) -> Lesson | None:
-    """Return a lesson by its id, None where there is none; an `AlrvizError` of one's own file that is broken by now."""
-    if id in _own:
-        return read_file(_own[id], choices)
-    return shipped(id) if id in SHIPPED else None
+    """Return a lesson by its id, None if there is none; `AlrvizError` if the user's file has become invalid."""
+    if id in _user_files:
+        return read_file(_user_files[id], choices)
+    return read_shipped(id) if id in SHIPPED else None

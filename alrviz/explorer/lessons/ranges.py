@@ -15,7 +15,7 @@ def is_range(text: str) -> bool:
 
 
 def holds(text: str, value: float) -> bool:
-    """Whether a range holds a number; its ends are its own.
+    """Whether a number is in a range; the ends of "a to b" belong to it.
 
     >>> holds("0.8 to 1.25", 1), holds("> 2", 2), holds("< 0.8", 0.5)
     (True, False, True)
@@ -27,14 +27,14 @@ def holds(text: str, value: float) -> bool:
 
 
 def gap_of(texts: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first gap between ranges: what is in none of them, in words, and the range above it; else None.
+    """Return the first gap between ranges (the missing numbers in words, and the range above), None without a gap.
 
     >>> gap_of(["> 0.4", "< 0.2", "0.2 to 0.3"])
     ('a number between 0.3 and 0.4', '> 0.4')
     >>> gap_of(["< 0.2", "> 0.2"])
     ('the number 0.2', '> 0.2')
     """
-    ranges = sorted(((*_ends(text), text) for text in texts), key=lambda one: (one[0][0], not one[0][1]))
+    ranges = sorted(((*_ends(text), text) for text in texts), key=lambda ends: (ends[0][0], not ends[0][1]))
     reached = ranges[0][1]
     for _, (following, upper, text) in pairwise(ranges):
         (low, has_low), (high, has_high) = following, reached
@@ -47,10 +47,10 @@ def gap_of(texts: Iterable[str]) -> tuple[str, str] | None:
 
 
 def _ends(text: str) -> tuple[tuple[float, bool], tuple[float, bool]]:
-    """The lower and the upper end of a range, each with whether the range holds it."""
-    found = _RANGE.fullmatch(text.strip())
-    assert found is not None
-    sign, bound, low, high = found.groups()
+    """Return the lower and the upper end of a range, each with whether it belongs to the range."""
+    match = _RANGE.fullmatch(text.strip())
+    assert match is not None
+    sign, bound, low, high = match.groups()
     if sign == "<":
         return (-inf, False), (float(bound), False)
     return ((float(bound), False), (inf, False)) if sign else ((float(low), True), (float(high), True))

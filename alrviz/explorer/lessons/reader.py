@@ -1,10 +1,10 @@
 """Read the YAML file of a lesson; errors name the line, the field and the nearest valid choice.
 
-The file's nodes are taken as texts, never made into objects; nothing of it is run, opened or fetched. `set` takes what
-a link takes, by the link's own reader: a mapping of its properties, or all of it as it was copied from the address bar.
+All nodes are read as texts: no objects are constructed, and nothing in the file is run, opened or fetched. `set` has
+the properties of a link, read by the link's reader: as a mapping, or as the link copied from the address bar.
 
-pydantic would replace `_Field` (80 lines) by models, and need as many to give its errors the line of a node and the
-nearest name; what depends on several fields, most of this module, would stay.
+pydantic would replace `_Field` (80 lines), and need as many lines to give its errors the line of a node and the nearest
+name. Checks of several fields, most of this module, would remain.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -17,7 +17,7 @@ import yaml
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import KINDS, MAX_NUMBER, Answer, Lesson, Option, Question, Step
-from alrviz.explorer.lessons.answers import MEASURES, check_column, where_of
+from alrviz.explorer.lessons.answers import MEASURES, check_column, parse_selector
 from alrviz.explorer.lessons.ranges import gap_of, is_range
 from alrviz.explorer.session.link_errors import Choices, check_link
 from alrviz.explorer.session.state import PROPERTIES, State, read_link
@@ -26,7 +26,7 @@ MAX_FILE_BYTES = 200_000  # bytes: a long lesson has 15,000
 MAX_STEPS, MAX_OPTIONS, MAX_DEPTH = 60, 8, 10
 MAX_NODES = 5_000  # texts, lists and mappings: the longest lesson has 700, and YAML takes 0.1 ms each
 MAX_TEXT_CHARS = 6_000  # characters of one text
-# What of a page can be hidden: the CSS class of each is alrviz-part-NAME.
+# Parts of a page that can be hidden; their CSS classes are alrviz-part-NAME.
 PARTS = ("rail", "drop", "controls", "racers", "side", "more")
 FIELDS = {
     "lesson": ("id", "version", "title", "minutes", "audience", "steps"),
@@ -35,7 +35,7 @@ FIELDS = {
     "answer": ("measure", "of"),
 }
 _OPEN_QUOTE = "; a quote is not closed"
-_HINTS = {  # what to write, by words of the parser's message
+_HINTS = {  # by words of the parser's message
     "mapping values": "; a text with a colon or a # in it stands in quotes, or below a |",
     "\\t": "; lines are indented by spaces, not by a tab",
     "<block end>": "; the fields of one step, or of one question, begin equally far from the left",
@@ -43,8 +43,8 @@ _HINTS = {  # what to write, by words of the parser's message
     "could not find expected ':'": f"{_OPEN_QUOTE}, or a name has no colon behind it",
 }
 _REQUIRED_FIELDS = ("id", "title", "steps")  # of a lesson
-FIRST = State().page  # where a step says none
-ChoicesOf = Callable[[str], Choices]  # what a link to a page may hold
+DEFAULT_PAGE = State().page  # of a step without a page
+ChoicesOf = Callable[[str], Choices]  # returns the valid values of a page's link properties
 
 
 def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambda page: {}) -> Lesson:
@@ -53,27 +53,29 @@ def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambd
     Args:
         text: of the file.
         name: of the file, for messages.
-        choices: what a link to a page may hold, by the state's attribute, as `link_errors.checked` takes it.
+        choices: returns the valid values of a page's link properties, as for `link_errors.check_link`.
 
     Raises:
-        AlrvizError: of what is no lesson: file, line, field, what was expected, the nearest valid choice.
+        AlrvizError: if it is invalid, with file, line, field, what was expected and the nearest valid choice.
     """
-    fields = _Field(name, _parsed(text, name)).fields("lesson", _REQUIRED_FIELDS)
+    fields = _Field(name, _parse(text, name)).fields("lesson", _REQUIRED_FIELDS)
     steps: list[Step] = []
     questions: dict[str, _Field] = {}
     page = ""
     for number, node in enumerate(fields["steps"].items(MAX_STEPS), 1):
-        at = replace(node, path=f"step {number}")
-        step, page = _read_step(at, page, steps[-1].link if steps else "", choices)
+        field = replace(node, path=f"step {number}")
+        step, page = _read_step(field, page, steps[-1].link if steps else "", choices)
         steps.append(step)
         if step.ask is not None:
             if step.ask.id in questions:
-                replace(at, path="ask.id").fail(f"there is another question {step.ask.id!r}; each has an id of its own")
-            questions[step.ask.id] = at
+                replace(field, path="ask.id").fail(
+                    f"there is another question {step.ask.id!r}; each has an id of its own"
+                )
+            questions[step.ask.id] = field
     slug = fields["id"].text(40)
     if read_link(f"?lesson={quote(slug)}").lesson != slug:
         fields["id"].fail(f"{slug!r} is no name for a link; expected small letters, digits and -")
-    version, minutes = _whole(fields, "version", 1, 10_000), _whole(fields, "minutes", 10, 180)
+    version, minutes = _integer(fields, "version", 1, 10_000), _integer(fields, "minutes", 10, 180)
     return Lesson(slug, version, fields["title"].text(120), minutes, _text(fields, "audience", 200), tuple(steps))
 
 
@@ -85,43 +87,43 @@ class _Field:
     node: yaml.Node
     path: str = ""
 
-    def fail(self, what: str) -> NoReturn:
-        raise AlrvizError(f"{self.file}, line {_line(self.node)}, {self.path or 'lesson'}: {what}")
+    def fail(self, problem: str) -> NoReturn:
+        raise AlrvizError(f"{self.file}, line {_line(self.node)}, {self.path or 'lesson'}: {problem}")
 
     def child(self, name: str, node: yaml.Node) -> "_Field":
         return _Field(self.file, node, f"{self.path}.{name}".strip("."))
 
     def pairs(self) -> dict[str, "_Field"]:
-        """Return the fields of a mapping, whatever they are called."""
+        """Return the fields of a mapping by name."""
         if not isinstance(self.node, yaml.MappingNode):
             self.fail("expected lines of the form `name: value`, " + self._is)
-        found: dict[str, _Field] = {}
+        fields: dict[str, _Field] = {}
         for key, value in self.node.value:
             name = replace(self, node=key).text(200)
-            if name in found:
+            if name in fields:
                 self.child(name, key).fail("stands there twice")
-            found[name] = self.child(name, value)
-        return found
+            fields[name] = self.child(name, value)
+        return fields
 
-    def fields(self, what: str, needed: Collection[str]) -> dict[str, "_Field"]:
+    def fields(self, kind: str, required: Collection[str]) -> dict[str, "_Field"]:
         """Return the fields of a mapping that has those of `FIELDS[what]` alone, all `needed` among them."""
-        found = self.pairs()
-        for name, field in found.items():
-            if name not in FIELDS[what]:
-                field.fail(f"no field of {_A[what]}{_nearest(name, FIELDS[what])}")
-        if missing := [name for name in needed if name not in found]:
-            self.fail(f"{missing[0]} is missing; expected {', '.join(needed)}")
-        return found
+        fields = self.pairs()
+        for name, field in fields.items():
+            if name not in FIELDS[kind]:
+                field.fail(f"not a field of {_WITH_ARTICLE[kind]}{_nearest(name, FIELDS[kind])}")
+        if missing := [name for name in required if name not in fields]:
+            self.fail(f"{missing[0]} is missing; expected {', '.join(required)}")
+        return fields
 
-    def items(self, most: int, empty: bool = False) -> "list[_Field]":
+    def items(self, max_items: int, empty: bool = False) -> "list[_Field]":
         """Return the entries of a list."""
         if not isinstance(self.node, yaml.SequenceNode):
             self.fail("expected a list: [one, another], or lines that begin with -; " + self._is)
-        if (not self.node.value and not empty) or len(self.node.value) > most:
-            self.fail(f"expected 1 to {most} entries, not {len(self.node.value)}")
+        if (not self.node.value and not empty) or len(self.node.value) > max_items:
+            self.fail(f"expected 1 to {max_items} entries, not {len(self.node.value)}")
         return [replace(self, node=node) for node in self.node.value]
 
-    def text(self, most: int = MAX_TEXT_CHARS) -> str:
+    def text(self, max_chars: int = MAX_TEXT_CHARS) -> str:
         if not isinstance(self.node, yaml.ScalarNode):
             self.fail(f"expected one text without brackets, {self._is}")
         text = str(self.node.value).strip()
@@ -129,8 +131,8 @@ class _Field:
             self.fail("expected a text, this is empty")
         if _surrogate(text) is not None:  # written as an escape
             self.fail(_HALF_CHARACTER)
-        if len(text) > most:
-            self.fail(f"expected at most {most:,} characters, not {len(text):,}")
+        if len(text) > max_chars:
+            self.fail(f"expected at most {max_chars:,} characters, not {len(text):,}")
         return text
 
     def number(self, low: float, high: float) -> float:
@@ -143,7 +145,7 @@ class _Field:
             self.fail(f"{text!r} is no number from {low:g} to {high:g}")
         return value
 
-    def one_of(self, choices: Collection[str]) -> str:
+    def choice(self, choices: Collection[str]) -> str:
         text = self.text(200)
         if text not in choices:
             self.fail(f"there is no {text[:40]!r}{_nearest(text, choices)}")
@@ -158,148 +160,150 @@ class _Field:
 # ---- steps and questions ---------------------------------------------------------------------------------------------
 
 
-def _text(fields: Mapping[str, _Field], name: str, most: int = MAX_TEXT_CHARS) -> str:
-    """Return the text of a field; "" where it is not there."""
-    return fields[name].text(most) if name in fields else ""
+def _text(fields: Mapping[str, _Field], name: str, max_chars: int = MAX_TEXT_CHARS) -> str:
+    """Return the text of a field; "" if it is missing."""
+    return fields[name].text(max_chars) if name in fields else ""
 
 
-def _whole(fields: Mapping[str, _Field], name: str, default: int, high: int) -> int:
+def _integer(fields: Mapping[str, _Field], name: str, default: int, high: int) -> int:
     value = fields[name].number(1, high) if name in fields else default
     if value != int(value):
         fields[name].fail(f"{value:g} is no whole number from 1 to {high}")
     return int(value)
 
 
-def _read_step(at: _Field, page: str, link: str, choices: ChoicesOf) -> tuple[Step, str]:
-    """Return a step and its page. page, link: of the step before, which hold on where this one sets nothing."""
-    fields = at.fields("step", ())
+def _read_step(field: _Field, page: str, link: str, choices: ChoicesOf) -> tuple[Step, str]:
+    """Return a step and its page. page, link: of the previous step, used if this one sets none."""
+    fields = field.fields("step", ())
     if not fields.keys() & {"text", "ask"}:
-        at.fail("a step has a text or a question (ask)")
+        field.fail("a step has a text or a question (ask)")
     if "page" in fields:
         page = fields["page"].text(40)
         _check(fields["page"], {"page": page}, page, choices)
     if "set" in fields or "page" in fields:
-        given, page = _read_set(fields["set"], page, choices) if "set" in fields else ({}, page)
-        link = "?" + urlencode({"page": page, **given} if page else given, quote_via=quote)
+        properties, page = _read_set(fields["set"], page, choices) if "set" in fields else ({}, page)
+        link = "?" + urlencode({"page": page, **properties} if page else properties, quote_via=quote)
     ask = _read_question(fields["ask"], page) if "ask" in fields else None
-    run = "run" in fields and fields["run"].one_of(("true", "false", "yes", "no")) in ("true", "yes")
+    run = "run" in fields and fields["run"].choice(("true", "false", "yes", "no")) in ("true", "yes")
     return Step(_text(fields, "text"), link, _hidden(fields), ask, run, _text(fields, "reveal")), page
 
 
-def _read_set(at: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, str], str]:
-    """Return what a step sets, and its page: a mapping of a link's properties, or a link's query in one."""
-    if isinstance(at.node, yaml.ScalarNode):
-        given = dict(parse_qsl(at.node.value.partition("?")[2] or at.node.value, keep_blank_values=True))
-        if not given and at.node.value.strip():
-            at.fail("expected what a link holds after its ?, such as data=xor&q=orders")
-        fields = {key: at.child(key, at.node) for key in given}
-        for key in ("lesson", "step"):  # of a lesson that it was copied from
-            given.pop(key, None)
+def _read_set(field: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, str], str]:
+    """Return the link properties of a step, and its page; they are a mapping or the query of a link."""
+    if isinstance(field.node, yaml.ScalarNode):
+        properties = dict(parse_qsl(field.node.value.partition("?")[2] or field.node.value, keep_blank_values=True))
+        if not properties and field.node.value.strip():
+            field.fail("expected what a link holds after its ?, such as data=xor&q=orders")
+        fields = {key: field.child(key, field.node) for key in properties}
+        for key in ("lesson", "step"):  # the link may have been copied from a lesson
+            properties.pop(key, None)
     else:
-        fields = at.pairs()
-        given = {key: field.text() for key, field in fields.items()}
-    page = given.pop("page", page)
-    for key, value in given.items():
+        fields = field.pairs()
+        properties = {key: entry.text() for key, entry in fields.items()}
+    page = properties.pop("page", page)
+    for key, value in properties.items():
         if key in ("lesson", "step"):
             fields[key].fail("a step cannot open a lesson")
         if key not in PROPERTIES:
-            known = [one for one in PROPERTIES if one not in ("page", "lesson", "step")]
-            fields[key].fail("a link has no such property" + _nearest(key, known))
+            valid = [name for name in PROPERTIES if name not in ("page", "lesson", "step")]
+            fields[key].fail("a link has no such property" + _nearest(key, valid))
         _check(fields[key], {"page": page, key: value} if page else {key: value}, page, choices)
-    return given, page
+    return properties, page
 
 
-def _check(at: _Field, given: Mapping[str, str], page: str, choices: ChoicesOf) -> None:
-    """Fail where a link to the page could not hold these properties."""
-    query = "?" + urlencode(given, quote_via=quote)
-    _, troubles = check_link(query, read_link(query), choices(page))
-    if troubles:
-        at.fail("; ".join(troubles))
+def _check(field: _Field, properties: Mapping[str, str], page: str, choices: ChoicesOf) -> None:
+    """Fail if these properties are not valid in a link to the page."""
+    query = "?" + urlencode(properties, quote_via=quote)
+    _, problems = check_link(query, read_link(query), choices(page))
+    if problems:
+        field.fail("; ".join(problems))
 
 
 def _hidden(fields: Mapping[str, _Field]) -> tuple[str, ...]:
-    named = {
-        key: {item.one_of(PARTS) for item in fields[key].items(len(PARTS), empty=True)}
+    parts = {
+        key: {item.choice(PARTS) for item in fields[key].items(len(PARTS), empty=True)}
         for key in ("show", "hide")
         if key in fields
     }
-    # Where a step says nothing of it there is the picture alone: the rest takes its room, distracts, or tells.
-    hidden = set(named.get("hide", PARTS)) - named.get("show", set())
+    # By default only the picture is shown: other parts take space, distract, or give away the answer.
+    hidden = set(parts.get("hide", PARTS)) - parts.get("show", set())
     return tuple(part for part in PARTS if part in hidden)
 
 
-def _read_question(at: _Field, page: str) -> Question:
-    fields = at.fields("ask", ("id", "kind", "text", "answer"))
-    kind = fields["kind"].one_of(KINDS)
+def _read_question(field: _Field, page: str) -> Question:
+    fields = field.fields("ask", ("id", "kind", "text", "answer"))
+    kind = fields["kind"].choice(KINDS)
     if (kind == "number") == ("options" in fields):
-        has = "has no options" if kind == "number" else "needs options"
-        replace(fields.get("options", at), path=at.path).fail(f"a question of kind {kind} {has}")
+        problem = "has no options" if kind == "number" else "needs options"
+        replace(fields.get("options", field), path=field.path).fail(f"a question of kind {kind} {problem}")
     options = _read_options(fields["options"]) if "options" in fields else ()
     if kind == "sketch" and not {"low", "high"} <= fields.keys():
-        at.fail("a sketch needs low and high, the ends of its y-axis")
+        field.fail("a sketch needs low and high, the ends of its y-axis")
     low = fields["low"].number(-MAX_NUMBER, MAX_NUMBER) if "low" in fields else -MAX_NUMBER
     high = fields["high"].number(-MAX_NUMBER, MAX_NUMBER) if "high" in fields else MAX_NUMBER
     if not low < high:
-        fields.get("high", at.child("high", at.node)).fail(f"expected more than low, which is {low:g}")
+        fields.get("high", field.child("high", field.node)).fail(f"expected more than low, which is {low:g}")
     answer = _read_answer(fields["answer"], kind, options, page)
     if kind == "choice" and MEASURES[answer.measure].numeric:
         _check_gaps(fields["options"], options)
     lengths = {"id": 40, "text": 600, "explain": MAX_TEXT_CHARS, "unit": 40}
-    id, text, explain, unit = (_text(fields, name, most) for name, most in lengths.items())
+    id, text, explain, unit = (_text(fields, name, max_chars) for name, max_chars in lengths.items())
     return Question(id, kind, text, options, answer, explain, unit, low, high)
 
 
-def _read_options(at: _Field) -> tuple[Option, ...]:
-    """Return the options: a mapping of values to words, or a list of values that are their own words."""
-    if isinstance(at.node, yaml.SequenceNode):
-        texts = [item.text(60) for item in at.items(MAX_OPTIONS)]
+def _read_options(field: _Field) -> tuple[Option, ...]:
+    """Return the options: a mapping of values to labels, or a list of values."""
+    if isinstance(field.node, yaml.SequenceNode):
+        texts = [item.text(60) for item in field.items(MAX_OPTIONS)]
         pairs = dict(zip(texts, texts, strict=True))
         if len(pairs) < len(texts):
-            at.fail("each option stands there once")
+            field.fail("each option stands there once")
     else:
-        pairs = {key: field.text(200) for key, field in at.pairs().items()}
+        pairs = {key: entry.text(200) for key, entry in field.pairs().items()}
     if not 2 <= len(pairs) <= MAX_OPTIONS:
-        at.fail(f"expected 2 to {MAX_OPTIONS} options, not {len(pairs)}")
+        field.fail(f"expected 2 to {MAX_OPTIONS} options, not {len(pairs)}")
     return tuple(Option(value, words) for value, words in pairs.items())
 
 
-def _check_gaps(at: _Field, options: tuple[Option, ...]) -> None:
-    """Refuse ranges with a gap between two: a number in it would have no right option."""
-    if (found := gap_of(option.value for option in options)) is not None:
-        missing, above = found
-        node = at.node.value[[option.value for option in options].index(above)]
-        option = replace(at, node=node[0] if isinstance(node, tuple) else node)
+def _check_gaps(field: _Field, options: tuple[Option, ...]) -> None:
+    """Fail if there is a gap between two ranges: a number in it would have no right option."""
+    if (gap := gap_of(option.value for option in options)) is not None:
+        missing, above = gap
+        node = field.node.value[[option.value for option in options].index(above)]
+        option = replace(field, node=node[0] if isinstance(node, tuple) else node)
         option.fail(f"no option holds {missing}, below {above!r}")
 
 
-def _read_answer(at: _Field, kind: str, options: tuple[Option, ...], page: str) -> Answer:
-    """Return what is right, if the question, of this kind and with these options, can have that answer on the page."""
-    fields = at.fields("answer", ("measure", "of"))
-    name = fields["measure"].one_of(MEASURES)
+def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: str) -> Answer:
+    """Return the answer, checked against the kind of the question, its options and the page."""
+    fields = field.fields("answer", ("measure", "of"))
+    name = fields["measure"].choice(MEASURES)
     measure = MEASURES[name]
     if kind not in measure.kinds:
-        expected = ", ".join(one for one, of in MEASURES.items() if kind in of.kinds)
+        expected = ", ".join(
+            measure_name for measure_name, measure_kind in MEASURES.items() if kind in measure_kind.kinds
+        )
         fields["measure"].fail(f"{name} is no answer to a question of kind {kind}; expected one of {expected}")
     items = fields["of"].items(12)
     parts = tuple(item.text(200) for item in items)
-    if not measure.least <= len(parts) <= measure.most:
-        fields["of"].fail(f"{name} is of [{measure.takes}], not of {len(parts)} texts")
-    takes = measure.takes.split(", ")
+    if not measure.min_args <= len(parts) <= measure.max_args:
+        fields["of"].fail(f"{name} is of [{measure.arguments}], not of {len(parts)} texts")
+    takes = measure.arguments.split(", ")
     for k, (part, item) in enumerate(zip(parts, items, strict=True)):
         try:
-            if "line" in takes[min(k, len(takes) - 1)]:
-                columns = tuple(where_of(part))
+            if "row" in takes[min(k, len(takes) - 1)]:
+                columns = tuple(parse_selector(part))
             elif "=" in part:
-                raise AlrvizError(f"{part!r} tells a line; expected the name of a column")
+                raise AlrvizError(f"{part!r} selects a row; expected the name of a column")
             else:
                 columns = (part,)
             for column in columns:
-                check_column(page or FIRST, column)
+                check_column(page or DEFAULT_PAGE, column)
         except AlrvizError as error:
             item.fail(str(error))
     unranged = [option.value for option in options if not is_range(option.value)]
     if kind == "choice" and measure.numeric and unranged:
-        at.fail(
+        field.fail(
             f"{name} gives a number, and the option {unranged[0]!r} is no range of numbers; "
             "expected options such as '< 0.8', '0.8 to 1.25' and '> 1.25'"
         )
@@ -311,10 +315,10 @@ def _read_answer(at: _Field, kind: str, options: tuple[Option, ...], page: str) 
 # ---- the file --------------------------------------------------------------------------------------------------------
 
 
-def _parsed(text: str, name: str) -> yaml.Node:
-    """Return the file's node, if it is plain: no aliases, which may unfold without end, and not deep."""
-    if (at := _surrogate(text)) is not None:
-        line = text.count("\n", 0, at) + 1
+def _parse(text: str, name: str) -> yaml.Node:
+    """Return the file's root node; aliases, which may expand without end, and deep nesting are refused."""
+    if (position := _surrogate(text)) is not None:
+        line = text.count("\n", 0, position) + 1
         raise AlrvizError(f"{name}, line {line}: {_HALF_CHARACTER}")
     if (size := len(text.encode())) > MAX_FILE_BYTES:
         raise AlrvizError(f"{name}: a lesson has at most {MAX_FILE_BYTES:,} bytes, this file {size:,}")
@@ -323,23 +327,23 @@ def _parsed(text: str, name: str) -> yaml.Node:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             nodes += isinstance(event, yaml.NodeEvent)
-            wrong = ""
+            problem = ""
             if nodes > MAX_NODES:
-                wrong = f"a lesson has at most {MAX_NODES:,} texts, lists and mappings"
+                problem = f"a lesson has at most {MAX_NODES:,} texts, lists and mappings"
             elif depth > MAX_DEPTH:
-                wrong = f"lists and mappings are at most {MAX_DEPTH} deep"
+                problem = f"lists and mappings are at most {MAX_DEPTH} deep"
             elif isinstance(event, yaml.AliasEvent):
-                wrong = "aliases (*) are not read"
-            if wrong:
-                raise AlrvizError(f"{name}, line {_line(event)}: {wrong}")
+                problem = "aliases (*) are not read"
+            if problem:
+                raise AlrvizError(f"{name}, line {_line(event)}: {problem}")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f", line {mark.line + 1}" if mark else ""
+        place = f", line {mark.line + 1}" if mark else ""
         hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
-        if hint.startswith(_OPEN_QUOTE) and error.context_mark:  # which the parser sees lines below
+        if hint.startswith(_OPEN_QUOTE) and error.context_mark:  # the parser notices it some lines below
             hint += f": look at line {error.context_mark.line + 1}"
-        raise AlrvizError(f"{name}{where}: this is no YAML: {error.problem}{hint}") from error
+        raise AlrvizError(f"{name}{place}: this is no YAML: {error.problem}{hint}") from error
     except yaml.YAMLError as error:
         raise AlrvizError(f"{name}: this is no YAML: {error}") from error
     if node is None:
@@ -348,11 +352,11 @@ def _parsed(text: str, name: str) -> yaml.Node:
 
 
 _HALF_CHARACTER = "half a character stands here (a lone surrogate); expected whole ones, in UTF-8"
-_A = {"lesson": "a lesson", "step": "a step", "ask": "a question", "answer": "an answer"}
+_WITH_ARTICLE = {"lesson": "a lesson", "step": "a step", "ask": "a question", "answer": "an answer"}
 
 
 def _surrogate(text: str) -> int | None:
-    """Return where the first lone surrogate of a text stands, which no UTF-8 and no link can hold; None without one."""
+    """Return the position of the first lone surrogate, which UTF-8 and links cannot contain; None without one."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -360,10 +364,10 @@ def _surrogate(text: str) -> int | None:
     return None
 
 
-def _line(at: yaml.Node | yaml.Event) -> int:
-    return 1 if at.start_mark is None else int(at.start_mark.line) + 1
+def _line(node: yaml.Node | yaml.Event) -> int:
+    return 1 if node.start_mark is None else int(node.start_mark.line) + 1
 
 
 def _nearest(text: str, choices: Collection[str]) -> str:
-    near = get_close_matches(text, choices, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else f"; expected one of {', '.join(choices)}"
+    similar = get_close_matches(text, choices, n=1, cutoff=0.6)
+    return f"; did you mean {similar[0]!r}?" if similar else f"; expected one of {', '.join(choices)}"

@@ -21,7 +21,7 @@ _STEP = """\
 _ASK = {
     "convergence": """\
     ask:
-      id: first           # a name of its own for each question
+      id: first           # a unique name
       kind: number        # or choice, order, sketch
       text: How many iterations will the racer NAME need to come within 0.1 % of the best?
       unit: iterations
@@ -49,13 +49,13 @@ _ASK = {
 
 
 def lesson_yaml(state: State) -> str:
-    """Return the text of a lesson whose first step is a state; runs and the table of a file are not in it."""
+    """Return the text of a lesson with a state as its first step, without runs and without the table of a file."""
     bare = state.replace(lesson="", step=1, run="", fit="", stored_race="", file=None, files=())
-    given = dict(parse_qsl(write_link(bare).lstrip("?")))
-    given.pop("page", None)
+    properties = dict(parse_qsl(write_link(bare).lstrip("?")))
+    properties.pop("page", None)
     lines = [f"  - page: {state.page}\n"]
-    if given:
-        lines += ["    set:\n", *(f"      {key}: {_quoted(value)}\n" for key, value in given.items())]
+    if properties:
+        lines += ["    set:\n", *(f"      {key}: {_quoted(value)}\n" for key, value in properties.items())]
     if state.file is not None:
         lines.append("    # The table was a file of yours: a lesson opens demo sets only, such as `data: led`.\n")
     name = state.recipes[0].label if state.recipes else "lr"

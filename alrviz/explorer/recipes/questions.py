@@ -1,7 +1,4 @@
-"""The questions of the Convergence page: each chooses its racers from an order, an alpha and a seed.
-
-Pure data: a question gives recipes and says which controls have an effect on it.
-"""
+"""The questions of the Convergence page: each chooses its racers from an order, an alpha and a seed. Pure data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,84 +13,87 @@ from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 
 MAX_RACERS = 6
-# Room for both racers of the first screen to converge (lr needs 673 iterations there); separable tables end by
-# themselves.
-STEPS = 1000
+# Both racers of the first screen converge before (lr needs 673 iterations); fits of separable tables stop earlier.
+MAX_ITERATIONS = 1000
 ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-FIRST_ALPHA = 0.1  # alpha where a question needs a penalty and none was chosen
+FIRST_ALPHA = 0.1  # default alpha of questions that need a penalty
 
-_COLUMNS = 9  # of a table for which no order is too high
-MAX_PASSES = 10  # over a table larger than memory: [sALR]'s promise
-_BY_ITSELF: Mapping[str, Any] = {"alpha": "auto", "solver": "auto"}
+_TYPICAL_COLUMNS = 9  # of a table that no order is too high for
+MAX_PASSES = 10  # over a table larger than memory, as in [sALR]
+_AUTOMATIC: Mapping[str, Any] = {"alpha": "auto", "solver": "auto"}
 Racers = tuple[tuple[str, dict[str, Any]], ...]
 
 
-def over_passes(recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
-    """Return the racers as they are fitted to a table that is read in batches: in few passes, by a solver for these."""
-    return tuple(_over_passes(recipe) for recipe in recipes)
+def for_streaming(recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
+    """Return the racers adapted to a table read in batches: at most `MAX_PASSES` passes, and a solver for streams."""
+    return tuple(_for_streaming(recipe) for recipe in recipes)
 
 
-def _over_passes(recipe: Recipe) -> Recipe:
+def _for_streaming(recipe: Recipe) -> Recipe:
     if not recipe.definition.streams or "max_iter" not in recipe.params:
         return recipe
-    few = recipe.replace(max_iter=min(recipe.params["max_iter"], MAX_PASSES))
-    if few.cuts in SMOOTH_WAYS:  # nor penalties by folds: these are of tables in memory
-        few = few.replace(discretize="mdl" if few.discretize == "mdl-smooth" else "quantile")
-    if few.params["alpha"] == "auto":
-        few = few.replace(alpha=few.definition.params["alpha"].default)
+    streamed = recipe.replace(max_iter=min(recipe.params["max_iter"], MAX_PASSES))
+    if streamed.cuts in SMOOTH_WAYS:  # smooth levels, like alphas by folds, need the rows in memory
+        streamed = streamed.replace(discretize="mdl" if streamed.discretize == "mdl-smooth" else "quantile")
+    if streamed.params["alpha"] == "auto":
+        streamed = streamed.replace(alpha=streamed.definition.params["alpha"].default)
     try:
-        few.definition.check_stream(few.params, _COLUMNS)
+        streamed.definition.check_stream(streamed.params, _TYPICAL_COLUMNS)
     except RecipeError:
-        few = few.replace(solver="auto")
-    return few
+        streamed = streamed.replace(solver="auto")
+    return streamed
 
 
-def over_passes_words(recipes: Sequence[Recipe]) -> str:
-    """What racers lose that are fitted to a table read in batches, "" where they stay as they are.
+def streaming_note(recipes: Sequence[Recipe]) -> str:
+    """Return a note on the settings that `for_streaming` changes, "" if it changes none.
 
     >>> over_passes_words([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
-    'Over all rows hlr has alpha 0.3 and 10 quantiles'
+    'With all rows hlr has alpha 0.3 and 10 quantiles'
     """
-    said = []
-    for recipe, own in zip(recipes, over_passes(recipes), strict=True):
-        alpha = [f"alpha {in_digits(own.params['alpha'])}"] if recipe.params.get("alpha") == "auto" else []
-        changed = [*alpha, *([cuts_text(own)] if recipe.cuts != own.cuts else [])]
-        said += [f"{recipe.label} has {' and '.join(changed)}"] if changed and own != recipe else []
-    why = "what chooses alpha by itself, and smooth levels, take the rows of a table in memory again and again"
-    return f"Over all rows {', '.join(said)}: {why}. Over the sample it has what was set." if said else ""
+    texts = []
+    for recipe, streamed in zip(recipes, for_streaming(recipes), strict=True):
+        alpha = [f"alpha {in_digits(streamed.params['alpha'])}"] if recipe.params.get("alpha") == "auto" else []
+        changes = [*alpha, *([cuts_text(streamed)] if recipe.cuts != streamed.cuts else [])]
+        texts += [f"{recipe.label} has {' and '.join(changes)}"] if changes and streamed != recipe else []
+    reason = "choosing alpha and smooth levels take many passes, which need the rows in memory"
+    return f"With all rows {', '.join(texts)}: {reason}. The sample is fitted as you set it." if texts else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question.
 
-    words: how the menu asks it. why: one line on what it shows. racers: of an order, families and parameters.
-    pulls: whether it needs alpha above 0. orders: whether the order control has an effect.
+    Attributes:
+        label: of the menu.
+        description: one line on what the question shows.
+        racers: returns families and parameters for an order.
+        needs_penalty: whether alpha must be above 0.
+        has_order: whether the order control has an effect.
     """
 
-    words: str
-    why: str
+    label: str
+    description: str
     racers: Callable[[int], Racers]
-    pulls: bool = False
-    orders: bool = True
+    needs_penalty: bool = False
+    has_order: bool = True
 
 
 def _starts(order: int) -> Racers:
-    one: Racers = () if order == 1 else (("alr", {"start": "one"}),)  # at n = 1 it is AnJE
+    from_one: Racers = () if order == 1 else (("alr", {"start": "one"}),)  # at n = 1 it is AnJE
     return (
         ("lr", {"start": "zero"}),
         ("lr", {"start": "anje"}),
         ("alr", {"start": "zero"}),
-        *one,
+        *from_one,
         ("alr", {"start": "anje"}),
     )
 
 
 def _centers(order: int) -> Racers:
-    one: Racers = () if order == 1 else (("alr", {"center": 1}),)
+    to_one: Racers = () if order == 1 else (("alr", {"center": 1}),)
     return (
         ("alr", {"center": 0}),
-        *one,
+        *to_one,
         ("alr", {"center": "anje"}),
         ("lr", {"center": 0}),
         ("lr", {"center": "anje"}),
@@ -111,11 +111,11 @@ QUESTIONS: Mapping[str, Question] = {
         "The same sums of one number per column and class: counted once, or fitted. Fitting lowers the loss of the "
         "training rows; whether test rows gain, and from how many rows on, is the question.",
         lambda order: (("anje", {"order": 1}), ("lr", {"order": 1})),
-        orders=False,
+        has_order=False,
     ),
     "start": Question(
         "Where to start?",
-        "From nothing (0), from every weight at 1, or from the generative model AnJE.",
+        "From all weights at 0, from all at 1, or from the generative model AnJE.",
         _starts,
     ),
     "preconditioners": Question(
@@ -141,35 +141,35 @@ QUESTIONS: Mapping[str, Question] = {
         "Orders 1, 2, 3?",
         "Higher orders are other models: training loss always falls, test loss need not.",
         lambda order: tuple(("alr", {"order": n}) for n in (1, 2, 3)),
-        orders=False,
+        has_order=False,
     ),
     "all-orders": Question(
         "One order or all?",
         "lr has the cells of n columns alone; hlr and halr have those of 1 to n columns, and a penalty for each order. "
-        "Every racer finds its penalties by itself, by folds of the training rows: the measure 'penalty of each order' "
-        "shows them move.",
+        "Every model chooses its penalties by folds of the training rows: the measure 'penalty of each order' shows "
+        "them change.",
         lambda order: tuple(
-            (family, {**_BY_ITSELF, "penalty": FAMILIES[family].params["penalty"].default})
+            (family, {**_AUTOMATIC, "penalty": FAMILIES[family].params["penalty"].default})
             for family in ("lr", "hlr", "halr")
         ),
     ),
     "automatic": Question(
-        "What does AutoClassifier take?",
+        "What does AutoClassifier choose?",
         "AutoClassifier (alrviz.fit) tries orders 1, 2, ... of hlr on folds of the training rows, with a penalty for "
-        "each order and smooth levels of numbers, and takes what loses least; beside it lr of one order. The measure "
-        "'penalty of each order' shows its trials.",
+        "each order and smooth levels of numbers, and chooses the lowest log loss; lr of one order for comparison. The "
+        "measure 'penalty of each order' shows what it tried.",
         lambda order: (
-            ("lr", {"order": 1, **_BY_ITSELF}),
-            ("lr", {"order": 2, **_BY_ITSELF}),
+            ("lr", {"order": 1, **_AUTOMATIC}),
+            ("lr", {"order": 2, **_AUTOMATIC}),
             ("hlr", {**AUTOMATIC.params, "discretize": AUTOMATIC.discretize}),
         ),
-        orders=False,
+        has_order=False,
     ),
     "pull": Question(
         "Shrink toward 0, 1 or AnJE?",
-        "What the penalty shrinks toward decides what a strong alpha leaves: nothing, or a generative model.",
+        "The center decides what remains under a strong penalty: nothing (0), or a generative model.",
         _centers,
-        pulls=True,
+        needs_penalty=True,
     ),
     "tables": Question(
         "When to stop fitting ELR?",
@@ -181,11 +181,11 @@ QUESTIONS: Mapping[str, Question] = {
             for tuned in (False, True)
             for structure in ("nb", "tan")
         ),
-        orders=False,
+        has_order=False,
     ),
 }
-FIRST = "alr-or-lr"
-OWN = "own"  # racers the reader has put together
+FIRST_QUESTION = "alr-or-lr"
+CUSTOM = "own"  # racers the reader has put together
 
 
 def recipes_of(
@@ -197,22 +197,29 @@ def recipes_of(
     columns: int = 12,
     cuts: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Recipe, ...]:
-    """The racers of a question; orders above the number of columns are left out. cuts: discretize and n_bins."""
-    asked = QUESTIONS.get(question) or QUESTIONS[FIRST]
+    """Return the racers of a question, without orders above the number of columns. cuts: discretize and n_bins."""
+    definition = QUESTIONS.get(question) or QUESTIONS[FIRST_QUESTION]
     order = min(order, columns)
-    alpha = alpha or (FIRST_ALPHA if asked.pulls else 0.0)
-    common: dict[str, Any] = {"alpha": alpha, "penalty": "phi", "max_iter": STEPS, "start": "zero", "solver": "lbfgs"}
-    found = []
-    for family, params in asked.racers(order):
-        shared = {name: value for name, value in (common | {"order": order}).items() if name in FAMILIES[family].params}
-        recipe = Recipe(family, seed=seed, **{**shared, **params})
-        found.append(recipe if "discretize" in params else cut_by(recipe, cuts))
-    orders = {recipe: recipe.params.get("order", 1) for recipe in found}
-    return tuple(of for of, order in orders.items() if order == "auto" or order <= columns)[:MAX_RACERS]
+    alpha = alpha or (FIRST_ALPHA if definition.needs_penalty else 0.0)
+    common = {
+        "alpha": alpha,
+        "penalty": "phi",
+        "max_iter": MAX_ITERATIONS,
+        "start": "zero",
+        "solver": "lbfgs",
+        "order": order,
+    }
+    recipes = []
+    for family, params in definition.racers(order):
+        defaults = {name: value for name, value in common.items() if name in FAMILIES[family].params}
+        recipe = Recipe(family, seed=seed, **{**defaults, **params})
+        recipes.append(recipe if "discretize" in params else apply_cuts(recipe, cuts))
+    orders = {recipe: recipe.params.get("order", 1) for recipe in recipes}
+    return tuple(recipe for recipe, order in orders.items() if order == "auto" or order <= columns)[:MAX_RACERS]
 
 
-def cut_by(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:
-    """Return the recipe with these cuts, discretize and n_bins; with quantiles where it takes no smooth levels."""
+def apply_cuts(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:
+    """Return the recipe with these cuts (discretize and n_bins), or with quantiles if it cannot use smooth levels."""
     try:
         return recipe.replace(**cuts)
     except RecipeError:
@@ -221,13 +228,18 @@ def cut_by(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A chip beside the picture: a question, a set and settings whose outcome is known."""
+    """An example to try: a question, a data set and settings with a known outcome.
 
-    words: str
+    Attributes:
+        label, hint: of the chip.
+        data: name of the demo set.
+    """
+
+    label: str
     hint: str
     data: str
     order: int
-    question: str = FIRST
+    question: str = FIRST_QUESTION
 
 
 EXAMPLES = (

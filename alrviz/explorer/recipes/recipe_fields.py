@@ -1,6 +1,6 @@
 """The settings of a recipe on a page: which are shown, which have an effect, and their choices. Pure data.
 
-What a setting is called, and what it may be, its `Param` says.
+The `Param` of a setting has its label and its range.
 """
 
 from collections.abc import Callable, Collection
@@ -13,89 +13,98 @@ from alrviz.fitting.families import ENCODING, FAMILIES, Param
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import IN_BATCHES
 
-# Whose weights are found step by step; dlr, of numbers, has a page of its own.
-RACING = tuple(name for name, of in FAMILIES.items() if of.counts_cells and "max_iter" in of.params)
+# Families with cells whose fit has iterations. dlr, which has no cells, is fitted on the page Boundaries.
+RACING_FAMILIES = tuple(
+    name for name, family in FAMILIES.items() if family.counts_cells and "max_iter" in family.params
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Choosable:
-    """What a page lets one choose of a recipe.
+    """The recipes that a page accepts.
 
-    families: those on offer. what: what a recipe is called there. hidden: settings that have no effect there.
-    by_fold: whether alpha may be chosen by each fold ("cv").
-    mend: turns any recipe of these families into one that the page can take; what it would change is not offered.
+    Attributes:
+        families: the families offered.
+        noun: what the page calls a recipe.
+        hidden: settings that have no effect on the page.
+        chooses_alpha_by_fold: whether each fold may choose its alpha ("cv").
+        mend: returns the nearest recipe that the page accepts. Values that it would change are not offered.
+        is_single: whether the page has one recipe, so that its settings are shared with none.
     """
 
-    families: tuple[str, ...] = RACING
-    what: str = "Racer"
+    families: tuple[str, ...] = RACING_FAMILIES
+    noun: str = "Model"
     hidden: Collection[str] = ()
-    by_fold: bool = False
+    chooses_alpha_by_fold: bool = False
     mend: Callable[[Recipe], Recipe] = lambda recipe: recipe
+    is_single: bool = False
 
     def values(self, recipe: Recipe, name: str) -> list[Any]:
-        """The values that a menu offers for a parameter; [] where a number is to be typed."""
-        if name == "alpha" and self.by_fold:
-            keywords, own = recipe.definition.params[name].keywords, recipe.params[name]
-            return [*keywords, *(alpha for alpha in alphas_beside(own) if alpha not in keywords)]
-        return [value for value in offered(recipe, name) if self._keeps(recipe, name, value)]
+        """Return the values that a menu offers for a parameter; [] for a number that is typed."""
+        if name == "alpha" and self.chooses_alpha_by_fold:
+            keywords, value = recipe.definition.params[name].keywords, recipe.params[name]
+            return [*keywords, *(alpha for alpha in alpha_choices(value) if alpha not in keywords)]
+        return [value for value in valid_choices(recipe, name) if self._is_kept(recipe, name, value)]
 
     def is_menu(self, name: str) -> bool:
         """Whether a parameter is chosen from a menu."""
-        return bool(param_of(name).choices) or (name == "alpha" and self.by_fold)
+        return bool(param_of(name).choices) or (name == "alpha" and self.chooses_alpha_by_fold)
 
     def shows(self, recipe: Recipe, name: str) -> bool:
-        """Whether a setting changes anything for this recipe here."""
+        """Whether a setting has an effect on this recipe, and the page offers a choice."""
         if name in self.hidden or not has_effect(recipe, name):
             return False
         return name in ENCODING or not param_of(name).choices or len(self.values(recipe, name)) > 1
 
-    def _keeps(self, recipe: Recipe, name: str, value: Any) -> bool:
-        changed = recipe.replace(**{name: value})
-        return self.mend(changed) == changed
+    def _is_kept(self, recipe: Recipe, name: str, value: Any) -> bool:
+        new_recipe = recipe.replace(**{name: value})
+        return self.mend(new_recipe) == new_recipe
 
 
-RACERS = Choosable()
-MODEL = "Model"  # what the recipe of a map is called
-# Of a study, which has splits of its own; any family.
-JUDGED = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
+RACE_CHOICES = Choosable()
+# Any family; a study splits the rows itself.
+STUDY_CHOICES = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
 
 
-def alphas_beside(own: Any) -> list[Any]:
-    """The strengths of a penalty that a menu offers, with one's own."""
-    if not isinstance(own, float):
-        return [*ALPHAS, *([own] if isinstance(own, tuple) else [])]  # a word has a line of its own
-    return sorted({*ALPHAS, own})
+def alpha_choices(current: Any) -> list[Any]:
+    """Return the strengths of a penalty that a menu offers, including the current one."""
+    if not isinstance(current, float):
+        return [*ALPHAS, *([current] if isinstance(current, tuple) else [])]  # keywords are other entries of the menu
+    return sorted({*ALPHAS, current})
 
 
 def setting_names(families: Collection[str]) -> list[str]:
-    """Return the names of the parameters of these families, in the order of their widgets: as each family lists them.
+    """Return the parameter names of these families in the order of their widgets, which keeps each family's order.
 
     >>> setting_names(["kdb", "ande"])
     ['n', 'k', 'selective', 'smoothing']
     """
     names: list[str] = []
     for family in families:
-        at = 0
+        position = 0
         for name in FAMILIES[family].params:
             if name not in names:
-                names.insert(at, name)
-            at = names.index(name) + 1
+                names.insert(position, name)
+            position = names.index(name) + 1
     return names
 
 
 def param_of(name: str) -> Param:
-    """Return the schema of a setting, from the first family that has it: choices may be others in another family."""
-    found = (params[name] for params in (ENCODING, *(of.params for of in FAMILIES.values())) if name in params)
-    return next(found)
+    """Return the schema of a setting from the first family that has it; other families may have other choices."""
+    schemas = (
+        params[name] for params in (ENCODING, *(family.params for family in FAMILIES.values())) if name in params
+    )
+    return next(schemas)
 
 
-def offered(recipe: Recipe, name: str) -> list[Any]:
-    """The values of a parameter that this recipe may take as it is otherwise, on a table in memory; its own is always
-    among them.
+def valid_choices(recipe: Recipe, name: str) -> list[Any]:
+    """Return the valid values of a parameter, given the recipe's other settings and a table in memory.
+
+    The current value is always among them.
     """
-    own = recipe.value(name)
-    able = (value for value in recipe.settings[name].choices if value not in IN_BATCHES or value == own)
-    return [value for value in able if value == own or _takes(recipe, name, value)]
+    current = recipe.value(name)
+    candidates = (value for value in recipe.settings[name].choices if value not in IN_BATCHES or value == current)
+    return [value for value in candidates if value == current or _takes(recipe, name, value)]
 
 
 def _takes(recipe: Recipe, name: str, value: Any) -> bool:
@@ -108,7 +117,7 @@ def _takes(recipe: Recipe, name: str, value: Any) -> bool:
 
 def has_effect(recipe: Recipe, name: str) -> bool:
     """Whether a setting changes anything for this recipe."""
-    param = recipe.settings.get(name)  # a link may race AnJE, which has nothing to set but its tables
+    param = recipe.settings.get(name)  # None for solver settings of AnJE, which a link may race
     if param is None or not param.has_effect(recipe):
         return False
-    return name in ENCODING or not param.choices or len(offered(recipe, name)) > 1
+    return name in ENCODING or not param.choices or len(valid_choices(recipe, name)) > 1

@@ -1,8 +1,8 @@
 """Recipes in a link: short, typed, whitelisted text.
 
-`alr_o3_a0.01_sanje` is a racer: the family, then the key and the value of each setting that is not its default;
-`~` stands between racers. Both marks, and every value, need no escaping in a URL. Reading never fails: what is not
-known is left out, a number out of range is moved to the nearest end, and the seed comes from outside.
+`alr_o3_a0.01_sanje` is a recipe: the family, then the key and the value of each setting that is not a default; `~`
+separates recipes. No character needs escaping in a URL. Reading never fails: unknown parts are ignored, and numbers
+are clipped to their range. The seed is not part of the text.
 """
 
 import math
@@ -15,31 +15,28 @@ from alrviz.explorer.recipes.questions import MAX_RACERS
 from alrviz.fitting.families import ENCODING, FAMILIES, Param
 from alrviz.fitting.recipe import Recipe
 
-_MOST_FIELDS = 50  # of a recipe that are read: more than any family has
+_MAX_FIELDS = 50  # per recipe; no family has as many
 
 
 def write_recipes(recipes: tuple[Recipe, ...]) -> str:
-    """Return up to six recipes as text for a link (their seed is not in it)."""
+    """Return up to `MAX_RACERS` recipes as text for a link, without their seed."""
     return "~".join(_write(recipe) for recipe in recipes[:MAX_RACERS])
 
 
 def read_recipes(
     text: str, seed: int = 0, families: Collection[str] = FAMILIES, words: bool = False
 ) -> tuple[Recipe, ...]:
-    """Return the recipes of `families` that `text` holds, leaving out what is not one.
-
-    words: whether a number may be a word ("cv") that only studies know what to do with.
-    """
+    """Return the valid recipes of `families` in a text. words: whether keywords of studies ("cv") are numbers too."""
     racers = [_read(part, seed, words) for part in text.split("~")[:MAX_RACERS]]
     return tuple(racer for racer in racers if racer is not None and racer.family in families)
 
 
 def _write(recipe: Recipe) -> str:
     parts = [recipe.family]
-    changed = recipe.changed
+    changes = recipe.changed
     for name, param in recipe.settings.items():
-        if param.key and name in changed and not isinstance(changed[name], dict):  # a link has no room for dicts
-            parts.append(param.key + _text(changed[name]))
+        if param.key and name in changes and not isinstance(changes[name], dict):  # a link has no room for dicts
+            parts.append(param.key + _text(changes[name]))
     return "_".join(parts)
 
 
@@ -50,23 +47,23 @@ def _text(value: Any) -> str:
 
 
 def _is_short(value: Any) -> bool:
-    """Whether six digits say all there is to a float."""
+    """Whether a float has at most six digits."""
     return isinstance(value, float) and float(f"{value:g}") == value
 
 
-def _read(text: str, seed: int, words: bool) -> Recipe | None:
-    family, *fields = text.split("_")[:_MOST_FIELDS]
+def _read(text: str, seed: int, keywords: bool) -> Recipe | None:
+    family, *fields = text.split("_")[:_MAX_FIELDS]
     if family not in FAMILIES:
         return None
     by_key = {param.key: (name, param) for name, param in {**FAMILIES[family].params, **ENCODING}.items() if param.key}
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for field in fields:
         if field[:1] in by_key:
             name, param = by_key[field[:1]]
-            word = field[1:] if field[1:] in param.keywords and (words or field[1:] == "auto") else None
-            given[name] = word or _value(param, field[1:])
+            word = field[1:] if field[1:] in param.keywords and (keywords or field[1:] == "auto") else None
+            settings[name] = word or _value(param, field[1:])
     try:
-        return Recipe(family, seed=seed, **given)
+        return Recipe(family, seed=seed, **settings)
     except RecipeError:
         return None
 
@@ -76,11 +73,11 @@ def _value(param: Param, text: str) -> Any:
         by_text = {_text(choice): choice for choice in param.choices}
         return by_text.get(text, param.default)
     try:
-        given = [float(part) for part in re.split("(?<=[0-9f])-", text)]
+        numbers = [float(part) for part in re.split("(?<=[0-9f])-", text)]
     except ValueError:
         return param.default
-    if any(map(math.isnan, given)) or (len(given) > 1 and not param.each):
+    if any(map(math.isnan, numbers)) or (len(numbers) > 1 and not param.each):
         return param.default
-    if len(given) > 1:
-        return tuple(one if one == math.inf else param.clamp(one) for one in given)
-    return param.clamp(given[0])
+    if len(numbers) > 1:
+        return tuple(number if number == math.inf else param.clamp(number) for number in numbers)
+    return param.clamp(numbers[0])

@@ -1,1 +1,1 @@
-"""What several pages are made of: menus, recipes, costs, dialogs, studies."""
+"""Widgets that several pages use: menus, recipes, costs, model export, studies."""

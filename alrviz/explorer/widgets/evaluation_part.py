@@ -1,6 +1,6 @@
 """The folded part of a page that evaluates the models shown there; it computes nothing before it is unfolded.
 
-What takes fits of its own is begun by a press, and says before what it will take.
+An evaluation that needs fits waits for a press, and shows their cost before.
 """
 
 import base64
@@ -34,22 +34,22 @@ from alrviz.views.studies.evaluation import EvaluationView
 if TYPE_CHECKING:
     from alrviz.studies.protocols.report_facts import ReportFacts
 
-TASK, REPORT = "evaluation", "report"
+EVALUATION_TASK, REPORT_TASK = "evaluation", "report"
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A model whose evaluation can be had.
+class EvaluableModel:
+    """A model that can be evaluated.
 
     Attributes:
-        work: evaluates it on a thread; calls its second argument with what it is at.
-        about, recipes: where its numbers come from, for files.
-        cost: what it takes, where that is more than predicting: then it waits for a press.
-        report: makes the facts of a report, as `work` evaluates; None where there is none to be had.
+        work: evaluates the model on a thread; calls its second argument with its activity.
+        origin, recipes: of the numbers, for exported files.
+        cost: text, if the evaluation needs fits; it then waits for a press.
+        report: computes the facts of a report, called as `work` is; None if no report is offered.
     """
 
     work: Callable[[StopToken, Callable[[str], None]], Evaluation]
-    about: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict)
     recipes: Sequence[Recipe] = ()
     cost: str = ""
     report: "Callable[[StopToken, Callable[[str], None]], ReportFacts] | None" = None
@@ -60,44 +60,47 @@ class EvaluationPart:
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks
-        self._slug = session.page  # of the page that it is part of: it may be built while another is in front
-        self._offered: Mapping[str, Judged] = {}
+        self._slug = session.page  # the page that this part is on; another may be in front when it is built
+        self._models: Mapping[str, EvaluableModel] = {}
         self._key: Hashable = None
-        self._chosen = ""  # of what is offered
-        self._shown: Hashable = None  # what the view shows
-        self._at = ""  # what the thread is doing
-        self._page: str | None = None  # the report of what is chosen
+        self._choice = ""  # a key of `_models`
+        self._evaluated: Hashable = None  # key and choice of the evaluation shown
+        self._activity = ""  # of the thread
+        self._report_html: str | None = None  # the report on the choice
         self._setting = Updating()
         self.view: Any = None
         self.folded: Collapsible | None = None
         self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
 
-    def offer(self, key: Hashable, offered: Mapping[str, Judged], chosen: str | None = None) -> None:
-        """Offer the evaluation of these models, by what they are called; none hides the part.
+    def offer(self, key: Hashable, models: Mapping[str, EvaluableModel], choice: str | None = None) -> None:
+        """Offer the evaluation of these models by name; without any the part is hidden.
 
-        key: of all that they depend on: what was offered under it stays as it is. chosen: the one to begin with.
+        Args:
+            key: changes with everything that the models depend on; under the same key nothing is updated.
+            models: by name.
+            choice: name of the model shown first.
         """
         if key == self._key:
             return
-        self._key, self._offered = key, offered
-        self._tasks.cancel(TASK)
-        self.part.visible = bool(offered)
-        if not offered:
+        self._key, self._models = key, models
+        self._tasks.cancel(EVALUATION_TASK)
+        self.part.visible = bool(models)
+        if not models:
             return
-        if self.folded is None:  # a page that is only being opened need not wait for it
-            self._inside = pn.Column(sizing_mode="stretch_width", margin=0)
-            self.folded = Collapsible("Evaluation: how good is this model?", self._inside)
-            self.folded.param.watch(lambda _: self._opened(), "open")
+        if self.folded is None:  # built late, so that the page opens sooner
+            self._content = pn.Column(sizing_mode="stretch_width", margin=0)
+            self.folded = Collapsible("Evaluation: how good is this model?", self._content)
+            self.folded.param.watch(lambda _: self._on_open(), "open")
             self.part[:] = [self.folded]
-        self._chosen = chosen if chosen is not None and chosen in offered else next(iter(offered))
+        self._choice = choice if choice is not None and choice in models else next(iter(models))
         if self.view is not None:
             self._show_choice()
         if self.folded.open:
-            self._opened()
+            self._on_open()
 
-    def show(self, name: str, judged: Judged) -> None:
-        """Offer one model more, or the same on other rows, and turn to it."""
-        self.offer((self._key, name, id(judged)), {**self._offered, name: judged}, name)
+    def show(self, name: str, model: EvaluableModel) -> None:
+        """Offer one more model, or the same on other rows, and show its evaluation."""
+        self.offer((self._key, name, id(model)), {**self._models, name: model}, name)
 
     def _build(self) -> None:
         self.view = EvaluationView(dark=self._session.dark, wake=self._session.wake)
@@ -107,68 +110,70 @@ class EvaluationPart:
         self.start = button("Evaluate", self._work, icon="fact_check", variant="contained", visible=False)
         self.report = SaveButton(
             self._report_job, label="Report (HTML)", filename="alrviz-report.html", icon="description", visible=False,
-            description="Report (HTML): save one page that says which model, what matters, how good it is, for "
-            "others to read; it needs no network. It shows the rows that were predicted worst",
+            description="Report (HTML): save one page for others about the model, its important columns and its "
+            "accuracy. It contains the rows that were predicted worst, and works offline",
         )  # fmt: skip
-        about = html(text=about_html("evaluation"))
-        first = pn.FlexBox(self.choice, self.start, self.report, align_items="center", gap="8px", margin=(8, 0, 8, 0))
-        self._inside[:] = [about, first, self.view]
+        about_pane = html(text=about_html("evaluation"))
+        controls = pn.FlexBox(
+            self.choice, self.start, self.report, align_items="center", gap="8px", margin=(8, 0, 8, 0)
+        )
+        self._content[:] = [about_pane, controls, self.view]
         self._show_choice()
 
     def _show_choice(self) -> None:
         with self._setting:
-            self.choice.param.update(options=list(self._offered), value=self._chosen, visible=len(self._offered) > 1)
+            self.choice.param.update(options=list(self._models), value=self._choice, visible=len(self._models) > 1)
 
-    def _opened(self) -> None:
+    def _on_open(self) -> None:
         if self.folded is None or not self.folded.open:
             return
         if self.view is None:
             self._build()
-        if self.view.evaluation is None or self._shown != (self._key, self._chosen):
+        if self.view.evaluation is None or self._evaluated != (self._key, self._choice):
             self._begin()
 
     def _turn(self, name: str | None) -> None:
         if not self._setting and name is not None:
-            self._chosen = name
+            self._choice = name
             self._begin()
 
     def _begin(self) -> None:
-        """Evaluate what is chosen, at once where that only predicts."""
-        judged = self._offered[self._chosen]
-        self._tasks.cancel(TASK)
-        self._tasks.cancel(REPORT)
-        self._page, self._at = None, ""
-        self.report.param.update(visible=judged.report is not None, disabled=False, label="Report (HTML)")
-        self.start.visible = bool(judged.cost)
-        if judged.cost:
-            self.view.tell(f"<span class='quiet'>It takes {safe(judged.cost, 120)}.</span>")
+        """Evaluate the choice now, or after a press if that needs fits."""
+        model = self._models[self._choice]
+        self._tasks.cancel(EVALUATION_TASK)
+        self._tasks.cancel(REPORT_TASK)
+        self._report_html, self._activity = None, ""
+        self.report.param.update(visible=model.report is not None, disabled=False, label="Report (HTML)")
+        self.start.visible = bool(model.cost)
+        if model.cost:
+            self.view.tell(f"<span class='quiet'>The evaluation takes {safe(model.cost, 120)}.</span>")
         else:
             self._work()
 
     def _work(self) -> None:
-        judged, shown = self._offered[self._chosen], (self._key, self._chosen)
-        self.start.visible, self._at = False, "evaluating"
+        model, key = self._models[self._choice], (self._key, self._choice)
+        self.start.visible, self._activity = False, "evaluating"
 
         def work(stop: StopToken) -> Evaluation:
-            evaluation = judged.work(stop, lambda at: setattr(self, "_at", at))
-            evaluation.summary()  # sorts all rows for each class: cached for the page, which has no time for it
+            evaluation = model.work(stop, lambda activity: setattr(self, "_at", activity))
+            evaluation.summary()  # sorts all rows for each class; cached, so that the page need not wait for it
             return evaluation
 
-        def done(evaluation: Evaluation) -> None:
-            self._shown = shown
-            self.view.watch(evaluation, judged.about, judged.recipes)
+        def finish(evaluation: Evaluation) -> None:
+            self._evaluated = key
+            self.view.watch(evaluation, model.origin, model.recipes)
 
-        self._tasks.start(TASK, work, done, self._failed, self._look)
+        self._tasks.start(EVALUATION_TASK, work, finish, self._show_failure, self._look)
         self._look()
 
     # -- the report ------------------------------------------------------------------------------------------------
 
     def _report_job(self) -> dict[str, Any] | None:
-        """Save the report that is there, or begin one: it is saved when it is done."""
-        if self._page is not None:
-            data = base64.b64encode(self._page.encode()).decode("ascii")
+        """Return the report as a file to save; start computing it first if there is none."""
+        if self._report_html is not None:
+            data = base64.b64encode(self._report_html.encode()).decode("ascii")
             return {"kind": "file", "type": "text/html", "data": data}
-        make_facts = self._offered[self._chosen].report
+        make_facts = self._models[self._choice].report
         assert make_facts is not None
 
         def work(stop: StopToken) -> str:
@@ -176,31 +181,31 @@ class EvaluationPart:
 
             return report_html(make_facts(stop, lambda _: None))
 
-        def done(page: str) -> None:
-            self._page = page
+        def finish(page: str) -> None:
+            self._report_html = page
             self.report.param.update(disabled=False, label="Report (HTML)")
             self.report.press()
 
-        def failed(error: Exception) -> None:
+        def fail(error: Exception) -> None:
             self.report.param.update(disabled=False, label="Report (HTML)")
-            self._tasks.show_error(REPORT, error)
+            self._tasks.show_error(REPORT_TASK, error)
 
-        self.report.param.update(disabled=True, label="Report: being made …")
-        self._tasks.start(REPORT, work, done, failed)
+        self.report.param.update(disabled=True, label="Preparing the report …")
+        self._tasks.start(REPORT_TASK, work, finish, fail)
         return None
 
     def _look(self) -> None:
-        text = f"<span class='quiet'>{safe(self._at, 120)} &hellip;</span>"
+        text = f"<span class='quiet'>{safe(self._activity, 120)} &hellip;</span>"
         if self.view.sentence.object != text:
             self.view.tell(text)
 
-    def _failed(self, error: Exception) -> None:
-        self.view.tell(f"<span class='bad'>It cannot be evaluated: {safe(error_text(error), 600)}</span>")
-        self.start.visible = bool(self._offered[self._chosen].cost)
+    def _show_failure(self, error: Exception) -> None:
+        self.view.tell(f"<span class='bad'>The model cannot be evaluated: {safe(error_text(error), 600)}</span>")
+        self.start.visible = bool(self._models[self._choice].cost)
 
 
-def judged_folds(study: Study) -> dict[str, Judged]:
-    """Return how the recipes of a study are judged, on the rows that the folds of its first shuffle leave out."""
+def fold_evaluations(study: Study) -> dict[str, EvaluableModel]:
+    """Return the recipes of a study by name, to be evaluated on the folds of its first repeat (out-of-fold)."""
 
     def facts(dataset: Dataset, recipe: Recipe, holdout: float, stop: StopToken, tell: Callable[[str], None]) -> Any:
         from alrviz.studies.protocols.report_facts import report_facts
@@ -211,8 +216,8 @@ def judged_folds(study: Study) -> dict[str, Judged]:
     for task, result in study.results():
         if task.kind == "fold" and not result.failed:
             seconds.setdefault((task.racer, task.data_hash), []).append(result.rows[0]["train_seconds"])
-    offered = {}
-    for (racer, data_hash), took in sorted(seconds.items(), key=lambda item: item[0][0]):
+    models = {}
+    for (racer, data_hash), train_seconds in sorted(seconds.items(), key=lambda item: item[0][0]):
         dataset, folds = study.datasets[data_hash], study.tasks[-1].split.folds
         name = study.names[racer] + (f" on {dataset.name}" if len(study.datasets) > 1 else "")
 
@@ -221,8 +226,8 @@ def judged_folds(study: Study) -> dict[str, Judged]:
 
             return out_of_fold(study, racer, hash, stop=stop, tell=tell)
 
-        about = {"data": dataset.name, "data hash": data_hash}
-        cost = f"{folds} fits, about {seconds_text(folds * median(took))}"
+        origin = {"data": dataset.name, "data hash": data_hash}
+        cost = f"{folds} fits, about {seconds_text(folds * median(train_seconds))}"
         report = partial(facts, dataset, study.recipes[racer], 1 / folds)
-        offered[name] = Judged(work, about, [study.recipes[racer]], cost, report)
-    return offered
+        models[name] = EvaluableModel(work, origin, [study.recipes[racer]], cost, report)
+    return models

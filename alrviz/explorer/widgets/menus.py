@@ -1,4 +1,4 @@
-"""Menus and buttons that several pages have in their first row: the data, an example to try, a setting."""
+"""Menus and buttons in the first row of several pages: data, orders, rows, and examples to try."""
 
 from collections.abc import Callable, Mapping
 
@@ -25,65 +25,65 @@ def order_buttons() -> pmui.RadioButtonGroup:
     )  # fmt: skip
 
 
-FILE = "@file"  # the data menu's entry for a table that was dropped
+FILE_ENTRY = "@file"  # the data menu's entry for the visitor's table
 
 
-WHOLE = (
-    "All rows are read from their files, coded once, and fitted in 10 passes at most; the sample is in memory, and "
-    "fitted in as many as it takes"
+ROWS_HELP = (
+    "The sample is in memory and fitted until it converges; all rows are read from the files and fitted in at most "
+    "10 passes"
 )
 _PILL = {"borderRadius": "16px", "px": "8px", "color": "text.primary", "borderColor": "divider", "fontSize": "1rem"}
 
 
 def tables_menu(session: Session) -> dict[str, str]:
-    """The data menu's entries: the demo sets, and before them the visitor's own table."""
+    """Return the data menu's entries: the visitor's table, then the demo sets."""
     options = {name: name for name in demo_names()}
     if session.table.source.file is not None and session.table.dataset is not None:
-        options = {f"{session.table.dataset.name} (yours)": FILE, **options}
+        options = {f"{session.table.dataset.name} (yours)": FILE_ENTRY, **options}
     return options
 
 
-def pill(example: Example, tried: Callable[[Example], None]) -> pmui.Button:
+def pill(example: Example, on_try: Callable[[Example], None]) -> pmui.Button:
     """Return the button that tries an example."""
     chip = pmui.Button(
-        label=example.words, description=f"{example.words}: {example.hint}", variant="outlined",
+        label=example.label, description=f"{example.label}: {example.hint}", variant="outlined",
         size="small", color="default", margin=(0, 0, 0, 6), sx=_PILL,
     )  # fmt: skip
-    chip.on_click(lambda _: tried(example))
+    chip.on_click(lambda _: on_try(example))
     return chip
 
 
 def data_menu(session: Session) -> pmui.Select:
-    """Return the menu of tables; what is chosen is loaded."""
+    """Return the menu of tables; a choice loads the table."""
     menu = select("Data", {}, 160)
 
-    def chosen(event: Event) -> None:
-        if event.new and event.new != FILE and event.new != _shown(session):
+    def on_choice(event: Event) -> None:
+        if event.new and event.new != FILE_ENTRY and event.new != _current_entry(session):
             session.table.load_demo(event.new)
 
-    menu.param.watch(chosen, "value")
+    menu.param.watch(on_choice, "value")
     return menu
 
 
 def show_data(menu: pmui.Select, session: Session) -> None:
-    """Bring the menu up to date."""
-    menu.param.update(options=tables_menu(session), value=_shown(session))
+    """Update the menu."""
+    menu.param.update(options=tables_menu(session), value=_current_entry(session))
 
 
 def rows_menu(session: Session) -> pmui.Select:
-    """Return the menu of which rows of a table larger than memory are fitted: its sample, or all."""
-    menu = select("Rows", {}, 176, description=WHOLE)
+    """Return the menu that chooses between the sample and all rows of a table larger than memory."""
+    menu = select("Rows", {}, 176, description=ROWS_HELP)
 
-    def chosen(event: Event) -> None:
+    def on_choice(event: Event) -> None:
         if event.new is not None and session.table.stream is not None:
             session.race_rows = event.new
 
-    menu.param.watch(chosen, "value")
+    menu.param.watch(on_choice, "value")
     return menu
 
 
 def show_rows(menu: pmui.Select, session: Session) -> None:
-    """Bring the menu up to date; of a table in memory there is nothing to choose."""
+    """Update the menu; it is hidden for a table in memory."""
     stream = session.table.stream
     menu.visible = stream is not None
     if stream is not None and session.table.dataset is not None:
@@ -91,8 +91,8 @@ def show_rows(menu: pmui.Select, session: Session) -> None:
         menu.param.update(options=rows, value=session.race_rows)
 
 
-def _shown(session: Session) -> str:
-    """The entry of the table that is there: loading what is shown would load it again."""
-    if FILE in tables_menu(session).values():
-        return FILE
+def _current_entry(session: Session) -> str:
+    """Return the entry of the current or requested table; choosing it must not load the table again."""
+    if FILE_ENTRY in tables_menu(session).values():
+        return FILE_ENTRY
     return str((session.table.source.demo or session.table.requested_demo or (first_demo(session.page),))[0])

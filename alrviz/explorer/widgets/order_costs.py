@@ -1,4 +1,4 @@
-"""The cost of orders 1 to 5 on a table: parameters, memory, one pass, and the reason where one is refused."""
+"""The cost of orders 1 to 5 on a table: parameters, memory, seconds of a pass, and the reason if one is refused."""
 
 from collections.abc import Callable, Mapping
 from math import comb
@@ -24,13 +24,13 @@ _COLUMNS = ("order", "tuples", "parameters", "bytes", "seconds_per_pass", "secon
 def estimate_orders(
     dataset: Dataset,
     seed: int,
-    hear: Callable[[RecipeEstimate], None],
+    on_estimate: Callable[[RecipeEstimate], None],
     stop: StopToken = NEVER,
     cuts: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[RecipeEstimate, ...]:
-    """Estimate alr of every order on the training rows of the default split; `hear` is called with each.
+    """Estimate alr of every order on the training rows of the default split; `on_estimate` is called with each.
 
-    cuts: discretize and n_bins, where they are not a recipe's defaults.
+    cuts: discretize and n_bins, if they are not a recipe's defaults.
     """
     prepared = prepare(dataset, Recipe("alr", order=1, seed=seed, **cuts), stop=stop)
     columns, estimates = prepared.encoded.n_columns, []
@@ -40,43 +40,46 @@ def estimate_orders(
         try:
             if order > columns:
                 raise AlrvizError(f"the table has only {columns} used column{'s' if columns != 1 else ''}")
-            one = estimate_fit(f"n = {order}", recipe, lambda _: prepared, stop=stop)
+            fit = estimate_fit(f"n = {order}", recipe, lambda _: prepared, stop=stop)
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
-            one = RecipeEstimate(f"n = {order}", recipe, refused=str(error) or "too large")
-        estimates.append(one)
-        hear(one)
+            fit = RecipeEstimate(f"n = {order}", recipe, refused=str(error) or "too large")
+        estimates.append(fit)
+        on_estimate(fit)
     return tuple(estimates)
 
 
 def costs_frame(fits: tuple[RecipeEstimate, ...], n_columns: int) -> pd.DataFrame:
-    """Return the estimates as numbers: order, tuples, parameters, bytes, seconds a pass, and why one is refused."""
+    """Return the estimates as a table: order, tuples, parameters, bytes, seconds of a pass and of a fit, refusal."""
     rows = [
         {
-            "order": one.recipe.params["order"],
-            "tuples": comb(n_columns, one.recipe.params["order"]),
-            "parameters": one.cost.parameters if one.estimate else None,
-            "bytes": one.cost.bytes if one.estimate else None,
-            "seconds_per_pass": one.one_pass.seconds if one.one_pass.passes else None,
-            "seconds_to_fit": one.cost.seconds if one.one_pass.passes else None,
-            "refused": one.refused,
+            "order": fit.recipe.params["order"],
+            "tuples": comb(n_columns, fit.recipe.params["order"]),
+            "parameters": fit.cost.parameters if fit.estimate else None,
+            "bytes": fit.cost.bytes if fit.estimate else None,
+            "seconds_per_pass": fit.one_pass.seconds if fit.one_pass.passes else None,
+            "seconds_to_fit": fit.cost.seconds if fit.one_pass.passes else None,
+            "refused": fit.refused,
         }
-        for one in fits
+        for fit in fits
     ]
     return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
-def costs_html(fits: tuple[RecipeEstimate, ...], n_columns: int, waiting: bool) -> str:
-    """Return the table of orders; rows not known yet say so."""
+def costs_html(fits: tuple[RecipeEstimate, ...], n_columns: int, is_estimating: bool) -> str:
+    """Return the table of orders as HTML, including rows that are not estimated yet."""
     heads = [
         f"{term_html('order')} n",
         *(_number(text, "th") for text in (term_html("tuple", "tuples"), "parameters", "memory")),
         *(_number(text, "th") for text in (f"one {term_html('pass')}", "one fit, about")),
         "<th style='padding-left:1.5em'>fits in memory?</th>",
     ]
-    by_order = {one.recipe.params["order"]: one for one in fits}
-    rows = (_cells(by_order[n], comb(n_columns, n)) if n in by_order else _waiting(n, waiting) for n in ORDERS)
+    by_order = {fit.recipe.params["order"]: fit for fit in fits}
+    rows = (
+        _estimate_cells(by_order[n], comb(n_columns, n)) if n in by_order else _pending_cells(n, is_estimating)
+        for n in ORDERS
+    )
     return html_table(heads, rows)
 
 
@@ -84,18 +87,18 @@ def _number(text: str, tag: str = "td") -> str:
     return f"<{tag} class='n'>{text}</{tag}>"
 
 
-def _waiting(order: int, waiting: bool) -> list[str]:
-    text = "being estimated …" if waiting else "not estimated"
+def _pending_cells(order: int, is_estimating: bool) -> list[str]:
+    text = "being estimated …" if is_estimating else "not estimated"
     return [str(order), "<td colspan='5'></td>", f"<td class='quiet' style='padding-left:1.5em'>{text}</td>"]
 
 
-def _cells(one: RecipeEstimate, tuples: int) -> list[str]:
+def _estimate_cells(fit: RecipeEstimate, tuples: int) -> list[str]:
     texts = ["—"] * 4
-    if one.estimate is not None:
-        timed = bool(one.one_pass.passes)
-        seconds = (one.one_pass.seconds, float(f"{one.cost.seconds:.1g}")) if timed else (None, None)
-        texts = [count_text(one.cost.parameters), bytes_text(one.cost.bytes), *map(seconds_text, seconds)]
-    verdict = f"<span class='bad'>refused</span>: {safe(one.refused, 300)}"
-    answer = verdict if one.refused else "<span class='good'>yes</span>"
+    if fit.estimate is not None:
+        timed = bool(fit.one_pass.passes)
+        seconds = (fit.one_pass.seconds, float(f"{fit.cost.seconds:.1g}")) if timed else (None, None)
+        texts = [count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), *map(seconds_text, seconds)]
+    refusal = f"<span class='bad'>refused</span>: {safe(fit.refused, 300)}"
+    verdict = refusal if fit.refused else "<span class='good'>yes</span>"
     numbers = map(_number, (count_text(tuples) if tuples else "—", *texts))
-    return [str(one.recipe.params["order"]), *numbers, f"<td style='padding-left:1.5em'>{answer}</td>"]
+    return [str(fit.recipe.params["order"]), *numbers, f"<td style='padding-left:1.5em'>{verdict}</td>"]

@@ -23,61 +23,60 @@ from alrviz.studies.core.names import short_names
 from alrviz.studies.race.race import RecordedRun
 from alrviz.views.core.style import safe
 
-_SMALL_BYTES = 64_000_000  # bytes below which a fit of unknown seconds may start by itself: dlr on 300,000 rows
-_TYPICAL_ITERATIONS = 300  # iterations an estimate of the whole race counts on
-VISITS_PER_SECOND = 3.5e8  # of weights of rows' cells, in a pass of AdaGrad (`python -m benchmarks stream`)
-AT_ONCE_SECONDS = 6.0  # a race estimated below them starts by itself: when a page opens, and whatever is chosen on it
+_MAX_CHEAP_BYTES = 64_000_000  # bytes below which a fit of unknown seconds may start by itself: dlr on 300,000 rows
+_TYPICAL_ITERATIONS = 300  # assumed for the estimate of a whole race
+VISITS_PER_SECOND = 3.5e8  # weights updated per second in a pass of AdaGrad (`python -m benchmarks stream`)
+MAX_CHEAP_SECONDS = 6.0  # a race estimated below them starts by itself: when a page opens, and whatever is chosen on it
 
 
 def race_seconds(estimates: Sequence[RecipeEstimate]) -> float:
-    """Return what a typical race takes, the choice of alphas included."""
-    return sum(one.choosing.seconds + _TYPICAL_ITERATIONS * one.one_pass.seconds for one in estimates)
+    """Return the seconds of a typical race, including the choice of alphas."""
+    return sum(racer.choosing.seconds + _TYPICAL_ITERATIONS * racer.one_pass.seconds for racer in estimates)
 
 
 def race_bytes(estimates: Sequence[RecipeEstimate]) -> int:
-    """Return the bytes to reserve for all racers together, and their models."""
-    return sum(one.estimate.reserved_bytes for one in estimates if one.estimate)
+    """Return the bytes to reserve for all racers and their models."""
+    return sum(racer.estimate.reserved_bytes for racer in estimates if racer.estimate)
 
 
 def is_cheap(estimates: Sequence[RecipeEstimate]) -> bool:
-    """Return whether a race may start by itself, because it will soon be over."""
-    if all(one.one_pass.passes for one in estimates):
-        return race_seconds(estimates) < AT_ONCE_SECONDS
-    return race_bytes(estimates) < _SMALL_BYTES
+    """Return whether a race is short enough to start without a press of Run."""
+    if all(racer.one_pass.passes for racer in estimates):
+        return race_seconds(estimates) < MAX_CHEAP_SECONDS
+    return race_bytes(estimates) < _MAX_CHEAP_BYTES
 
 
 def prepare_racers(
     dataset: Dataset | Stream,
     recipes: tuple[Recipe, ...],
     stop: StopToken,
-    tell: Callable[[str], None] = lambda doing: None,
+    tell: Callable[[str], None] = lambda activity: None,
     n_jobs: int | None = None,
 ) -> list[RecipeEstimate]:
-    """Encode the rows of every racer, compile what the race will call, and estimate its cost.
-
-    `tell` hears what is being done.
-    """
+    """Encode the rows of every racer, compile the kernels it calls, and estimate its cost. tell: reports progress."""
     from alrviz.fitting.parallel_compile import CompileProcess
 
     if isinstance(dataset, Stream):
         for recipe in recipes:
-            Run(dataset, recipe)  # refuses what is not fitted in passes
-        return [over_all_rows(dataset, one) for one in prepare_racers(dataset.sample, recipes, stop, tell, n_jobs)]
-    estimates, beside = [], None
+            Run(dataset, recipe)  # raises if the recipe cannot be fitted in passes
+        return [
+            over_all_rows(dataset, estimate) for estimate in prepare_racers(dataset.sample, recipes, stop, tell, n_jobs)
+        ]
+    estimates, compiler = [], None
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         tell("preparing: encoding")
         prepared = prepare(dataset, recipe, n_jobs, stop)
         tell("preparing: compiling")
         if recipe.definition.counts_cells:
-            beside = beside or CompileProcess(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
+            compiler = compiler or CompileProcess(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
             warm_covers(prepared.wide)
-            beside.wait(stop)  # calibrating times a pass, which needs those kernels and the processor to itself
+            compiler.wait(stop)  # the estimate times a pass: it needs those kernels and an idle processor
         tell("preparing: estimating the cost")
-        # The rows as a race encodes them at its start, whatever order will be chosen.
-        one = estimate_fit(name, recipe, lambda _, rows=prepared: rows, stop=stop)  # type: ignore[misc]
-        estimates.append(one)
+        # The rows as encoded when the race starts; order="auto" is chosen later.
+        estimate = estimate_fit(name, recipe, lambda _, rows=prepared: rows, stop=stop)  # type: ignore[misc]
+        estimates.append(estimate)
         stop.check()
-        if not one.refused:
+        if not estimate.refused:
             tell("preparing: compiling")
             likely = with_likely_order(recipe, prepared.encoded.n_columns)
             likely.definition.warm_for(likely, prepared, stop)
@@ -85,50 +84,51 @@ def prepare_racers(
 
 
 def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
-    """Return the estimate of a fit over all rows of a table larger than memory, from that of its sample: parameters and
-    tables are those of the sample, the seconds of a pass follow from the rows.
+    """Return the estimate of a fit over all rows of a table larger than memory, from the estimate of its sample.
+
+    Parameters and tables are those of the sample; the seconds of a pass are proportional to the rows.
     """
     recipe, columns = of_sample.recipe, stream.sample.X.shape[1]
-    counted = recipe.definition.counted(with_likely_order(recipe, columns).params, columns)
-    sizes, keep = tuple_sizes(counted[-1], columns), recipe.params.get("keep", 1.0)
+    shapes = recipe.definition.counted(with_likely_order(recipe, columns).params, columns)
+    sizes, keep = tuple_sizes(shapes[-1], columns), recipe.params.get("keep", 1.0)
     tuples = sum(most_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
     seconds = stream.n_rows * tuples * max(2, stream.sample.n_classes) / VISITS_PER_SECOND
-    chunks = Cost(bytes=4 * CHUNK * (2 * columns + 12))  # that are read ahead, and gone over
-    known = of_sample.estimate
-    assert known is not None
+    chunks = Cost(bytes=4 * CHUNK * (2 * columns + 12))  # one being fitted, one read ahead
+    estimate = of_sample.estimate
+    assert estimate is not None
     return replace(
-        of_sample, estimate=replace(known, cost=known.cost.alongside(chunks)),
+        of_sample, estimate=replace(estimate, cost=estimate.cost.alongside(chunks)),
         one_pass=replace(of_sample.one_pass, seconds=seconds, passes=1),
     )  # fmt: skip
 
 
 def passes_text(runs: Sequence[Run | RecordedRun]) -> str:
-    """Return how fast runs go over the rows of a table read in batches, and the memory of the process; "" before."""
-    begun = [run for run in runs if len(run.trace) > 1]
-    seconds = sum(run.trace[-1].seconds - run.trace[0].seconds for run in begun)
+    """Return pass, rows per second and the memory of the process for runs over files; "" before the first pass."""
+    started = [run for run in runs if len(run.trace) > 1]
+    seconds = sum(run.trace[-1].seconds - run.trace[0].seconds for run in started)
     if not seconds:
         return ""
-    # Counting and selecting are on no learner's clock.
-    speed = sum((run.trace[-1].passes - run.trace[0].passes) * run.trace.rows for run in begun) / seconds
+    # The seconds of the trace exclude counting and selecting.
+    speed = sum((run.trace[-1].passes - run.trace[0].passes) * run.trace.rows for run in started) / seconds
     memory = used_memory()
-    in_all = f" · {bytes_text(memory)} in use" if memory else ""
-    return f"pass {max(run.trace[-1].passes for run in begun):.0f} · {count_text(round(speed))} rows/s{in_all}"
+    memory_text = f" · {bytes_text(memory)} in use" if memory else ""
+    return f"pass {max(run.trace[-1].passes for run in started):.0f} · {count_text(round(speed))} rows/s{memory_text}"
 
 
-def cost_html(found: Sequence[RecipeEstimate]) -> str:
-    """Return the cost line, or which racer is refused and why."""
-    if refused := [one for one in found if one.refused]:
-        first = refused[0]
+def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
+    """Return the cost line, or the first refused racer and the reason."""
+    if refusals := [racer for racer in estimates if racer.refused]:
+        first = refusals[0]
         return f"<span class='bad'><b>Refused</b> ({safe(first.name, 60)}): {safe(first.refused, 400)}</span>"
-    parameters = sorted({one.cost.parameters for one in found})
+    parameters = sorted({racer.cost.parameters for racer in estimates})
     words = count_text(parameters[0])
     if len(parameters) > 1:
         words = f"{words} to {count_text(parameters[-1])}"
-    passes = [one.one_pass.seconds for one in found if one.one_pass.passes]
-    every = ", all racers" if len(passes) > 1 else ""
-    spent = f"{seconds_text(sum(passes))} per iteration{every}" if passes else "not timed"
-    memory = bytes_text(race_bytes(found))
-    before = sum(one.choosing.seconds for one in found)
-    spent = f"choosing alpha {seconds_text(before)}, then {spent}" if before else spent
-    line = f"{spent} · {words} parameters · {memory}"
+    passes = [racer.one_pass.seconds for racer in estimates if racer.one_pass.passes]
+    scope = ", all models" if len(passes) > 1 else ""
+    time_text = f"{seconds_text(sum(passes))} per iteration{scope}" if passes else "not timed"
+    memory = bytes_text(race_bytes(estimates))
+    choosing_seconds = sum(racer.choosing.seconds for racer in estimates)
+    time_text = f"choosing alpha {seconds_text(choosing_seconds)}, then {time_text}" if choosing_seconds else time_text
+    line = f"{time_text} · {words} parameters · {memory}"
     return f"<span class='quiet' title='{safe(line)}'>{line}</span>"

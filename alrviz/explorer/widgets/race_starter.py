@@ -1,6 +1,6 @@
 """Start the race of a page: when Run is pressed or, if the race is cheap, when a setting changes.
 
-Either way the cost is estimated first. Pages set the table and the recipes (`want`) and show `pane`, the cost line.
+Either way the cost is estimated first. Pages set the table and the recipes (`set_race`) and show `pane`, the cost line.
 """
 
 from collections.abc import Callable, Hashable
@@ -56,7 +56,7 @@ class RaceStarter:
         self._session, self._tasks, self._buttons = session, tasks, buttons
         self._adopt, self._noun, self._on_estimate = adopt, noun, on_estimate
         buttons.player.again = self.new_race
-        self._for_press = False  # whether a press of Run asked for the estimate; it then also accepts a refusal
+        self._run_pressed = False  # whether a press of Run asked for the estimate; it then also accepts a refusal
         self._activity = ""  # of the estimating thread, for the cost line
         self._estimated: Hashable = None  # table and recipes of the latest estimate
         self.estimates: list[RecipeEstimate] = []
@@ -73,12 +73,12 @@ class RaceStarter:
         """Set whether the next race may start by itself, and forget an earlier press of Stop."""
         self.autorun, self._buttons.player.halted = autorun, False
 
-    def want(self, dataset: Dataset | Stream | None, recipes: tuple[Recipe, ...]) -> None:
+    def set_race(self, dataset: Dataset | Stream | None, recipes: tuple[Recipe, ...]) -> None:
         """Set the race that Run starts and estimate its cost; drop a press of Run that waits for an older estimate."""
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player
         if dataset is not None and self._estimate(dataset):
-            self._for_press = False
+            self._run_pressed = False
             if not player.for_table:
                 player.give_up()
                 player.expected = player.expected and self.autorun
@@ -99,13 +99,13 @@ class RaceStarter:
 
     @property
     def solvers(self) -> list[str]:
-        """Return for each racer which solver will run and why; "" if it is the one that its recipe names."""
-        choices = [one.estimate.choice if one.estimate else None for one in self.estimates]
+        """For each racer which solver will run and why; "" if it is the one that its recipe names."""
+        choices = [racer.estimate.choice if racer.estimate else None for racer in self.estimates]
         return ["" if choice is None or choice.as_asked else choice.reason for choice in choices]
 
     @property
     def threads(self) -> int:
-        """Threads of a race, or of the fit of a map."""
+        """Number of threads of a race, or of the fit of a map."""
         return min(available_threads(), self._session.registry.limits.threads or available_threads())
 
     def _estimate(self, dataset: Dataset | Stream) -> bool:
@@ -113,10 +113,10 @@ class RaceStarter:
 
         A refused race is estimated again, because memory may have become free.
         """
-        recipes, threads, wanted = self.recipes, self.threads, (dataset.hash, self.recipes)
-        if self._estimated == wanted and not self.refused:
+        recipes, threads, request = self.recipes, self.threads, (dataset.hash, self.recipes)
+        if self._estimated == request and not self.refused:
             return False
-        self._estimated, self.estimates, self.refused = wanted, [], ""
+        self._estimated, self.estimates, self.refused = request, [], ""
         self._tell("estimating the cost")
         self._look()
         self._tasks.start(
@@ -130,13 +130,13 @@ class RaceStarter:
 
     def _look(self) -> None:
         """Show the progress of the estimate, and whether a press of Run waits for it."""
-        then = f" the {self._noun} starts then" if self._buttons.player.waits else ""
-        self.say(f"{self._activity} …{then}")
+        suffix = f" the {self._noun} starts then" if self._buttons.player.waits else ""
+        self.say(f"{self._activity} …{suffix}")
 
     def _take(self, estimates: list[RecipeEstimate]) -> None:
         self.estimates = estimates
         self.pane.object = cost_html(estimates)
-        self.refused = next((f"{one.name} is refused: {one.refused}" for one in estimates if one.refused), "")
+        self.refused = next((f"{racer.name} is refused: {racer.refused}" for racer in estimates if racer.refused), "")
         self._on_estimate()
         if self._buttons.player.waits:
             self.autorun = False
@@ -184,20 +184,22 @@ class RaceStarter:
         self._buttons.player.for_table = dataset is None
         if dataset is None:
             return None
-        was_told = self._for_press and self.refused
-        if not was_told and (self._estimate(dataset) or not self.known):
-            self._for_press = True
+        was_refused = self._run_pressed and self.refused
+        if not was_refused and (self._estimate(dataset) or not self.known):
+            self._run_pressed = True
             return None
-        self._for_press = False
+        self._run_pressed = False
         self._tasks.hide_error("cost")
         try:
             if self.refused:
                 raise AlrvizError(self.refused)
             # Runs over files make their own estimate, and order="auto" has none before its order is chosen.
-            known = not isinstance(dataset, Stream) and all(one.params.get("order") != "auto" for one in recipes)
-            estimates = [one.estimate for one in self.estimates if one.estimate] if known else ()
-            made = race(dataset, recipes, n_jobs=self.threads, estimates=estimates)
-            return self._adopt(made, bytes=race_bytes(self.estimates), threads=self.threads)
+            uses_estimates = not isinstance(dataset, Stream) and all(
+                recipe.params.get("order") != "auto" for recipe in recipes
+            )
+            estimates = [recipe.estimate for recipe in self.estimates if recipe.estimate] if uses_estimates else ()
+            new_race = race(dataset, recipes, n_jobs=self.threads, estimates=estimates)
+            return self._adopt(new_race, bytes=race_bytes(self.estimates), threads=self.threads)
         except AlrvizError as error:  # refused, or more than the server can ever hold
             self._tasks.show_error("cost", error)
             self._buttons.give_up()

@@ -1,6 +1,6 @@
-"""The drawer of the Convergence page and of studies: one recipe's settings, and those that all of them share.
+"""The drawer of the Convergence page and of studies: one recipe's settings, and those that all recipes share.
 
-A control that has no effect is hidden, and nothing is offered that a recipe would refuse: `recipe_fields` tells.
+Controls without an effect are hidden, and menus offer only valid values (`recipe_fields`).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +12,7 @@ from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.recipes.recipe_fields import (
-    MODEL,
-    RACERS,
+    RACE_CHOICES,
     Choosable,
     param_of,
     setting_names,
@@ -26,31 +25,31 @@ from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.style import safe
 
-_NONE = "none"  # stands for None in menus, which show nothing for it
-_PAPER = "Paper mode: start, solver, tolerance and limits as the papers have them, unregularised"
-_BADGE = "<p><b class='good'>paper mode</b> <span class='quiet'>as the papers ran it</span></p>"
+_NONE_VALUE = "none"  # menus cannot show None
+_PAPER = "Paper mode: start, solver, tolerance and limits of the papers, without a penalty"
+_BADGE = "<p><b class='good'>paper mode</b> <span class='quiet'>the settings of the papers</span></p>"
 
 
 class RecipeSettings:
-    """Settings of the racer that was chosen.
+    """The settings of one recipe of a list.
 
     Args:
-        changed: called with the racer's number and its new recipe.
-        removed: called with the racer's number.
-        shared: called with changes of encoding that go to every racer.
-        choosable: what may be chosen.
+        on_change: called with the recipe's position and the new recipe.
+        on_remove: called with the recipe's position.
+        on_share: called with changes of the encoding, which apply to every recipe.
+        choosable: the families and values offered.
     """
 
     def __init__(
         self,
-        changed: Callable[[int, Recipe], None],
-        removed: Callable[[int], None],
-        shared: Callable[[dict[str, object]], None],
-        choosable: Choosable = RACERS,
+        on_change: Callable[[int, Recipe], None],
+        on_remove: Callable[[int], None],
+        on_share: Callable[[dict[str, object]], None],
+        choosable: Choosable = RACE_CHOICES,
     ):
-        self._changed, self._removed, self._shared = changed, removed, shared
-        self._choosable, self._what = choosable, choosable.what
-        self._number = 0
+        self._on_change, self._on_remove, self._on_share = on_change, on_remove, on_share
+        self._choosable, self._noun = choosable, choosable.noun
+        self._position = 0
         self._recipe: Recipe | None = None
         self._setting = Updating()
         self._build()
@@ -61,26 +60,26 @@ class RecipeSettings:
         family = self._select("family", "Family")
         family.options = {FAMILIES[name].words: name for name in self._choosable.families}
         self._fields: dict[str, Viewable] = {"family": family}
-        # A link may ask for a run of a family that is not on offer.
+        # A link may contain a family that the menu does not offer.
         names = setting_names(dict.fromkeys((*RUNS, *self._choosable.families)))
         self._fields |= {name: self._widget(name) for name in names}
-        self._each = self._numbers_input()
+        self._alphas = self._numbers_input()
         self._common = {name: self._widget(name) for name, param in ENCODING.items() if param.key}
         self._remove = button(
-            f"Remove this {self._what.lower()}", lambda: self._removed(self._number), icon="delete",
+            f"Remove this {self._noun.lower()}", lambda: self._on_remove(self._position), icon="delete",
             variant="outlined", color="error", margin=(8, 8),
         )  # fmt: skip
         self._paper = button(
             "Paper mode", lambda: self._change(paper_mode), icon="article", variant="outlined", description=_PAPER,
             margin=(8, 8),
         )  # fmt: skip
-        all_of_them = "Its rows" if self._what == MODEL else f"All {self._what.lower()}s"
-        head = pn.pane.HTML(f"<h2>{all_of_them}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
-        every = list(self._fields.values())
-        every.insert(every.index(self._fields["alpha"]) + 1, self._each)
-        below = every.index(self._fields["solver"]) + 1
+        heading = "Rows" if self._choosable.is_single else f"All {self._noun.lower()}s"
+        head = pn.pane.HTML(f"<h2>{heading}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
+        widgets = list(self._fields.values())
+        widgets.insert(widgets.index(self._fields["alpha"]) + 1, self._alphas)
+        solver_end = widgets.index(self._fields["solver"]) + 1
         self.panel = pn.Column(
-            self._title, self._badge, self._problem, *every[:below], self._solver, *every[below:],
+            self._title, self._badge, self._problem, *widgets[:solver_end], self._solver, *widgets[solver_end:],
             pn.Row(self._paper, self._remove), head, *self._common.values(), sizing_mode="stretch_width",
         )  # fmt: skip
 
@@ -90,13 +89,13 @@ class RecipeSettings:
         if self._choosable.is_menu(name):
             return self._select(name, **looks)
         kind = pmui.IntInput if param.integer else pmui.FloatInput
-        shown = {} if param.integer else {"format": "0.[000000]"}
-        widget = kind(**shown, **looks, size="small", sizing_mode="stretch_width", margin=(6, 8))
+        format_params = {} if param.integer else {"format": "0.[000000]"}
+        widget = kind(**format_params, **looks, size="small", sizing_mode="stretch_width", margin=(6, 8))
         widget.param.watch(lambda event: self._edit(name, event.new), "value")
         return widget
 
     def _looks(self, name: str, param: Param) -> dict[str, Any]:
-        """What a family's `Param` says of its widget: two families may have different parameters of one name."""
+        """Return the widget's parameters, from the family's `Param`: parameters of the same name may differ."""
         looks = {"label": param.label or name, "description": explain(param.term) if param.term else ""}
         if self._choosable.is_menu(name):
             return looks
@@ -110,7 +109,7 @@ class RecipeSettings:
         return widget
 
     def _numbers_input(self) -> Viewable:
-        """Where a family takes an alpha for each order: these in a line."""
+        """Return the text field for families with an alpha per order."""
         widget = pmui.TextInput(
             label="alpha of each order, one, or auto", placeholder="0.1, 1", size="small", description=explain("alpha"),
             sizing_mode="stretch_width", margin=(6, 8),
@@ -123,20 +122,22 @@ class RecipeSettings:
             self._edit("alpha", "auto")
             return
         try:
-            given = tuple(float(part) for part in text.replace(";", ",").split(",") if part.strip())
+            alphas = tuple(float(part) for part in text.replace(";", ",").split(",") if part.strip())
         except ValueError:
-            given = ()
-        if not given and not self._setting:
-            self._problem.object = "<p class='bad'>alpha is not read; expected one number, or such as 0.1, 1</p>"
-        elif given:
-            self._edit("alpha", given[0] if len(given) == 1 else given)
+            alphas = ()
+        if not alphas and not self._setting:
+            self._problem.object = (
+                "<p class='bad'>alpha cannot be read; expected a number, or one for each order, as in 0.1, 1</p>"
+            )
+        elif alphas:
+            self._edit("alpha", alphas[0] if len(alphas) == 1 else alphas)
 
-    def show(self, number: int, recipe: Recipe, name: str, *, alone: bool) -> None:
-        """Show a racer's settings; `alone` is whether it is the only one (the last is not removed)."""
-        self._number, self._recipe = number, recipe
-        self._title.object = f"<h2>{self._what}: {safe(name, 60)}</h2>"
+    def show(self, position: int, recipe: Recipe, name: str, *, is_only: bool) -> None:
+        """Show a recipe's settings. is_only: whether it is the only recipe, which cannot be removed."""
+        self._position, self._recipe = position, recipe
+        self._title.object = f"<h2>{self._noun}: {safe(name, 60)}</h2>"
         self._problem.object = ""
-        self._remove.visible = not alone
+        self._remove.visible = not is_only
         self._paper.visible = "solver" in recipe.params and not recipe.paper
         self._badge.object = _BADGE if "solver" in recipe.params and recipe.paper else ""
         with self._setting:
@@ -145,16 +146,16 @@ class RecipeSettings:
                 if key != "family":
                     self._fill(key, widget, recipe)
             param = recipe.definition.params.get("alpha")
-            worded = param is not None and (param.each or recipe.params["alpha"] == "auto")
-            self._each.visible = worded and not self._choosable.is_menu("alpha")
-            if self._each.visible:
-                self._fields["alpha"].visible, self._each.value = False, in_digits(recipe.params["alpha"])
+            is_text = param is not None and (param.each or recipe.params["alpha"] == "auto")
+            self._alphas.visible = is_text and not self._choosable.is_menu("alpha")
+            if self._alphas.visible:
+                self._fields["alpha"].visible, self._alphas.value = False, in_digits(recipe.params["alpha"])
         self.tell(self._reasons)
 
     def tell(self, reasons: Sequence[str]) -> None:
-        """Say of every racer which solver will run and why, where that is known; "" where there is no more to it."""
+        """Show which solver will run and why. reasons: a text for each recipe, "" if its setting says it all."""
         self._reasons = reasons
-        reason = reasons[self._number] if self._number < len(reasons) else ""
+        reason = reasons[self._position] if self._position < len(reasons) else ""
         self._solver.object = f"<p class='quiet'>{safe(reason)}</p>" if reason else ""
 
     def _fill(self, key: str, widget: Viewable, recipe: Recipe) -> None:
@@ -162,40 +163,40 @@ class RecipeSettings:
         if key not in recipe.settings:
             return
         value = recipe.value(key)
-        widget.param.update(**self._looks(key, recipe.settings[key]))  # before the value, which its bounds hold
+        widget.param.update(**self._looks(key, recipe.settings[key]))  # bounds first: they are checked with the value
         if self._choosable.is_menu(key):
             values = self._choosable.values(recipe, key)
-            widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in values}
-            value = _NONE if value is None else value
+            widget.options = {self._words(recipe, key, o): _NONE_VALUE if o is None else o for o in values}
+            value = _NONE_VALUE if value is None else value
         elif isinstance(value, tuple | str):
-            return  # `_each` shows it
+            return  # shown by `_alphas`
         widget.value = value
 
     @staticmethod
     def _words(recipe: Recipe, key: str, value: object) -> str:
-        """A value in words; "auto" says what it comes to."""
+        """Return a value's label; that of solver "auto" names the solver."""
         if key == "solver" and value == "auto":
-            why = ", which keeps the bounds" if recipe.params["bounds"] is not None else ""
-            return f"auto: {recipe.replace(solver='auto').solver}{why}"
+            suffix = ", which keeps the bounds" if recipe.params["bounds"] is not None else ""
+            return f"auto: {recipe.replace(solver='auto').solver}{suffix}"
         return recipe.settings[key].text(value)
 
     def _change(self, change: Callable[[Recipe], Recipe]) -> None:
         if self._recipe is None:
             return
         try:
-            self._changed(self._number, self._choosable.mend(change(self._recipe)))
+            self._on_change(self._position, self._choosable.mend(change(self._recipe)))
         except AlrvizError as error:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
 
     def _edit(self, name: str, value: object) -> None:
-        if self._setting or self._recipe is None or value is None:  # None: a number being typed
+        if self._setting or self._recipe is None or value is None:  # None while a number is being typed
             return
-        if value == _NONE and name != "family" and None in param_of(name).choices:
+        if value == _NONE_VALUE and name != "family" and None in param_of(name).choices:
             value = None
         try:
             if name in self._common:
-                self._recipe.replace(**{name: value})  # a bad value is said here
-                self._shared({name: value})
+                self._recipe.replace(**{name: value})  # raises if the value is invalid
+                self._on_share({name: value})
             else:
                 self._change(lambda recipe: recipe.replace(**{name: value}))
                 return

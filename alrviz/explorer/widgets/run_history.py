@@ -10,7 +10,7 @@ import pandas as pd
 
 from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError, plural
-from alrviz.explorer.server.class_store import KIND as CLASS
+from alrviz.explorer.server.class_store import KIND as CLASS_KIND
 from alrviz.explorer.server.class_store import read_class
 from alrviz.explorer.server.run_store import open_run_store, store_or_error
 from alrviz.explorer.session.state import MAX_SETS, State, first_demo, read_link, write_link
@@ -25,154 +25,158 @@ from alrviz.studies.core.export import race_about, to_csv
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_store import FIT, read_race
-from alrviz.studies.race.race_store import KIND as RACE
+from alrviz.studies.race.race_store import KIND as RACE_KIND
 
-KINDS = {RACE: ("race", "show_chart"), FIT: ("fit", "scatter_plot"), CLASS: ("class", "groups")}  # besides studies
+KINDS = {
+    RACE_KIND: ("race", "show_chart"),
+    FIT: ("fit", "scatter_plot"),
+    CLASS_KIND: ("class", "groups"),
+}  # besides studies
 STATES = {
     "interrupted": "interrupted: the process that ran it ended",
     "failed": "ended by an error",
-    "damaged": "damaged: it is not as it was saved, and can only be deleted",
+    "damaged": "damaged: the saved file has changed; it can only be deleted",
 }
-UNREAD = "a recipe of another version"
+UNREADABLE_RECIPE = "a recipe of another version"
 _HOLDOUT = ENCODING["holdout"].default
 
 
 @dataclass(frozen=True)
 class HistoryItem:
-    """A run as the history shows it: what the store knows, and the bytes it takes there."""
+    """A run of the history: its record in the store, and its size there in bytes."""
 
-    kept: StoredRun
+    run: StoredRun
     size: int
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:
-        """Its recipes, as far as this version reads them."""
-        return tuple(_readable(json.loads(self.kept.spec).get("recipes", [])).values())
+        """Its recipes, except those that this version cannot read."""
+        return tuple(_parse_recipes(json.loads(self.run.spec).get("recipes", [])).values())
 
     @property
     def title(self) -> str:
-        """What it is about: "race on led"."""
-        what = look_of(self.kept.kind)[0]
-        return f"{what} on {self.kept.data_name}" if self.kept.data_name else f"{what} {self.kept.name}"
+        """The title, such as "race on led"."""
+        noun = noun_and_icon(self.run.kind)[0]
+        return f"{noun} on {self.run.data_name}" if self.run.data_name else f"{noun} {self.run.name}"
 
     @property
     def names(self) -> str:
-        """Its recipes by name, and their order where the names do not tell it."""
+        """The names of its recipes, and their orders if the names do not contain them."""
         names = ", ".join(short_names(self.recipes))
         orders = sorted({recipe.params["order"] for recipe in self.recipes if "order" in recipe.params})
         return names if not orders or "n=" in names else f"{names} · n = {', '.join(map(str, orders))}"
 
     @property
-    def rows_words(self) -> str:
-        """How its numbers were cut and its rows were split, as far as that is known."""
-        cut = dict.fromkeys(cuts_text(recipe) for recipe in self.recipes if recipe.cuts != "keep")
-        said = [f"numbers cut by {' or '.join(cut)}"] if cut else []
-        slug = read_link(self.kept.link).split if self.kept.link else ""
-        return ", ".join(said + ([f"rows split: {split_words(slug)}"] if slug else []))
+    def rows_text(self) -> str:
+        """How numbers were cut and rows were split, as far as it is known."""
+        cuts = dict.fromkeys(cuts_text(recipe) for recipe in self.recipes if recipe.cuts != "keep")
+        texts = [f"numbers cut by {' or '.join(cuts)}"] if cuts else []
+        slug = read_link(self.run.link).split if self.run.link else ""
+        return ", ".join(texts + ([f"rows split: {split_words(slug)}"] if slug else []))
 
     @property
     def link(self) -> str:
-        """The query that opens it again, of a map fitted anew; "" where it was not begun in the explorer."""
-        if not self.kept.link:
+        """Query that reopens the run (a map is fitted again); "" if it was run outside the explorer."""
+        if not self.run.link:
             return ""
-        state = read_link(self.kept.link)
-        return write_link(state.replace(stored_race=self.kept.id) if self.kept.kind == RACE else state)
+        state = read_link(self.run.link)
+        return write_link(state.replace(stored_race=self.run.id) if self.run.kind == RACE_KIND else state)
 
     @property
-    def again(self) -> str:
-        """The query that races it anew; "" for what is no race."""
-        return self.kept.link and write_link(read_link(self.kept.link)) if self.kept.kind == RACE else ""
+    def race_again(self) -> str:
+        """Query that repeats a race; "" for other runs."""
+        return self.run.link and write_link(read_link(self.run.link)) if self.run.kind == RACE_KIND else ""
 
     @property
     def compare(self) -> str:
-        """The query that compares its recipes on its tables; "" where it is not known which these are."""
-        if not self.kept.link or not self.recipes:
+        """Query that compares its recipes on its data sets; "" if these are unknown."""
+        if not self.run.link or not self.recipes:
             return ""
-        state = read_link(self.kept.link)
+        state = read_link(self.run.link)
         sets, files = state.sets, state.files
         if not sets and not files:
             files = (state.file,) if state.file is not None else ()
             sets = () if files else (state.data or first_demo(state.page),)
-        # A study has splits and a seed of its own: what a recipe says of them has no effect there.
+        # A study splits the rows itself: the recipe's holdout and seed have no effect there.
         recipes = tuple(recipe.replace(holdout=_HOLDOUT, seed=0) for recipe in self.recipes)
         return write_link(
             State(page="compare", sets=sets[:MAX_SETS], files=files, study_recipes=recipes, seed=state.seed)
         )
 
 
-def look_of(kind: str) -> tuple[str, str]:
-    """Return what a kind of run is called, and its icon."""
+def noun_and_icon(kind: str) -> tuple[str, str]:
+    """Return the noun and the icon of a kind of run."""
     spec = SPECS.get(kind)
     return KINDS.get(kind, (kind.replace("_", " "), "science")) if spec is None else (spec.noun, spec.icon)
 
 
-def _readable(texts: Iterable[str]) -> dict[str, Recipe]:
-    """Those recipes that this version reads, by their text: the store outlives the version that wrote it."""
-    found = {}
+def _parse_recipes(texts: Iterable[str]) -> dict[str, Recipe]:
+    """Return by text the recipes that this version can read; the store may have others, written by other versions."""
+    recipes = {}
     for text in texts:
         with suppress(RecipeError):
-            found[text] = Recipe.from_json(text)
-    return found
+            recipes[text] = Recipe.from_json(text)
+    return recipes
 
 
-def items(owner: str) -> list[HistoryItem]:
-    """Return what is kept of an owner, the latest first; [] where the run store cannot be opened."""
+def load_history(owner: str) -> list[HistoryItem]:
+    """Return an owner's stored runs, the latest first; [] if the run store cannot be opened."""
     store = store_or_error()
     if not isinstance(store, Store):
         return []
     sizes = store.sizes(owner)
-    return [HistoryItem(kept, sizes.get(kept.id, 0)) for kept in store.runs(owner)]
+    return [HistoryItem(run, sizes.get(run.id, 0)) for run in store.runs(owner)]
 
 
 def count_pruned(owner: str) -> int:
-    """Return how many of an owner's runs were deleted to make room since the server started."""
+    """Return the number of an owner's runs that were deleted to free space since the server started."""
     store = store_or_error()
     return store.count_pruned(owner) if isinstance(store, Store) else 0
 
 
-def reopened(owner: str, id: str) -> Race | None:
-    """Return a race of an owner as it is kept; None where it is not there."""
+def reopen(owner: str, id: str) -> Race | None:
+    """Return a stored race of an owner; None if it is not stored any more."""
     store = store_or_error()
     if not isinstance(store, Store):
         return None
-    kept = next((kept for kept in store.runs(owner, RACE) if kept.id == id), None)
-    return None if kept is None else read_race(store, kept)
+    run = next((run for run in store.runs(owner, RACE_KIND) if run.id == id), None)
+    return None if run is None else read_race(store, run)
 
 
-def csv_of(kept: StoredRun) -> str:
-    """Return all that is kept of a run's numbers as CSV: steps of a race or fit, rows of a study's finished tasks."""
+def export_csv(run: StoredRun) -> str:
+    """Return a run's numbers as CSV: the steps of a race or fit, or the rows of a study's finished tasks."""
     store = open_run_store()
-    if kept.kind == CLASS:
-        return class_csv(read_class(store, kept, ""))
-    about = {"alrviz": kept.version, "data": kept.data_name, "data hash": kept.data_hash}
-    if kept.kind in (RACE, FIT):
-        race = read_race(store, kept)
-        return to_csv(race.frame(), race_about(race, kept.version), race.recipes)
-    tasks = store.tasks(kept.id)
-    recipes = _readable(text for text, _, _ in tasks if text)
+    if run.kind == CLASS_KIND:
+        return class_csv(read_class(store, run, ""))
+    origin = {"alrviz": run.version, "data": run.data_name, "data hash": run.data_hash}
+    if run.kind in (RACE_KIND, FIT):
+        race = read_race(store, run)
+        return to_csv(race.frame(), race_about(race, run.version), race.recipes)
+    tasks = store.tasks(run.id)
+    recipes = _parse_recipes(text for text, _, _ in tasks if text)
     names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))
     rows = [
-        {"cell": k, "name": names.get(text, UNREAD) if text else "class prior", **row}
-        for k, (text, _, found) in enumerate(tasks)
-        for row in found
+        {"cell": k, "name": names.get(text, UNREADABLE_RECIPE) if text else "class prior", **row}
+        for k, (text, _, task_rows) in enumerate(tasks)
+        for row in task_rows
     ]
     frame = pd.DataFrame([{key: value for key, value in row.items() if key != "reliability"} for row in rows])
-    asked = {"study": kept.kind, "asked": kept.spec}
-    return to_csv(frame, about | asked, list(recipes.values()))
+    request = {"study": run.kind, "asked": run.spec}
+    return to_csv(frame, origin | request, list(recipes.values()))
 
 
-def when(seconds: float, now: float | None = None) -> str:
-    """How long ago a moment was."""
-    ago = (time.time() if now is None else now) - seconds
+def age_text(seconds: float, now_seconds: float | None = None) -> str:
+    """Return the age of a timestamp in words."""
+    age = (time.time() if now_seconds is None else now_seconds) - seconds
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        count = int(ago // length)
+        count = int(age // length)
         if count > 0:
             return f"{plural(count, unit)} ago"
     return "just now"
 
 
-def line_of(item: HistoryItem) -> str:
-    """State, age, size, cuts and split in a line."""
-    state = STATES.get(item.kept.state, item.kept.state)
-    how = f" · {item.rows_words}" if item.rows_words else ""
-    return f"{state} · {when(item.kept.changed)} · {bytes_text(item.size)}{how}"
+def summary_line(item: HistoryItem) -> str:
+    """Return state, age, size, cuts and split in a line."""
+    state = STATES.get(item.run.state, item.run.state)
+    rows_text = f" · {item.rows_text}" if item.rows_text else ""
+    return f"{state} · {age_text(item.run.changed)} · {bytes_text(item.size)}{rows_text}"

@@ -18,29 +18,29 @@ from alrviz.views.core.style import html_table, safe
 
 # Seconds below which this process computes by itself: starting another takes three.
 _IN_PROCESS_SECONDS = 8.0
-# As `studies.core.cost` has it; of columns that cuts lose it says what helps on a page.
+# With a hint, for columns that lose their information when they are cut, that names a menu of the page.
 estimate_recipes = partial(cost.estimate_recipes, hint="Quantiles, under 'Discretise by', keep all of them")
 
 
 def estimate_orders(
     dataset: Dataset, recipes: Sequence[Recipe], holdout: float, stop: StopToken
 ) -> tuple[RecipeEstimate, ...]:
-    """Estimate recipes of order 1, 2, ..., named after it; orders above the number of columns are refused."""
+    """Estimate recipes of order 1, 2, ..., named "n = 1", ...; orders above the number of columns are refused."""
     columns = dataset.X.shape[1]
-    high = f"the table has only {plural(columns, 'used column')}"
+    reason = f"the table has only {plural(columns, 'used column')}"
     fits = [*estimate_recipes(dataset, recipes[:columns], holdout, stop)]
-    fits += [RecipeEstimate("", recipe, refused=high) for recipe in recipes[columns:]]
-    return tuple(replace(one, name=f"n = {order}") for order, one in enumerate(fits, 1))
+    fits += [RecipeEstimate("", recipe, refused=reason) for recipe in recipes[columns:]]
+    return tuple(replace(fit, name=f"n = {order}") for order, fit in enumerate(fits, 1))
 
 
 @dataclass(frozen=True)
 class PlannedStudy(StudyEstimate):
-    """The estimate of a study that is set on a page, and the study itself, waiting.
+    """The estimate of a page's study, and the study, which has not been started.
 
     Attributes:
-        recipes: of the study; none where nothing can be run.
-        remarks: what a reader should know of the table first.
-        study: waiting, with the tasks that are kept; None where nothing can be run.
+        recipes: those that can be run.
+        remarks: notes on the table that matter for the result.
+        study: with its stored tasks; None if no recipe can be run.
     """
 
     recipes: tuple[Recipe, ...] = ()
@@ -48,65 +48,71 @@ class PlannedStudy(StudyEstimate):
     study: Study | None = None
 
 
-def processes(seconds: float, most: int) -> int:
-    """How many processes a study of so many seconds should have; 1 is this one."""
-    return 1 if seconds < _IN_PROCESS_SECONDS else max(1, min(most, available_threads()))
+def choose_n_jobs(seconds: float, max_jobs: int) -> int:
+    """Return the number of processes for a study of so many seconds; 1 means this process."""
+    return 1 if seconds < _IN_PROCESS_SECONDS else max(1, min(max_jobs, available_threads()))
 
 
-def remarks_of(dataset: Dataset, lost: Iterable[str]) -> tuple[str, ...]:
-    """Return what a reader should know of a table before a study of it: `lost` says which columns its cuts lose."""
-    return tuple(words for words in (dataset.leaks_note, *dict.fromkeys(lost), dataset.repeats_note) if words)
+def remarks_of(dataset: Dataset, lost_columns: Iterable[str]) -> tuple[str, ...]:
+    """Return notes on a table that matter for a study. lost_columns: on columns that lose information when cut."""
+    return tuple(
+        remark for remark in (dataset.leaks_note, *dict.fromkeys(lost_columns), dataset.repeats_note) if remark
+    )
 
 
 def costs_html(
     planned: PlannedStudy,
-    what: str = "recipe",
-    about: str = "about ",
-    number: str = "",
-    measured: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    first_heading: str = "recipe",
+    seconds_prefix: str = "about ",
+    cell_class: str = "",
+    measurements: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> str:
-    """What each recipe costs, and which are left out and why.
+    """Return the table of costs: a row per recipe, with the reason if it is left out.
 
-    what: a line is of, as HTML. about: before the seconds. number: class of the cells of numbers ("n": to the right).
-    measured: mean parameters and seconds of the fits made so far, by name; they take the place of what was estimated.
+    Args:
+        planned: the estimate.
+        first_heading: heading of the column of names, as HTML.
+        seconds_prefix: before estimated seconds.
+        cell_class: CSS class of cells with numbers ("n" aligns right).
+        measurements: mean parameters and seconds of the fits so far, by name; they replace the estimates.
     """
 
     def cell(tag: str, text: str) -> str:
-        return f"<{tag} class='{number}'>{text}</{tag}>"
+        return f"<{tag} class='{cell_class}'>{text}</{tag}>"
 
     rows = []
-    for one in planned.fits:
-        if one.refused:
-            why = f"<span class='bad'>left out</span>: {safe(one.refused, 300)}"
-            rows.append([safe(one.name, 60), f"<td colspan='3' style='white-space:normal'>{why}</td>"])
+    for fit in planned.fits:
+        if fit.refused:
+            reason = f"<span class='bad'>left out</span>: {safe(fit.refused, 300)}"
+            rows.append([safe(fit.name, 60), f"<td colspan='3' style='white-space:normal'>{reason}</td>"])
             continue
-        if one.name in measured:
-            parameters, taken = measured[one.name]
-            texts = (count_text(round(parameters)), bytes_text(one.cost.bytes), seconds_text(taken))
+        if fit.name in measurements:
+            parameters, seconds = measurements[fit.name]
+            texts = (count_text(round(parameters)), bytes_text(fit.cost.bytes), seconds_text(seconds))
         else:
-            guess = seconds_text(float(f"{one.cost.seconds:.1g}"))  # it has no more digits
-            prefix = about or ("about " if measured else "")
-            texts = (count_text(one.cost.parameters), bytes_text(one.cost.bytes), f"{prefix}{guess}")
-        rows.append([safe(one.name, 60), *(cell("td", text) for text in texts)])
-    heads = ("parameters", "memory", "one fit" if about or measured else "one fit, about")
-    return html_table([what, *(cell("th", one) for one in heads)], rows)
+            estimate = seconds_text(float(f"{fit.cost.seconds:.1g}"))  # accurate to one digit
+            prefix = seconds_prefix or ("about " if measurements else "")
+            texts = (count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), f"{prefix}{estimate}")
+        rows.append([safe(fit.name, 60), *(cell("td", text) for text in texts)])
+    heads = ("parameters", "memory", "one fit" if seconds_prefix or measurements else "one fit, about")
+    return html_table([first_heading, *(cell("th", fit) for fit in heads)], rows)
 
 
 def time_line(planned: PlannedStudy) -> str:
-    """Return the least time of all fits and the number of processes; on a busy machine they take longer."""
+    """Return the minimum time of all fits, as on an idle machine, and the number of processes."""
     if planned.study is None:
         return ""
-    where = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-    return f"<span class='quiet'>at least {left_text(planned.spread.seconds)}{where}</span>"
+    processes = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
+    return f"<span class='quiet'>at least {left_text(planned.spread.seconds)}{processes}</span>"
 
 
 def costs_line(planned: PlannedStudy) -> str:
-    """Return the least time of all fits, their memory and processes, and how many recipes are left out."""
+    """Return the minimum time of all fits, their memory and processes, and the number of recipes left out."""
     line = ""
     if planned.study is not None:
-        several = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-        least = left_text(planned.spread.seconds)
-        line = f"<span class='quiet'>at least {least}, {bytes_text(planned.spread.bytes)}{several}</span>"
-    if out := planned.left_out:
-        line += f" <abbr class='bad' title='{safe('; '.join(out), 900)}'>{len(out)} left out</abbr>"
+        processes = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
+        seconds = left_text(planned.spread.seconds)
+        line = f"<span class='quiet'>at least {seconds}, {bytes_text(planned.spread.bytes)}{processes}</span>"
+    if left_out := planned.left_out:
+        line += f" <abbr class='bad' title='{safe('; '.join(left_out), 900)}'>{len(left_out)} left out</abbr>"
     return line

@@ -1,8 +1,7 @@
-"""The page of a study, made of its specification: menus, cost, result, link, "copy as Python".
+"""The page of a study, built from its specification: menus, cost, result, link, "copy as Python".
 
-A page derives from `StudyPage` and says which study it is of (`spec_of`), how that is shown (`view_of`), and what its
-answer is used for. `StudyRunner` has the state of the study, `StudyLayout` what is seen. Several such pages may be the
-tabs of one page.
+A page derives from `StudyPage` and names its specification (`spec_class`) and its view (`view_class`). `StudyRunner`
+has the state of the study, `StudyLayout` the widgets. Several such pages may be the tabs of one page (`StudyTabs`).
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -22,11 +21,11 @@ from alrviz.explorer.session.state import State
 from alrviz.explorer.shell.dialogs import script_dialog, text_button
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, button, html
-from alrviz.explorer.widgets.evaluation_part import EvaluationPart, judged_folds
+from alrviz.explorer.widgets.evaluation_part import EvaluationPart, fold_evaluations
 from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.study_estimate import costs_html, costs_line
-from alrviz.explorer.widgets.study_runner import WAITING, DraggedValue, StudyRunner, StudyState
+from alrviz.explorer.widgets.study_runner import NO_TABLE, DraggedValue, StudyRunner, StudyState
 from alrviz.explorer.widgets.study_spec import StudySpec
 from alrviz.explorer.widgets.tabbed_page import TabbedPage
 from alrviz.explorer.widgets.table_settings import cuts_menu, cuts_of, show_cuts, show_split, split_menu, with_cuts
@@ -37,36 +36,35 @@ from alrviz.views.core.panes import Updating, say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
 
-PYTHON = "Python: copy this study as a script whose numbers are the screen's"
+PYTHON = "Python: copy a script that computes the numbers of this study"
+OPEN_LABEL = "Open in Convergence"
 
 
 class StudyMenus:
-    """The menus of a study, each found by its name; `parts` go into the page's first row, `folded` below the picture.
-
-    They show what they are told and tell what was chosen.
+    """The menus of a study by name: `parts` are in the page's first row, `folded` below the picture.
 
     Args:
-        session: whose tables are offered.
-        spec: whose menus they are.
-        chosen: called with a menu's name and what was chosen from it.
-        cut: called with the slug of the cuts chosen.
-        streams: whether all rows of a table larger than memory may be chosen, in place of its sample.
+        session: its tables are offered.
+        spec: the class of the study's settings.
+        on_choice: called with a menu's name and the value chosen.
+        on_cuts: called with the slug of the cuts chosen.
+        fits_streams: whether all rows of a table larger than memory may be fitted, rather than its sample.
     """
 
     def __init__(
         self,
         session: Session,
         spec: type[StudySpec],
-        chosen: Callable[[str, Any], None],
-        cut: Callable[[str], None],
-        streams: bool = False,
+        on_choice: Callable[[str, Any], None],
+        on_cuts: Callable[[str], None],
+        fits_streams: bool = False,
     ):
-        self._session, self._of, self._chosen, self._setting = session, spec.menus, chosen, Updating()
-        self._menus = {name: select(of.label, {}, of.width) for name, of in spec.menus.items()}
+        self._session, self._definitions, self._on_choice, self._setting = session, spec.menus, on_choice, Updating()
+        self._menus = {name: select(definition.label, {}, definition.width) for name, definition in spec.menus.items()}
         for name, menu in self._menus.items():
-            menu.param.watch(lambda event, name=name: self.tell(name, event.new), "value")
-        self._menus |= {"data": data_menu(session), "cuts": cuts_menu(cut), "split": split_menu(session)}
-        self._rows = rows_menu(session) if streams else None
+            menu.param.watch(lambda event, name=name: self.report_choice(name, event.new), "value")
+        self._menus |= {"data": data_menu(session), "cuts": cuts_menu(on_cuts), "split": split_menu(session)}
+        self._rows = rows_menu(session) if fits_streams else None
 
     def __getitem__(self, name: str) -> Viewable:
         return self._menus[name]
@@ -75,43 +73,45 @@ class StudyMenus:
     def parts(self) -> list[Viewable]:
         """The menus of the first row in their order."""
         rows = [] if self._rows is None else [self._rows]
-        own = (self[name] for name, of in self._of.items() if not of.folded)
-        return [self["data"], *rows, *own, self["cuts"], self["split"]]
+        study_menus = (self[name] for name, definition in self._definitions.items() if not definition.folded)
+        return [self["data"], *rows, *study_menus, self["cuts"], self["split"]]
 
     @property
     def folded(self) -> list[Viewable]:
-        """The menus of what is seldom set."""
-        return [self[name] for name, of in self._of.items() if of.folded]
+        """The menus of rarely used settings."""
+        return [self[name] for name, definition in self._definitions.items() if definition.folded]
 
-    def row(self, *beside: Viewable) -> Viewable:
+    def row(self, *trailing: Viewable) -> Viewable:
         """Return the page's first row."""
-        # A label stands out above its menu.
-        return pn.FlexBox(*self.parts, *beside, align_items="center", gap="10px 0", margin=0)
+        # Row gap: a menu's label sticks out above it.
+        return pn.FlexBox(*self.parts, *trailing, align_items="center", gap="10px 0", margin=0)
 
-    def tell(self, name: str, value: Any) -> None:
-        """Tell what was chosen, unless it is only being shown."""
+    def report_choice(self, name: str, value: Any) -> None:
+        """Call `on_choice`, unless the menu changed because it was updated."""
         if not self._setting and value is not None:
-            self._chosen(name, value)
+            self._on_choice(name, value)
 
     def show(self, spec: StudySpec) -> None:
-        """Show what is set; what has no effect is hidden."""
+        """Show the current settings; menus without an effect are hidden."""
         show_data(self["data"], self._session)
         if self._rows is not None:
             show_rows(self._rows, self._session)
         show_cuts(self["cuts"], self._session, cuts_of(spec.recipes))
         show_split(self["split"], self._session)
         with self._setting:
-            for name, of in self._of.items():
-                self[name].visible = of.shown(spec)
+            for name, definition in self._definitions.items():
+                self[name].visible = definition.is_visible(spec)
                 if self[name].visible:
-                    value = getattr(spec, name) if of.value is None else of.value(spec)
-                    options = of.options(spec) if callable(of.options) else of.options
-                    why = of.why(spec) if callable(of.why) else of.why
-                    self[name].param.update(options=dict(options), value=value, description=why)
+                    value, options, help_text = definition.value, definition.options, definition.description
+                    self[name].param.update(
+                        options=dict(options(spec) if callable(options) else options),
+                        value=getattr(spec, name) if value is None else value(spec),
+                        description=help_text(spec) if callable(help_text) else help_text,
+                    )
 
 
 class StudyLayout:
-    """What is seen of the page: the row of menus (`first`) and everything below it (`below`)."""
+    """The page's widgets: the row of menus (`first`) and everything below it (`body`)."""
 
     def __init__(self, page: "StudyPage"):
         view = page.study_view
@@ -120,58 +120,60 @@ class StudyLayout:
         self.note.visible = False
         self.dialog = script_dialog()
         python = text_button("Python", "code", PYTHON, lambda: self.dialog.show(page.script()))
-        self.use = button(
-            "Use it", page.use_answer, icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
-        )
-        bar = view.bar.panel  # it has room for one of them
-        bar.insert(2, self.use) if page.use_hint else bar.append(page.runner.keep)
-        beside = pn.Row(self.time, python, margin=0, styles={"margin-left": "auto"})
-        line: dict[str, object] = {"align_items": "center", "margin": (0, 0, 8, 0), "sizing_mode": "stretch_width"}
-        above, folded = [], []
+        self.open_button = button(
+            OPEN_LABEL, page.open_recommendation, icon="show_chart", variant="contained", margin=(0, 8, 0, 0),
+            visible=False,
+        )  # fmt: skip
+        bar = view.bar.panel  # too narrow for both
+        bar.insert(2, self.open_button) if page.offers_race else bar.append(page.runner.keep)
+        trailing = pn.Row(self.time, python, margin=0, styles={"margin-left": "auto"})
+        row_params: dict[str, object] = {
+            "align_items": "center", "margin": (0, 0, 8, 0), "sizing_mode": "stretch_width", "gap": "4px 8px",
+        }  # fmt: skip
+        chooser_rows, folded_parts = [], []
         if page.chooser is None:
-            self.first = page.menus.row(beside)
+            self.first = page.menus.row(trailing)
         else:
             self.first = page.menus.row()
-            above = [pn.FlexBox(page.chooser.panel, beside, gap="4px 8px", css_classes=["alrviz-part-racers"], **line)]
-        self.card = pn.Column(view, styles=CARD | {"min-height": page.high}, sizing_mode="stretch_width", margin=0)
+            chooser_rows = [pn.FlexBox(page.chooser.panel, trailing, css_classes=["alrviz-part-racers"], **row_params)]
+        styles = CARD | {"min-height": page.min_height}
+        self.card = pn.Column(view, styles=styles, sizing_mode="stretch_width", margin=0)
         if view.aside is not None:
             view.aside[:] = [self.cost_table]
         else:
-            folded = [Collapsible("What it costs", self.cost_table)]
+            folded_parts = [Collapsible("Estimated cost", self.cost_table)]
         if page.menus.folded:
-            folded.append(Collapsible("More settings", pn.Row(*page.menus.folded, margin=(10, 0))))
+            folded_parts.append(Collapsible("More settings", pn.Row(*page.menus.folded, margin=(10, 0))))
         self.evaluation = EvaluationPart(page.session, page.tasks)
-        self.below = pn.Column(
-            *above, self.note, self.card, self.evaluation.part, *folded,
-            Collapsible("What am I looking at?", html(text=about_html(page.slug))),
+        self.body = pn.Column(
+            *chooser_rows, self.note, self.card, self.evaluation.part, *folded_parts,
+            Collapsible("About this plot", html(text=about_html(page.slug))),
             self.dialog.place, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
     def show_costs(self, line: str, table: str, timed: bool) -> None:
-        """Show what the study costs. timed: its bar says how long it takes, by the fits that are finished."""
-        # The line keeps its room: a row that wraps differently moves the picture.
+        """Show the cost of the study. timed: whether the progress bar shows the remaining time."""
+        # A hidden line still takes its space: if the row wrapped differently, the picture would move.
         say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
         say(self.cost_table, table)
 
     def show_remarks(self, remarks: list[str]) -> None:
-        """Show what a reader should know of the table first, as HTML."""
+        """Show remarks on the table above the picture; they are HTML."""
         self.note.param.update(object=f"<p class='quiet'>{' '.join(remarks)}</p>", visible=bool(remarks))
 
-    def offer_use(self, label: str, hint: str) -> None:
-        """Offer to use the answer; "" for none."""
-        text = f"Use {label or 'it'}"
-        if (self.use.visible, self.use.label) != (bool(label), text):
-            # An accessible description begins with the label that is seen.
-            self.use.param.update(visible=bool(label), label=text, description=f"{text}: {hint}")
+    def offer_recommendation(self, label: str) -> None:
+        """Show the button that opens the recommended models in Convergence; hide it if `label` is ""."""
+        # An accessible description begins with the visible label.
+        self.open_button.param.update(visible=bool(label), description=f"{OPEN_LABEL}: race {label}")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a study says, as far as it can be used.
+class Recommendation:
+    """The models that a study recommends.
 
     Attributes:
-        label: what is used, for the button.
-        racers: returns the recipes that are raced.
+        label: the recommendation in a few words, such as "n = 2"; "" if there is nothing to race.
+        racers: returns the recipes to race.
         best: name of the recipe whose evaluation is shown first; None for the first.
     """
 
@@ -181,24 +183,38 @@ class Answer:
 
 
 class StudyPage(Page):
-    """See the module's text; a deriving class says which study it is of, and how that is shown."""
+    """Base class of pages and tabs that show a study.
 
-    spec_of: ClassVar[type[StudySpec]]
-    view_of: ClassVar[Callable[..., StudyView]]
-    looks: ClassVar[Mapping[str, Any]] = {}  # parameters of the view
-    high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the cost is known
-    keys: ClassVar[tuple[str, ...]] = ()  # the view's parameters that have a property of a link each
-    viewed: ClassVar[tuple[str, ...]] = ()  # and those that share one
-    dragged: ClassVar[str] = ""  # and one that a hand moves: it is put into the link when that rests
-    closed: ClassVar[Mapping[str, Collection[str]]] = {}  # what a link may hold of the former
-    choosable: ClassVar[Choosable | None] = None  # what may be chosen of recipes, where each has a chip
-    streams: ClassVar[bool] = False  # whether it shows runs over all rows of a table larger than memory
-    judges: ClassVar[bool] = False  # whether the recipes of its folds can be evaluated
-    use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
-    cost_text: Callable[[Any], str] = staticmethod(costs_line)  # the costs in the first rows
-    cost_html: Callable[[Any], str] = staticmethod(costs_html)  # the table of costs
-    # Seconds: the study that a page opens on, where no link asks for another, begins if it is likely to take no longer.
-    at_once: ClassVar[float] = 0.0
+    Attributes:
+        view_params: parameters of the view.
+        min_height: of the card, so that what is below it does not jump when the cost arrives.
+        linked_params: the view's parameters that have a link property of their own.
+        packed_params: the view's parameters that share the link property "view".
+        dragged_param: a linked parameter that is dragged; it is written into the link when it rests.
+        valid_values: values of the linked parameters that a link may contain.
+        choosable: families and values of the recipe chips; None for a page without chips.
+        fits_streams: whether the page can fit all rows of a table larger than memory.
+        has_evaluation: whether the recipes can be evaluated on the rows that the folds leave out.
+        offers_race: whether "Open in Convergence" races what the study recommends.
+        cost_text, cost_html: the cost in the first rows, and the table of costs.
+        autorun_seconds: a study that opens with the page's defaults starts if it is estimated to take no longer.
+    """
+
+    spec_class: ClassVar[type[StudySpec]]
+    view_class: ClassVar[Callable[..., StudyView]]
+    view_params: ClassVar[Mapping[str, Any]] = {}
+    min_height: ClassVar[str] = "0px"
+    linked_params: ClassVar[tuple[str, ...]] = ()
+    packed_params: ClassVar[tuple[str, ...]] = ()
+    dragged_param: ClassVar[str] = ""
+    valid_values: ClassVar[Mapping[str, Collection[str]]] = {}
+    choosable: ClassVar[Choosable | None] = None
+    fits_streams: ClassVar[bool] = False
+    has_evaluation: ClassVar[bool] = False
+    offers_race: ClassVar[bool] = False
+    cost_text: Callable[[Any], str] = staticmethod(costs_line)
+    cost_html: Callable[[Any], str] = staticmethod(costs_html)
+    autorun_seconds: ClassVar[float] = 0.0
 
     study_view: Any
 
@@ -206,75 +222,78 @@ class StudyPage(Page):
         super().__init__(session)
         self._tabs = tabs
         self._page = self.slug if tabs is None else tabs.slug
-        self._own = session.link.page_state(self._page) if tabs is None else tabs.own(self.slug)
-        self.spec: Any = self.read(self._own)
-        asked_for = bool(self._own.study_recipes or session.lesson)
-        at_once = None if asked_for else self.at_once
-        self.runner = StudyRunner(session, self.tasks, self.update, self.show_progress, at_once)
+        self._link_state = session.link.page_state(self._page) if tabs is None else tabs.link_state(self.slug)
+        self.spec: Any = self.read(self._link_state)
+        is_requested = bool(self._link_state.study_recipes or session.lesson)
+        autorun_seconds = None if is_requested else self.autorun_seconds
+        self.runner = StudyRunner(session, self.tasks, self.update, self.show_progress, autorun_seconds)
 
     @classmethod
     def choices(cls) -> dict[str, Collection[str]]:
-        """Return what a link may hold of this page's own, where that is one of a few."""
-        settings = cls.spec_of.settings()
-        return {link: one.metadata["choices"] for link, one in settings if "choices" in one.metadata} | dict(cls.closed)
+        """Return the valid values of this page's link properties, for those with a list of choices."""
+        settings = {param: setting.metadata for param, setting in cls.spec_class.settings()}
+        choices = {param: metadata["choices"] for param, metadata in settings.items() if "choices" in metadata}
+        return choices | dict(cls.valid_values)
 
-    def read(self, own: State) -> StudySpec:
-        """Return what a link asks for."""
-        return self.spec_of.read(own, self.session.cuts)
+    def read(self, state: State) -> StudySpec:
+        """Parse the link."""
+        return self.spec_class.read(state, self.session.cuts)
 
     # -- building ------------------------------------------------------------------------------------------------------
 
     def view(self) -> Viewable:
         """Build the page."""
-        first, below = self.build()
-        first.param.update(margin=(0, 0, 8, 0), sizing_mode="stretch_width", css_classes=["alrviz-part-controls"])
+        menu_row, body = self.build()
+        menu_row.param.update(margin=(0, 0, 8, 0), sizing_mode="stretch_width", css_classes=["alrviz-part-controls"])
         self.follow()
-        return pn.Column(first, below, sizing_mode="stretch_width", margin=0)
+        return pn.Column(menu_row, body, sizing_mode="stretch_width", margin=0)
 
     def build(self) -> tuple[Viewable, Viewable]:
-        """Make what is shown; return the row of menus and everything below it."""
-        session, dragged = self.session, [self.dragged] if self.dragged else []
-        given = {key: getattr(self._own, key) for key in (*self.keys, *dragged)}
-        given = {key: value for key, value in given.items() if value != getattr(State(), key)}
-        given = {key: value for key, value in given.items() if value in self.closed.get(key, (value,))}
-        self.study_view = self.runner.view = view = type(self).view_of(
-            again=self.runner.start, wake=session.wake, dark=session.dark, ready=False, **self.looks, **given
+        """Build the widgets; return the row of menus and everything below it."""
+        session, dragged = self.session, [self.dragged_param] if self.dragged_param else []
+        values = {name: getattr(self._link_state, name) for name in (*self.linked_params, *dragged)}
+        values = {name: value for name, value in values.items() if value != getattr(State(), name)}
+        values = {name: value for name, value in values.items() if value in self.valid_values.get(name, (value,))}
+        self.study_view = self.runner.view = view = type(self).view_class(
+            again=self.runner.start, wake=session.wake, dark=session.dark, ready=False, **self.view_params, **values
         )
-        self._write_view = session.link.connect(self._page, view, self.viewed, self.keys, self._own)
-        self.drag = DraggedValue(session, view, self.dragged) if self.dragged else None
+        self._write_view = session.link.connect(
+            self._page, view, self.packed_params, self.linked_params, self._link_state
+        )
+        self.drag = DraggedValue(session, view, self.dragged_param) if self.dragged_param else None
         if self.drag is not None:
-            view.param.watch(self.drag.move, self.dragged)
-            view.param.watch(lambda *_: self.update(), [*self.keys, self.dragged])
+            view.param.watch(self.drag.move, self.dragged_param)
+            view.param.watch(lambda *_: self.update(), [*self.linked_params, self.dragged_param])
         self.menus = self.make_menus()
         self.chooser: RecipeChooser | None = None
 
-        def fresh() -> Recipe:
+        def new_recipe() -> Recipe:
             columns = 1 if session.table.dataset is None else session.table.dataset.X.shape[1]
-            return with_cuts((self.spec.fresh(columns),), session.cuts)[0]
+            return with_cuts((self.spec.new_recipe(columns),), session.cuts)[0]
 
         if self.choosable is not None:
             self.chooser = RecipeChooser(
                 session, lambda: self.spec.recipes, lambda recipes: self.change(replace(self.spec, recipes=recipes)),
-                fresh, self.choosable,
+                new_recipe, self.choosable,
                 place=(lambda panel: None) if self._tabs is None else self._tabs.place,
             )  # fmt: skip
         self.layout = StudyLayout(self)
-        return self.layout.first, self.layout.below
+        return self.layout.first, self.layout.body
 
     def make_menus(self) -> StudyMenus:
         """Return the menus."""
-        return StudyMenus(self.session, self.spec_of, self.choose, self.choose_cuts, self.streams)
+        return StudyMenus(self.session, self.spec_class, self.choose, self.choose_cuts, self.fits_streams)
 
     def drawer(self) -> Viewable | None:
-        """Return the settings of the recipe chosen; nothing where all there is to set is in the first row."""
+        """Return the settings of a recipe; None for a page without recipe chips."""
         return None if self.chooser is None else self.chooser.settings.panel
 
-    # -- what is set ---------------------------------------------------------------------------------------------------
+    # -- settings ------------------------------------------------------------------------------------------------------
 
     def choose(self, name: str, value: Any) -> None:
-        """Take what was chosen from a menu, unless it excludes what else is set."""
+        """Apply a choice from a menu; report it if it is incompatible with the other settings."""
         try:
-            spec = self.spec.chosen(name, value)
+            spec = self.spec.with_choice(name, value)
         except RecipeError as error:
             self.tasks.show_error("study", error)
             self.menus.show(self.spec)
@@ -282,33 +301,34 @@ class StudyPage(Page):
             self.change(spec)
 
     def choose_cuts(self, slug: str) -> None:
-        """Cut numbers so here, and from now on on every page."""
-        if self.session.cuts == slug:  # recipes that were cut each in its own way
-            self.change(self.spec.cut(slug))
+        """Set how numbers are cut, on every page."""
+        if self.session.cuts == slug:  # the recipes had different cuts
+            self.change(self.spec.recut(slug))
         else:
             self.session.cuts = slug
 
     def change(self, spec: StudySpec) -> None:
-        """Take new settings, also into the link."""
+        """Apply new settings, and write them into the link."""
         self.spec = spec
         self.write()
-        self.ask()
+        self.request_estimate()
 
     def write(self) -> None:
-        """Put what is set, and what is seen of it, into the link."""
-        # A measure is of the tab in front: another, which has none, leaves none in the link.
-        self.session.param.update(self.spec.written() | ({} if "measure" in self.keys else {"measure": ""}))
+        """Write the settings and the view into the link."""
+        # A tab without a measure clears the measure of the tab that was in front before.
+        measure = {} if "measure" in self.linked_params else {"measure": ""}
+        self.session.param.update(self.spec.link_values() | measure)
         self._write_view()
 
-    # -- what is asked -------------------------------------------------------------------------------------------------
+    # -- the estimate --------------------------------------------------------------------------------------------------
 
     @property
-    def front(self) -> bool:
-        """Whether it is what the visitor sees."""
-        return self.session.page == self._page and (self._tabs is None or self._tabs.front == self.slug)
+    def is_front(self) -> bool:
+        """Whether the page, or its tab, is in front."""
+        return self.session.page == self._page and (self._tabs is None or self._tabs.front_slug == self.slug)
 
     def follow(self) -> None:
-        """Follow the session from now on: to be called once, when the view is there."""
+        """Subscribe to the session; called once, after `build`."""
 
         def turn_dark(_: object) -> None:
             self.study_view.dark = self.session.dark
@@ -316,24 +336,24 @@ class StudyPage(Page):
                 self.chooser.show()
 
         self.session.subscribe(turn_dark, "dark")
-        self.session.subscribe(lambda *_: self.ask(), ["dataset", "loading", "cuts", "race_rows"])
+        self.session.subscribe(lambda *_: self.request_estimate(), ["dataset", "loading", "cuts", "race_rows"])
         self.session.subscribe(lambda _: self.runner.show_again(), "asking")
-        self.ask()
+        self.request_estimate()
 
-    def ask(self) -> None:
-        """Estimate the study of the current settings, unless the page is not seen."""
+    def request_estimate(self) -> None:
+        """Estimate the study of the current settings if the page is in front."""
         session = self.session
-        seen = self.front and session.table.loading is None
-        # Before anything is shown: a menu that goes back and forth while its press is handled stays wrong on the page.
-        if seen and session.cuts != self.spec.cuts:  # set here or on another page
-            self.change(self.spec.cut(session.cuts))
+        is_visible = self.is_front and session.table.loading is None
+        # Before the menus are updated: a menu that changes twice while its event is handled stays wrong in the browser.
+        if is_visible and session.cuts != self.spec.cuts:  # changed here or on another page
+            self.change(self.spec.recut(session.cuts))
             return
         self.menus.show(self.spec)
         if self.chooser is not None:
             self.chooser.show()
-        if seen:
+        if is_visible:
             self.estimate(session.table.dataset)
-        elif self.front:
+        elif self.is_front:
             self.runner.wait_for_table()
 
     def estimate(self, dataset: Dataset | None) -> None:
@@ -342,46 +362,46 @@ class StudyPage(Page):
             self.show_progress("")
             self.layout.show_remarks([])
             self.study_view.outdated = self.study_view.study is not None
-            self.runner.reset(WAITING)
+            self.runner.reset(NO_TABLE)
             self.update()
         else:
             settings = (dataset.hash, self.spec, self.session.seed)
-            self.runner.estimate(settings, self.spec.learn(dataset, self.session))
+            self.runner.estimate(settings, self.spec.estimate_job(dataset, self.session))
 
-    def show_progress(self, doing: str) -> None:
-        """Show what the estimate is doing; "" if it has failed or there is no table: then no cost is shown."""
-        say(self.layout.time, doing)
-        if not doing:
+    def show_progress(self, activity: str) -> None:
+        """Show the activity of the estimate; "" (it failed, or there is no table) clears the costs."""
+        say(self.layout.time, activity)
+        if not activity:
             say(self.layout.cost_table, "")
 
     def update(self) -> None:
-        """Show costs, remarks and the answer after a change of what is estimated or computed."""
+        """Show costs, remarks and the recommendation after the estimate or the study has changed."""
         costs, layout, runner = self.runner.costs, self.layout, self.runner
         study = runner.current
         verdict = None if study is None else getattr(self.study_view, "verdict", None)
         if costs is not None:
             timed = study is not None and study.progress.seconds_left is not None
             layout.show_costs(self.cost_text(costs), self.cost_html(costs), timed)
-            remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in costs.remarks]
+            remarks = [f"{safe(remark[:1].upper() + remark[1:], 600)}." for remark in costs.remarks]
             if self.session.table.stream is not None:
                 remarks.insert(0, safe(self.session.table.sample_note, 600))
-            # A verdict with notes says itself what it stands on.
+            # A verdict with notes already contains the remarks.
             layout.show_remarks([] if verdict is not None and verdict.notes else remarks)
-        answer = None if self.study_view.outdated else self.answer()
-        layout.offer_use("" if answer is None else answer.label, self.use_hint)
-        if self.judges:
-            done = study is not None and runner.state in (StudyState.READY, StudyState.DONE)
-            best = None if answer is None else answer.best
-            layout.evaluation.offer((study, done), judged_folds(study) if done else {}, best)
+        recommendation = None if self.study_view.outdated else self.recommendation()
+        layout.offer_recommendation("" if recommendation is None else recommendation.label)
+        if self.has_evaluation:
+            is_complete = study is not None and runner.state in (StudyState.READY, StudyState.DONE)
+            best = None if recommendation is None else recommendation.best
+            layout.evaluation.offer((study, is_complete), fold_evaluations(study) if is_complete else {}, best)
 
-    # -- the answer ----------------------------------------------------------------------------------------------------
+    # -- the result ----------------------------------------------------------------------------------------------------
 
-    def answer(self) -> Answer | None:
-        """Return what can be used of the study shown; None for nothing."""
+    def recommendation(self) -> Recommendation | None:
+        """Return the models that the study shown recommends; None before it does."""
         return None
 
     def result(self) -> Any:
-        """Return the study of what is set, when it is done."""
+        """Return the study of the current settings when it is complete, else None."""
         return self.runner.current if self.runner.state is StudyState.DONE else None
 
     def axes(self) -> NumberAxes | None:
@@ -389,72 +409,73 @@ class StudyPage(Page):
         axes: NumberAxes | None = self.study_view.axes
         return axes
 
-    def use_answer(self) -> None:
-        """Race what the study chose on the page Convergence."""
-        answer = self.answer()
-        if answer is not None and (racers := answer.racers()):
+    def open_recommendation(self) -> None:
+        """Open the page Convergence and race the recommended models."""
+        recommendation = self.recommendation()
+        if recommendation is not None and (racers := recommendation.racers()):
             self.session.go("convergence", race=True, recipes=racers)
 
     def script(self) -> str:
         """Return the script of "copy as Python"; "" before the study is known."""
         costs = self.runner.costs
-        return "" if costs is None else self.spec.script(self.session, costs, __version__, self.spec_of.prints)
+        return "" if costs is None else self.spec.script(self.session, costs, __version__, self.spec_class.print_code)
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
         waiting = super().pump()
-        dragging = self.front and self.drag is not None and self.drag.write()
+        dragging = self.is_front and self.drag is not None and self.drag.write()
         return self.runner.pump() or waiting or dragging
 
     def on_shown(self) -> None:
-        """Turn to what came meanwhile."""
-        self.ask()
+        """Catch up with changes made while another page was in front."""
+        self.request_estimate()
 
 
 class StudyTabs(TabbedPage):
     """A page whose tabs are studies, or other tabs with a method `build`.
 
-    The link is of the tab in front; a tab that is no study leaves in it what the first has there.
+    The link has the settings of the front tab. While a tab without a study is in front, it keeps those of the first.
     """
 
-    parts: ClassVar[tuple[Any, ...]]  # their classes, in the order of `tabs`
+    parts: ClassVar[tuple[Any, ...]]  # the tabs' classes, in the order of `tabs`
 
     def __init__(self, session: Session):
         super().__init__(session)
-        linked = issubclass(self._of(self.front), StudyPage)
-        self._linked = self.front if linked else next(iter(self.tabs.values()))  # what the link is about
-        self._own = session.link.page_state(self.slug)
+        linked = issubclass(self._tab_class(self.front_slug), StudyPage)
+        self._linked = self.front_slug if linked else next(iter(self.tabs.values()))  # the tab whose settings it has
+        self._link_state = session.link.page_state(self.slug)
 
     @classmethod
-    def _of(cls, slug: str) -> Any:
-        return next(of for of in cls.parts if of.slug == slug)
+    def _tab_class(cls, slug: str) -> Any:
+        return next(tab_class for tab_class in cls.parts if tab_class.slug == slug)
 
     @classmethod
     def choices(cls) -> dict[str, Collection[str]]:
-        """Return what a link may hold of this page's own, where that is one of a few on every tab."""
-        pages = [of for of in cls.parts if issubclass(of, StudyPage)]
-        closed = {name: values for of in pages for name, values in of.choices().items()}
-        open_on = {link for of in pages for link, _ in of.spec_of.settings() if link not in of.choices()}
-        return {"tab": cls.tabs.values()} | {name: of for name, of in closed.items() if name not in open_on}
+        """Return the valid values of link properties, for those that every tab restricts to a list of choices."""
+        pages = [page for page in cls.parts if issubclass(page, StudyPage)]
+        valid = {name: values for page in pages for name, values in page.choices().items()}
+        params = ((page, param) for page in pages for param, _ in page.spec_class.settings())
+        unrestricted = {param for page, param in params if param not in page.choices()}
+        return {"tab": cls.tabs.values()} | {name: values for name, values in valid.items() if name not in unrestricted}
 
-    def own(self, slug: str) -> State:
-        """Return what the link says of a tab."""
-        return self._own if slug == self._linked else State()
+    def link_state(self, slug: str) -> State:
+        """Return the link's settings for a tab."""
+        return self._link_state if slug == self._linked else State()
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
-        """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
-        of = self._of(slug)
-        is_study = issubclass(of, StudyPage)
-        tab = of(self.session, self) if is_study else of(self.session)
-        first, below = tab.build()
-        first.param.update(styles={"flex": "1 1 0"}, css_classes=["alrviz-line"])
+        """Return a tab, its part beside the menu of tabs, and its part below."""
+        tab_class = self._tab_class(slug)
+        is_study = issubclass(tab_class, StudyPage)
+        tab = tab_class(self.session, self) if is_study else tab_class(self.session)
+        menu_row, body = tab.build()
+        menu_row.param.update(styles={"flex": "1 1 0"}, css_classes=["alrviz-line"])
         if is_study:
             tab.follow()
-        return tab, first, below
+        return tab, menu_row, body
 
-    def turned(self) -> None:
-        """Let the tab in front turn to what came meanwhile."""
+    def on_tab_shown(self) -> None:
+        """Write the front tab into the link, and let it catch up."""
         if isinstance(self.tab, StudyPage):
             self.tab.write()
         self.tab.on_shown()
-        self.session.wake()  # what came while it was not seen
+        self.session.wake()  # results may have arrived while the tab was hidden

@@ -20,16 +20,16 @@ from alrviz.studies.core.study import Study
 from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
 
-REST_SECONDS = 0.5  # after which a dragged value is taken to rest
-WAITING = "<span class='quiet'>No table yet.</span>"
+REST_SECONDS = 0.5  # a dragged value that has not moved for so long is written into the link
+NO_TABLE = "<span class='quiet'>No table yet.</span>"
 READING = "<span class='quiet'>Reading the table …</span>"
 ESTIMATING = "<span class='quiet'>Estimating the cost …</span>"
-ASKING = "<span class='quiet'>What was computed before is shown when the question is answered.</span>"
+ASKING = "<span class='quiet'>Earlier results are shown when the question is answered.</span>"
 KEEP = "Continue when I close the page"
 
 
 class StudyState(Enum):
-    """Where the study of the current settings stands.
+    """The state of the study of the current settings.
 
     | state | Run | its result |
     |---|---|---|
@@ -52,10 +52,10 @@ class StudyRunner:
 
     Args:
         session: runs the study.
-        tasks: of the page; the estimate is one of them.
-        changed: called when the state, the costs or the study have changed.
-        tell: called with what the estimate is doing, and with "" if it has failed.
-        at_once: seconds; the study that a page opens on begins if it is likely to take no longer.
+        tasks: run the estimate.
+        on_change: called when the state, the costs or the study have changed.
+        on_progress: called with the activity of the estimate as HTML, "" if it has failed.
+        autorun_seconds: the first study starts if it is estimated to take no longer; None if it must not.
 
     Attributes:
         view: shows the study; set by the page when it is built.
@@ -69,22 +69,22 @@ class StudyRunner:
         self,
         session: Session,
         tasks: PageTasks,
-        changed: Callable[[], None],
-        tell: Callable[[str], None],
-        at_once: float | None,
+        on_change: Callable[[], None],
+        on_progress: Callable[[str], None],
+        autorun_seconds: float | None,
     ):
-        self._session, self._tasks, self._changed, self._tell = session, tasks, changed, tell
-        self._at_once = at_once  # None: nothing begins by itself
+        self._session, self._tasks, self._on_change, self._on_progress = session, tasks, on_change, on_progress
+        self._autorun_seconds = autorun_seconds
         self.costs: Any = None
-        self._settings: Hashable = None  # what `costs` are or will be of; None while nothing is estimated
-        self._doing = ""
-        self._awaits_table = False  # whether the picture says that a table is read
+        self._settings: Hashable = None  # of the study in `costs`, or being estimated; None if there is none
+        self._activity = ""
+        self._awaits_table = False  # whether the view shows READING
         self.keep = pmui.Checkbox(label=KEEP, align="center", margin=(0, 0, 0, 8))
         self.keep.param.watch(lambda event: self._keep(bool(event.new)), "value")
 
     @property
     def state(self) -> StudyState:
-        """Where the study of the current settings stands."""
+        """The state of the study of the current settings."""
         if self.costs is None:
             return StudyState.IDLE if self._settings is None else StudyState.ESTIMATING
         if self.costs.study is None:
@@ -100,7 +100,7 @@ class StudyRunner:
         return None if self.view.outdated else self.view.study
 
     def _show_state(self) -> None:
-        """Let Run follow the state."""
+        """Enable or disable Run."""
         state = self.state
         if state is StudyState.IDLE:
             self.view.forget_press()
@@ -117,19 +117,19 @@ class StudyRunner:
             self.view.tell(READING)
 
     def reset(self, sentence: str = "") -> None:
-        """Estimate nothing: there is no table. sentence: shown in place of the study."""
+        """Forget the estimate, because there is no table. sentence: shown in place of the study."""
         self._settings = self.costs = None
         self._show_state()
         if sentence:
             self.view.tell(sentence)
 
     def estimate(self, settings: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
-        """Estimate on a thread what the study of these settings costs, unless that is known or under way."""
+        """Estimate the study of these settings on a thread, unless that is done or running."""
         view = self.view
         awaited, self._awaits_table = self._awaits_table, False
         if settings == self._settings:
             self._tasks.hide_error("study")
-            if awaited:  # the table did not come: back to what was there before
+            if awaited:  # the table was not loaded: show the previous study again
                 view.forget_press()
                 view.tell(ESTIMATING)
                 self._show_state()
@@ -143,18 +143,18 @@ class StudyRunner:
         self._show_state()
         if view.study is None:
             view.tell(ESTIMATING)
-        self._changed()
+        self._on_change()
         self._tasks.start(
             "study", lambda stop: work(stop, self._note), self.show, self._fail,
-            lambda: self._tell(f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
+            lambda: self._on_progress(f"<span class='quiet'>{safe(self._activity, 120)} …</span>"),
         )  # fmt: skip
 
-    def _note(self, doing: str) -> None:
-        self._doing = doing
+    def _note(self, activity: str) -> None:
+        self._activity = activity
 
     def _fail(self, error: Exception) -> None:
         self.reset()
-        self._tell("")
+        self._on_progress("")
         if self.view.study is None:
             self.view.tell_none()
         self._tasks.show_error("study", error)
@@ -165,13 +165,13 @@ class StudyRunner:
         A study of other settings that is under way stays in the picture.
         """
         self.costs, view, session = costs, self.view, self._session
-        shown = view.study
-        busy = shown is not None and shown.phase in ("running", "queued")
+        shown_study = view.study
+        busy = shown_study is not None and shown_study.phase in ("running", "queued")
         if costs.study is None:
             if not busy:
                 view.watch(None)
-                why = "; ".join(costs.left_out) or "nothing is chosen"
-                view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
+                reasons = "; ".join(costs.left_out) or "nothing is chosen"
+                view.tell(f"<span class='bad'>Nothing to run:</span> {safe(reasons, 600)}")
             self._show_state()
         else:
             study = session.runs.find_study(costs.study) or costs.study  # the one of this process, if there is one
@@ -179,7 +179,7 @@ class StudyRunner:
             if session.runs.asking and not busy and study.phase != "waiting":
                 view.watch(None)
                 view.tell(ASKING)
-            elif not busy or _same(study, shown):
+            elif not busy or _is_same_study(study, shown_study):
                 view.outdated = False
                 view.watch(study)
                 if study.entry is not None:
@@ -189,20 +189,24 @@ class StudyRunner:
                 view.forget_press()
             elif view.waits:
                 view.press_again()
-            elif self._at_once is not None and view.study.phase == "waiting" and costs.cost.seconds <= self._at_once:
+            elif (
+                self._autorun_seconds is not None
+                and view.study.phase == "waiting"
+                and costs.cost.seconds <= self._autorun_seconds
+            ):
                 view.press_run()
-        self._at_once = None
-        self._changed()
+        self._autorun_seconds = None
+        self._on_change()
 
     def show_again(self) -> None:
-        """Show what the question of a lesson has held back."""
+        """Show the study after a lesson's question, which hid it, has been answered."""
         if self.costs is not None and self.view.study is None and not self._session.runs.asking:
             self.show(self.costs)
 
     # -- running ---------------------------------------------------------------------------------------------------
 
     def start(self) -> Study | None:
-        """Hand the study to the registry; return it for Run to start, None where there is none."""
+        """Hand the study to the registry; return it for Run to start, None if it cannot run."""
         if self.costs is None or self.costs.study is None:
             return None
         try:
@@ -218,44 +222,44 @@ class StudyRunner:
 
     def _keep(self, keep: bool) -> None:
         study = self.view.study
-        if study is not None and study.entry is not None:  # it has none before it is begun
+        if study is not None and study.entry is not None:  # None before the study is started
             study.entry.keep = keep
 
     def pump(self) -> bool:
         """Follow the study; returns whether there may be more."""
-        drawn = self.view.drawn
+        was_drawn = self.view.drawn
         moving = self.view.pump()
-        if self.view.drawn != drawn:
-            self._changed()
+        if self.view.drawn != was_drawn:
+            self._on_change()
         return moving
 
 
-def _same(study: Any, other: Any) -> bool:
+def _is_same_study(study: Any, other: Any) -> bool:
     return bool(study.spec == other.spec and study.data_hash == other.data_hash)
 
 
 class DraggedValue:
-    """A value that a hand drags on a picture: written into the link when it rests.
+    """A value that is dragged on a picture, and written into the link when it rests.
 
-    Each link is an entry of the browser's history. Session and view have the value as parameters of the same name.
+    Every change of the link is an entry in the browser's history. Session and view have parameters of the same name.
     """
 
     def __init__(self, session: Session, view: StudyView, name: str):
         self._session, self._view, self._name = session, view, name
-        self._moved = 0.0
-        self.waiting = False  # whether it still moves
+        self._moved_at = 0.0
+        self.moving = False
 
     def move(self, *_: object) -> None:
-        """Note that it has moved."""
-        self._moved = time.monotonic()
+        """Note the time of a move."""
+        self._moved_at = time.monotonic()
 
     def write(self) -> bool:
-        """Write the value if it rests; returns whether it still moves."""
+        """Write the value if it rests; return whether it is still moving."""
         value = getattr(self._view, self._name)
         if value == self._view.param[self._name].default:
             value = getattr(State(), self._name)
-        changed = value != getattr(self._session, self._name)
-        self.waiting = changed and time.monotonic() - self._moved < REST_SECONDS
-        if changed and not self.waiting:
+        has_changed = value != getattr(self._session, self._name)
+        self.moving = has_changed and time.monotonic() - self._moved_at < REST_SECONDS
+        if has_changed and not self.moving:
             self._session.param.update({self._name: value})
-        return self.waiting
+        return self.moving

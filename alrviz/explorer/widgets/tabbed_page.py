@@ -1,4 +1,4 @@
-"""A page of tabs: their menu, each tab built when it is first shown, and the drawer that they share."""
+"""A page of tabs: their menu, the tabs, each built when it is first shown, and the drawer that they share."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -13,56 +13,61 @@ from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
 
 
 class TabbedPage(Page):
-    """See the module's text; a deriving class makes the tabs."""
+    """Base class of pages with tabs.
 
-    tabs: ClassVar[Mapping[str, str]]  # slugs, by what they are called; the first is left out of the link
+    Attributes:
+        tabs: slugs by title; the first is left out of the link.
+        layouts: for each tab that is built its part beside the menu of tabs, and its part below.
+    """
+
+    tabs: ClassVar[Mapping[str, str]]
 
     def __init__(self, session: Session):
         super().__init__(session)
         self._built: dict[str, Tab] = {}
-        self.layouts: dict[str, tuple[Viewable, Viewable]] = {}  # by tab built: beside the menu of tabs, and below
+        self.layouts: dict[str, tuple[Viewable, Viewable]] = {}
         self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
-        """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
+        """Return a tab, its part beside the menu of tabs, and its part below."""
         raise NotImplementedError
 
-    def turned(self) -> None:
-        """Let the tab in front turn to what came meanwhile."""
+    def on_tab_shown(self) -> None:
+        """Called when a tab comes to the front."""
 
     @property
-    def front(self) -> str:
-        """The tab that the session means; the first for what is none."""
+    def front_slug(self) -> str:
+        """Slug of the front tab: the session's, or the first if that is invalid."""
         slugs = list(self.tabs.values())
         tab: str = self.session.tab
         return tab if tab in slugs else slugs[0]
 
     @property
     def tab(self) -> Any:
-        """The tab that is shown, as the deriving class knows it."""
+        """The front tab."""
         return self._built[self.choice.value]
 
     def result(self) -> Any:
-        """Return the result of the tab shown."""
+        """Return the result of the front tab."""
         return self.tab.result()
 
     def axes(self) -> Any:
-        """Return the picture of the tab shown, if its axes are numbers."""
+        """Return the picture of the front tab, if its axes are numbers."""
         return self.tab.axes()
 
-    def view(self, *beside: Viewable) -> Viewable:
-        """Build the page; `beside`: what stands between the menu of tabs and the tab's own."""
-        session, first = self.session, next(iter(self.tabs.values()))
+    def view(self, *controls: Viewable) -> Viewable:
+        """Build the page. controls: shown between the menu of tabs and the tab's part."""
+        session, first_slug = self.session, next(iter(self.tabs.values()))
         self.choice = pmui.RadioButtonGroup(
-            options=dict(self.tabs), value=self.front, size="small", label="Tab", stylesheets=[HEARD],
+            options=dict(self.tabs), value=self.front_slug, size="small", label="Tab", stylesheets=[HEARD],
             sx=WORDS_IN_ONE_LINE, margin=(0, 8, 0, 0),
         )  # fmt: skip
         self.choice.param.watch(
-            lambda event: session.param.update(tab="" if event.new == first else event.new), "value"
+            lambda event: session.param.update(tab="" if event.new == first_slug else event.new), "value"
         )
         self._first = pn.FlexBox(
-            self.choice, *beside, align_items="flex-start" if beside else "center", gap="4px 0", margin=(0, 0, 8, 0),
-            sizing_mode="stretch_width", css_classes=["alrviz-part-controls"],
+            self.choice, *controls, align_items="flex-start" if controls else "center", gap="4px 0",
+            margin=(0, 0, 8, 0), sizing_mode="stretch_width", css_classes=["alrviz-part-controls"],
         )  # fmt: skip
         self._area = pn.Column(sizing_mode="stretch_width", margin=0)
         self._show()
@@ -70,23 +75,23 @@ class TabbedPage(Page):
         return pn.Column(self._first, self._area, sizing_mode="stretch_width", margin=0)
 
     def _show(self) -> None:
-        slug = self.front
+        slug = self.front_slug
         with pn.io.hold():
             if slug not in self._built:
-                self._built[slug], *parts = self.build_tab(slug)
-                self.layouts[slug] = (parts[0], parts[1])
-                self._first.append(parts[0])
-                self._area.append(parts[1])
+                self._built[slug], *layout = self.build_tab(slug)
+                self.layouts[slug] = (layout[0], layout[1])
+                self._first.append(layout[0])
+                self._area.append(layout[1])
             self.choice.value = slug
             # Hidden tabs stay in the document: rebuilding their figures takes about a second.
             for name, of_tab in self.layouts.items():
                 for part in of_tab:
                     part.visible = name == slug
             self.session.open_drawer(False)
-            self.turned()
+            self.on_tab_shown()
 
     def drawer(self) -> Viewable:
-        """Return the place of what a tab shows there: settings of a recipe, or of its model."""
+        """Return the drawer that the tabs share, for the settings of a recipe."""
         return self._drawer
 
     def place(self, panel: Viewable) -> None:
@@ -99,7 +104,7 @@ class TabbedPage(Page):
         return bool(self.tab.pump())
 
     def on_shown(self) -> None:
-        """Turn to what came meanwhile."""
+        """Catch up with changes made while another page was in front."""
         self._show()
 
     def close(self) -> None:

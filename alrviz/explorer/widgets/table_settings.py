@@ -1,8 +1,8 @@
-"""Settings of a table that every page shares: how numbers are cut into levels, and how rows are split.
+"""Settings of a table that all pages share: how numbers are cut into levels, and how rows are split.
 
-Both are the session's, and in its link: `cuts` goes into every recipe that a page makes, `split` into the data set.
-A slug is "" for the first choice; "quantile-10"; "once", "together", "g3" (a column whose rows stay together), "t5" (a
-column that is time).
+Both are in the session and in its link: `cuts` applies to every recipe, `split` to the data set. Slugs of cuts: ""
+(MDL), "quantile-10", ...; of splits: "" (at random), "once", "together", "g3" (rows with equal values in column 3 stay
+together), "t5" (column 5 is time).
 """
 
 import re
@@ -16,33 +16,33 @@ from param.parameterized import Event
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import cuts_text
 from alrviz.data.encoded import SMOOTH_WAYS
-from alrviz.explorer.recipes.questions import cut_by
+from alrviz.explorer.recipes.questions import apply_cuts
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.fitting.recipe import Recipe
 
 CUTS = ("", "auto", "smooth", "mdl-smooth", "quantile-5", "quantile-10", "quantile-20", "uniform-10", "values")
-EACH = "each"  # the menu's entry for recipes that are cut differently
+MIXED_CUTS = "each"  # the menu's entry for recipes with different cuts
 _SPLITS = {
     "": "at random",
     "once": "duplicates dropped",
     "together": "duplicates together",
 }
-_WHY = (
+_SPLIT_HELP = (
     "How rows are assigned to training and test: at random; with duplicates dropped; with duplicates, or a group, all "
     "on one side; or by time (train on the past, test on what follows)"
 )
-_MAX_COLUMNS = 25  # columns in the menu of splits
-SHORT_MENU = 8  # entries that are read at a glance; of more those that are likely come first
-MORE = "more"  # the menu's entry for all others
-_UNIT = re.compile(
+_MAX_SPLIT_COLUMNS = 25  # columns in the menu of splits
+MAX_SHORT_MENU = 8  # longer menus show the likely entries only
+MORE_SPLITS = "more"  # the menu's entry that shows all others
+_GROUP_NAME = re.compile(
     r"(^|[^a-z])(id|nr|no|group|subject|patient|person|user|customer|client|batch|session|site|house)s?([^a-z]|$)"
 )
-_TIME = re.compile(r"date|time|year|month|day|week|hour|quarter")
+_TIME_NAME = re.compile(r"date|time|year|month|day|week|hour|quarter")
 
 
 def cut_params(slug: str) -> dict[str, Any]:
-    """Return what a recipe says of the cuts of a slug; MDL for one that is none."""
+    """Return the recipe parameters of a slug of cuts; MDL for an invalid one."""
     match = re.fullmatch(r"(quantile|uniform)-(\d{1,4})", slug)
     if slug in ("values", "auto", *SMOOTH_WAYS):
         return {"discretize": None if slug == "values" else slug, "n_bins": 10}
@@ -53,24 +53,24 @@ def cut_params(slug: str) -> dict[str, Any]:
 
 def cuts_slug(recipe: Recipe) -> str:
     """Return the slug of a recipe's cuts."""
-    named = {"mdl": "", None: "values"} | {slug: slug for slug in ("auto", *SMOOTH_WAYS)}
-    return named.get(recipe.discretize, f"{recipe.discretize}-{recipe.n_bins}")
+    slugs = {"mdl": "", None: "values"} | {slug: slug for slug in ("auto", *SMOOTH_WAYS)}
+    return slugs.get(recipe.discretize, f"{recipe.discretize}-{recipe.n_bins}")
 
 
 def with_cuts(recipes: Sequence[Recipe], slug: str) -> tuple[Recipe, ...]:
-    """Return the recipes with these cuts; those of families that take numbers as they are stay."""
+    """Return the recipes with these cuts; families that use numbers directly are unchanged."""
     params = cut_params(slug)
-    return tuple(recipe if recipe.cuts == "keep" else cut_by(recipe, params) for recipe in recipes)
+    return tuple(recipe if recipe.cuts == "keep" else apply_cuts(recipe, params) for recipe in recipes)
 
 
 def cuts_of(recipes: Sequence[Recipe]) -> str:
-    """Return the slug of the cuts that all recipes have; `EACH` where they differ."""
-    found = {cuts_slug(recipe) for recipe in recipes if recipe.cuts != "keep"}
-    return found.pop() if len(found) == 1 else EACH if found else ""
+    """Return the slug of the cuts that all recipes have; `MIXED_CUTS` if they differ."""
+    slugs = {cuts_slug(recipe) for recipe in recipes if recipe.cuts != "keep"}
+    return slugs.pop() if len(slugs) == 1 else MIXED_CUTS if slugs else ""
 
 
-def cuts_menu(chosen: Callable[[str], None]) -> pmui.Select:
-    """Return the menu of cuts; `chosen` is called with a slug."""
+def cuts_menu(on_choice: Callable[[str], None]) -> pmui.Select:
+    """Return the menu of cuts; `on_choice` is called with a slug."""
     menu = pmui.Select(
         label="Discretise by",
         options={},
@@ -81,19 +81,19 @@ def cuts_menu(chosen: Callable[[str], None]) -> pmui.Select:
     )
 
     def tell(event: Event) -> None:
-        if event.new is not None and event.new not in (EACH, menu.tags[0] if menu.tags else None):
-            chosen(event.new)
+        if event.new is not None and event.new not in (MIXED_CUTS, menu.tags[0] if menu.tags else None):
+            on_choice(event.new)
 
     menu.param.watch(tell, "value")
     return menu
 
 
 def show_cuts(menu: pmui.Select, session: Session, slug: str) -> None:
-    """Show the cuts that are set; hidden where the table has no number to cut."""
+    """Show the current cuts; the menu is hidden if the table has no numeric column."""
     dataset = session.table.dataset
-    options = {_cuts_words(each): each for each in dict.fromkeys((*CUTS, *([] if slug == EACH else [slug])))}
-    if slug == EACH:
-        options = {"each recipe's own": EACH, **options}
+    options = {_cuts_words(cuts): cuts for cuts in dict.fromkeys((*CUTS, *([] if slug == MIXED_CUTS else [slug])))}
+    if slug == MIXED_CUTS:
+        options = {"different cuts": MIXED_CUTS, **options}
     menu.tags = [slug]
     menu.param.update(options=options, value=slug, visible=dataset is None or "numeric" in dataset.kinds.values())
 
@@ -103,22 +103,24 @@ def _cuts_words(slug: str) -> str:
 
 
 def split_menu(session: Session) -> pmui.Select:
-    """Return the menu of splits; what is chosen is set."""
-    menu = pmui.Select(label="Split rows", options={}, width=176, size="small", margin=(0, 8, 0, 0), description=_WHY)
+    """Return the menu of splits; a choice splits the session's table."""
+    menu = pmui.Select(
+        label="Split rows", options={}, width=176, size="small", margin=(0, 8, 0, 0), description=_SPLIT_HELP
+    )
 
-    def chosen(event: Event) -> None:
-        if event.new == MORE and session.table.dataset is not None:
-            menu.tags = [_table_key(session.table.dataset)]  # of this table all are offered from now on
+    def on_choice(event: Event) -> None:
+        if event.new == MORE_SPLITS and session.table.dataset is not None:
+            menu.tags = [_table_key(session.table.dataset)]  # from now on all splits of this table are shown
             show_split(menu, session)
         elif event.new is not None and event.new != session.table.source.split and session.table.dataset is not None:
             session.table.set_split(event.new)
 
-    menu.param.watch(chosen, "value")
+    menu.param.watch(on_choice, "value")
     return menu
 
 
 def show_split(menu: pmui.Select, session: Session) -> None:
-    """Show how rows are split, and what else is there for this table."""
+    """Show the current split and the other splits of this table."""
     dataset, slug = session.table.dataset, session.table.source.split
     options = split_options(dataset)
     if dataset is not None and _table_key(dataset) not in menu.tags:
@@ -127,38 +129,44 @@ def show_split(menu: pmui.Select, session: Session) -> None:
 
 
 def _table_key(dataset: Dataset) -> str:
-    """What tells tables apart, whatever their kinds, target and splits."""
+    """Return a key of the table that does not depend on kinds, target and split."""
     return f"{dataset.name}|{dataset.table.n_rows}|{'|'.join(dataset.table.names)}"
 
 
-def likely_splits(dataset: Dataset, options: dict[str, str], chosen: str = "") -> dict[str, str]:
-    """Return those entries that a table's columns speak for, the one chosen among them, and MORE for all others.
+def likely_splits(dataset: Dataset, options: dict[str, str], current: str = "") -> dict[str, str]:
+    """Return the entries that the table's columns suggest, the current one, and `MORE_SPLITS` for all others.
 
-    Columns speak by what they hold, dates or names that were taken for no property, and by what they are called.
+    A split is suggested by a column's name ("patient", "year"), by dates, and by identifiers (kind "ignore").
     """
-    if len(options) <= SHORT_MENU:
+    if len(options) <= MAX_SHORT_MENU:
         return options
 
     def likely(slug: str) -> bool:
-        if slug in _SPLITS or slug == chosen:
+        if slug in _SPLITS or slug == current:
             return True
         column = dataset.columns[int(slug[1:])]
         name = re.sub(r"([a-z])([A-Z])", r"\1_\2", str(column.name)).lower()
         if slug[0] == "g":
-            return bool(_UNIT.search(name)) or column.kind == "ignore"
-        return bool(_TIME.search(name)) or bool(pd.api.types.is_datetime64_any_dtype(dataset.frame[column.name].dtype))
+            return bool(_GROUP_NAME.search(name)) or column.kind == "ignore"
+        return bool(_TIME_NAME.search(name)) or bool(
+            pd.api.types.is_datetime64_any_dtype(dataset.frame[column.name].dtype)
+        )
 
-    found = {words: slug for words, slug in options.items() if likely(slug)}
-    return found if len(found) == len(options) else {**found, "by another column ...": MORE}
+    likely_options = {words: slug for words, slug in options.items() if likely(slug)}
+    return (
+        likely_options
+        if len(likely_options) == len(options)
+        else {**likely_options, "by another column ...": MORE_SPLITS}
+    )
 
 
 def split_options(dataset: Dataset | None) -> dict[str, str]:
-    """Return the entries of the menu: words, and slugs."""
+    """Return the entries of the menu: slugs by label."""
     options = {words: slug for slug, words in _SPLITS.items()}
     if dataset is None:
         return options
     for name, kind in dataset.kinds.items():
-        if kind in ("group", "time"):  # the column's kind is the rule, and there is one rule
+        if kind in ("group", "time"):  # the kind of the column sets the split
             rule = f"{'together' if kind == 'group' else 'in time'} by {name}"
             return {rule[:60]: "", _SPLITS["once"]: "once"}
     groups: dict[str, str] = {}
@@ -168,16 +176,16 @@ def split_options(dataset: Dataset | None) -> dict[str, str]:
             continue
         dtype = dataset.frame[column.name].dtype
         dated = pd.api.types.is_datetime64_any_dtype(dtype)
-        whole = not pd.api.types.is_float_dtype(dtype)
-        if whole and not dated and 2 < column.levels < dataset.n_rows:
+        is_grouping = not pd.api.types.is_float_dtype(dtype)
+        if is_grouping and not dated and 2 < column.levels < dataset.n_rows:
             groups[f"together by {column.name}"[:60]] = f"g{k}"
         if (dated or pd.api.types.is_numeric_dtype(dtype)) and not column.missing and column.levels > 2:
             times[f"in time by {column.name}"[:60]] = f"t{k}"
-    return options | dict(list(groups.items())[:_MAX_COLUMNS]) | dict(list(times.items())[:_MAX_COLUMNS])
+    return options | dict(list(groups.items())[:_MAX_SPLIT_COLUMNS]) | dict(list(times.items())[:_MAX_SPLIT_COLUMNS])
 
 
 def split_words(slug: str) -> str:
-    """Return what a slug means where its table is not at hand: a column is called by its place."""
+    """Return a split in words, without its table: columns are numbered from 1."""
     if slug in _SPLITS:
         return _SPLITS[slug]
     match = re.fullmatch(r"([gt])(\d{1,6})", slug)

@@ -1,4 +1,4 @@
-"""The tab "learning curve" of "Bias and variance": learners that meet rows one by one, shuffles, the window."""
+"""The tab "Learning curve" of "Bias and variance": learners that see the rows one by one."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -7,7 +7,7 @@ from math import comb
 from typing import Any, ClassVar
 
 from alrviz.data.dataset import Dataset
-from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.recipes.questions import CUSTOM
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
@@ -24,20 +24,20 @@ from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.learning_curve import learning_curve
 from alrviz.views.studies.learning_curve import LearningCurveView
 
-HIGH = "440px"  # of the cards of both tabs
+MIN_HEIGHT = "440px"  # of the cards of both tabs
 ORDERS = (1, 2, 3)
 LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows)
 REPEATS, WINDOWS = (3, 5, 10, 20, 50), (100, 300, 1000, 3000, 10_000)
 _MAX_REPEATS, _MAX_WINDOW = 100, 1_000_000
 THETAS = {"rows so far (single-pass)": "single-pass", "all rows (two-pass): leaks": "two-pass"}
-# Seconds of a learner's visit of a row, a tuple; rows visited to find the step length: 16 are tried on 2,000 rows.
-# Measured on led, led24, poker-hand and waveform: 6e-8 to 1e-7.
+# Seconds per row and tuple (6e-8 to 1e-7 on led, led24, poker-hand and waveform), and rows of the search for a step
+# length, which tries 16 on 2,000 rows.
 _SECONDS_PER_VISIT, _TUNING_VISITS = 8e-8, 16 * 2000
 
 
-def learner(recipe: Recipe) -> Recipe:
+def to_learner(recipe: Recipe) -> Recipe:
     """Return the nearest recipe that can learn row by row."""
-    if "solver" not in recipe.params:  # its counts learn
+    if "solver" not in recipe.params:  # learns by counting
         return recipe
     solver = recipe.params["solver"] if recipe.params["solver"] in STOCHASTIC else "adagrad"
     return recipe.replace(
@@ -46,36 +46,36 @@ def learner(recipe: Recipe) -> Recipe:
     )  # fmt: skip
 
 
-# What has no part in learning row by row: steps are one a row, and rows are never held out.
-LEARNERS = Choosable(LEARNING, "Learner", ("holdout", "alpha", "max_iter", "tol", "memory"), mend=learner)
+# Hidden settings have no effect: there is one step per row, and no row is held out.
+LEARNER_CHOICES = Choosable(LEARNING, "Learner", ("holdout", "alpha", "max_iter", "tol", "memory"), mend=to_learner)
 
 
-def _by(solver: str, *families: str, orders: tuple[int, ...] = ORDERS) -> tuple[Recipe, ...]:
+def _recipes_of(solver: str, *families: str, orders: tuple[int, ...] = ORDERS) -> tuple[Recipe, ...]:
     return tuple(Recipe(family, order=n, solver=solver, alpha=0.0) for family in families for n in orders)
 
 
-_COUNTED = tuple(Recipe("anje", order=order) for order in ORDERS)
+_COUNTING_RECIPES = tuple(Recipe("anje", order=order) for order in ORDERS)
 GRIDS: Mapping[str, RecipeGrid] = {
     "orders": RecipeGrid(
         "alr, n = 1, 2, 3",
-        "Few rows are learned best by low orders; where do the higher ones go ahead?",
-        _by("adagrad", "alr"),
+        "Low orders learn best from few rows: from how many rows on are higher orders better?",
+        _recipes_of("adagrad", "alr"),
     ),
     "families": RecipeGrid(
         "lr and alr, n = 1, 2, 3",
         "The same cells and steps, with and without log theta as a scale.",
-        _by("adagrad", "lr", "alr"),
+        _recipes_of("adagrad", "lr", "alr"),
     ),
     "steps": RecipeGrid(
         "sgd and adagrad, n = 2",
         "One step length for all weights, or one for each that shrinks with use.",
-        (*_by("sgd", "lr", "alr", orders=(2,)), *_by("adagrad", "lr", "alr", orders=(2,))),
+        (*_recipes_of("sgd", "lr", "alr", orders=(2,)), *_recipes_of("adagrad", "lr", "alr", orders=(2,))),
     ),
-    "counting": RecipeGrid("AnJE, n = 1, 2, 3", "Nothing is fitted: cells are counted as rows come.", _COUNTED),
+    "counting": RecipeGrid("AnJE, n = 1, 2, 3", "Nothing is fitted: cells are counted, row by row.", _COUNTING_RECIPES),
     "both": RecipeGrid(
         "counting and learning",
-        "Generative ahead on few rows, discriminative on many: the crossing of Ng and Jordan (2002).",
-        (*_COUNTED, *_by("adagrad", "alr")),
+        "Generative models win on few rows, discriminative ones on many: the crossing of Ng and Jordan (2002).",
+        (*_COUNTING_RECIPES, *_recipes_of("adagrad", "alr")),
     ),
 }
 
@@ -89,10 +89,10 @@ def _read_rows(text: str) -> str:
 
 @dataclass(frozen=True)
 class CurveSpec(StudySpec):
-    """Learning curves; `rows` is the slug of shuffles and window, as a link has them."""
+    """Learning curves. rows: shuffles and window, "5-1000"."""
 
-    noun, icon, make = "learning curve", "trending_up", staticmethod(learning_curve)
-    first = GRIDS["orders"].recipes
+    noun, icon, study_function = "learning curve", "trending_up", staticmethod(learning_curve)
+    default_recipes = GRIDS["orders"].recipes
     menus: ClassVar[Mapping[str, Menu]] = {
         "grid": grids_menu(GRIDS),
         "repeats": Menu(
@@ -100,18 +100,20 @@ class CurveSpec(StudySpec):
             160,
             lambda spec: {str(number): number for number in sorted({*REPEATS, spec.repeats})},
             choose=lambda spec, repeats: replace(spec, rows=f"{repeats}-{spec.window}"),
-            why="Orders of the rows; every learner meets the rows in each",
+            description="The number of random orders of the rows; every learner sees the rows in each of them",
         ),
         "window": Menu(
             "Window (rows)",
             136,
             lambda spec: {f"{number:,}": number for number in sorted({*WINDOWS, spec.window})},
             choose=lambda spec, window: replace(spec, rows=f"{spec.repeats}-{window}"),
-            why="Over how many of the last rows a point is the mean",
+            description="The number of latest rows that a point averages",
         ),
-        "theta": Menu("log theta from", 152, THETAS, shown=lambda spec: spec.has_theta, why=explain("theta")),
+        "theta": Menu(
+            "log theta from", 152, THETAS, is_visible=lambda spec: spec.has_theta, description=explain("theta")
+        ),
     }
-    prints = """study.run()
+    print_code = """study.run()
 print(study.summary().to_string())
 """
 
@@ -120,40 +122,40 @@ print(study.summary().to_string())
 
     @property
     def repeats(self) -> int:
-        """Shuffles of the rows."""
+        """Number of random orders of the rows."""
         return int(self.rows.split("-")[0])
 
     @property
     def window(self) -> int:
-        """Rows over which a point is the mean."""
+        """Number of rows that a point averages."""
         return int(self.rows.split("-")[1])
 
     @property
     def grid(self) -> str:
-        """Slug of the grid of these recipes, whatever their cuts are."""
-        return next((slug for slug, grid in GRIDS.items() if grid.recipes == self.plain), OWN)
+        """Slug of the grid of these recipes, ignoring cuts."""
+        return next((slug for slug, grid in GRIDS.items() if grid.recipes == self.uncut_recipes), CUSTOM)
 
     @property
     def has_theta(self) -> bool:
-        """Whether a learner takes log theta from the rows: alr alone does."""
+        """Whether a learner computes log theta from the rows, as alr does."""
         return any(recipe.definition.learns_rows == "log theta" for recipe in self.recipes)
 
     @classmethod
-    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return those that can learn row by row, as learners."""
-        return tuple(learner(recipe) for recipe in recipes if recipe.definition.learns_rows)
+    def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+        """Return the recipes that can learn row by row, as learners."""
+        return tuple(to_learner(recipe) for recipe in recipes if recipe.definition.learns_rows)
 
     @property
     def holdout(self) -> float:
-        """Every row is learned from, after it was predicted."""
+        """Fraction of rows held out: none, since every row is learned from after it was predicted."""
         return 0.0
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
-        """Return shuffles, window, and where theta is from."""
+        """Return shuffles, window and the rows that theta is counted on."""
         return {"repeats": self.repeats, "window": self.window, "theta": self.theta}
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
-        """Estimate a walk of every learner over all rows."""
+        """Estimate one pass of every learner."""
 
         def seconds(recipe: Recipe) -> float:
             rows = dataset.n_rows + (_TUNING_VISITS if "solver" in recipe.params else 0)
@@ -162,20 +164,20 @@ print(study.summary().to_string())
         return estimate_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of all walks."""
-        return self.repeats * sum((one.cost for one in fits), Cost())
+        """Return the cost of all passes."""
+        return self.repeats * sum((fit.cost for fit in fits), Cost())
 
-    def fresh(self, columns: int) -> Recipe:
-        """Return the first learner of the grids that is not there and has few enough columns."""
-        tried = (recipe for grid in GRIDS.values() for recipe in grid.recipes if recipe not in self.recipes)
-        return next((recipe for recipe in tried if recipe.params["order"] <= columns), self.recipes[-1])
+    def new_recipe(self, columns: int) -> Recipe:
+        """Return the first learner of the grids that is not chosen yet and whose order the table allows."""
+        candidates = (recipe for grid in GRIDS.values() for recipe in grid.recipes if recipe not in self.recipes)
+        return next((recipe for recipe in candidates if recipe.params["order"] <= columns), self.recipes[-1])
 
 
 class CurveTab(StudyPage):
-    """The learning curve."""
+    """The tab of the learning curve."""
 
-    slug, spec_of, view_of, high = "learning-curve", CurveSpec, LearningCurveView, HIGH
-    choosable = LEARNERS
-    looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
-    keys, viewed = ("measure",), ("span",)
-    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}
+    slug, spec_class, view_class, min_height = "learning-curve", CurveSpec, LearningCurveView, MIN_HEIGHT
+    choosable = LEARNER_CHOICES
+    view_params: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
+    linked_params, packed_params = ("measure",), ("span",)
+    valid_values: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}

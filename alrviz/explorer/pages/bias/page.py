@@ -1,4 +1,4 @@
-"""The page "Bias and variance": a tab for the grid of recipes and training sizes, and one for the learning curve."""
+"""The page "Bias and variance": a tab for a grid of recipes and training sizes, and one for learning curves."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from alrviz.data.dataset import Dataset
-from alrviz.explorer.pages.bias.curve import HIGH, CurveTab
-from alrviz.explorer.recipes.questions import OWN
-from alrviz.explorer.recipes.recipe_fields import JUDGED, alphas_beside
+from alrviz.explorer.pages.bias.curve import MIN_HEIGHT, CurveTab
+from alrviz.explorer.recipes.questions import CUSTOM
+from alrviz.explorer.recipes.recipe_fields import STUDY_CHOICES, alpha_choices
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_page import StudyPage, StudyTabs
@@ -26,9 +26,11 @@ FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": 
 FOLD_NAMES = {slug.replace("x", " x "): slug for slug in FOLDS}
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MAX_SIZES = 6
-_OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
-_ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv", "by itself": "auto"}
-_ROUNDS = "Repeated k-fold cross-validation: how many repeats, each with the rows in another order, and folds"
+_SEPARATE_ALPHAS = "-"  # menus cannot show None
+_ALPHAS = {"separate alpha per recipe": _SEPARATE_ALPHAS, "nested CV": "cv", "automatic": "auto"}
+_FOLDS_HELP = (
+    "Repeated k-fold cross-validation: the number of repeats, each with the rows in another order, and of folds"
+)
 
 
 def _orders(*families: str) -> tuple[Recipe, ...]:
@@ -63,121 +65,121 @@ GRIDS: Mapping[str, RecipeGrid] = {
 
 
 def _has_alpha(recipe: Recipe) -> bool:
-    """Whether a recipe has an alpha that a fold may choose."""
+    """Whether a recipe has an alpha that each fold can choose."""
     param = recipe.definition.params.get("alpha")
     return param is not None and "cv" in param.keywords
 
 
 def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
-    """Return the recipes with this alpha where they have one; None: each family's own."""
-    found = []
+    """Return the recipes with this alpha if they have one; None for each family's default."""
+    changed_recipes = []
     for recipe in recipes:
         if _has_alpha(recipe):
             param = recipe.definition.params["alpha"]
             if alpha is None or isinstance(alpha, float) or alpha in param.keywords or (param.each and alpha != "cv"):
                 recipe = recipe.replace(alpha=param.default if alpha is None else alpha)
-        found.append(recipe)
-    return tuple(found)
+        changed_recipes.append(recipe)
+    return tuple(changed_recipes)
 
 
 def _read_sizes(text: str) -> str:
-    given = text if re.fullmatch(r"[1-9]\d?(-[1-9]\d?)*(-100)?|100", text, re.ASCII) else SIZES[0]
-    return "-".join(map(str, sorted({int(size) for size in given.split("-")})[:_MAX_SIZES]))
+    slug = text if re.fullmatch(r"[1-9]\d?(-[1-9]\d?)*(-100)?|100", text, re.ASCII) else SIZES[0]
+    return "-".join(map(str, sorted({int(size) for size in slug.split("-")})[:_MAX_SIZES]))
 
 
 def _sizes_text(slug: str) -> str:
     sizes = slug.split("-")
-    few = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
-    return "100 %" if slug == "100" else f"{few} %"
+    text = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
+    return "100 %" if slug == "100" else f"{text} %"
 
 
 def _alphas(spec: "GridSpec") -> dict[str, Any]:
-    return _ALPHAS | {in_digits(alpha): alpha for alpha in alphas_beside(spec.alpha)}
+    return _ALPHAS | {in_digits(alpha): alpha for alpha in alpha_choices(spec.alpha)}
 
 
 @dataclass(frozen=True)
 class GridSpec(StudySpec):
-    """A grid of recipes and training sizes; folds and sizes are slugs, as a link has them."""
+    """A grid of recipes and training sizes; folds and sizes are slugs."""
 
-    noun, icon, make = "bias and variance", "balance", staticmethod(bias_variance)
-    first, splits = GRIDS["orders"].recipes, FOLDS
+    noun, icon, study_function = "bias and variance", "balance", staticmethod(bias_variance)
+    default_recipes, splits = GRIDS["orders"].recipes, FOLDS
     menus: ClassVar[Mapping[str, Menu]] = {
         "grid": grids_menu(GRIDS),
         "alpha": Menu(
-            "alpha", 148, _alphas, lambda spec: _OWN_ALPHA if spec.alpha is None else spec.alpha,
+            "alpha", 148, _alphas, lambda spec: _SEPARATE_ALPHAS if spec.alpha is None else spec.alpha,
             lambda spec, alpha: replace(
-                spec, recipes=with_alpha(spec.recipes, None if alpha == _OWN_ALPHA else alpha)
+                spec, recipes=with_alpha(spec.recipes, None if alpha == _SEPARATE_ALPHAS else alpha)
             ),
             lambda spec: spec.shares_alpha, explain("alpha"),
         ),
-        "folds": Menu("Rounds x folds", 124, FOLD_NAMES, why=_ROUNDS),
+        "folds": Menu("Rounds x folds", 124, FOLD_NAMES, description=_FOLDS_HELP),
         "sizes": Menu(
             "Training rows", 156,
             lambda spec: {_sizes_text(slug): slug for slug in dict.fromkeys((*SIZES, spec.sizes))},
-            why="Training sizes, in % of the rows of the training folds",
+            description="Training sizes, in % of the rows of the training folds",
         ),
     }  # fmt: skip
-    prints = """study.run()
+    print_code = """study.run()
 print(study.summary().to_string())
 """
 
-    folds: str = choice("5x2", FOLDS)  # as [WANBIA-C] has it
+    folds: str = choice("5x2", FOLDS)  # as in [WANBIA-C]
     sizes: str = setting(SIZES[0], _read_sizes)
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Shares of the training rows."""
+        """Fractions of the training rows."""
         return tuple(int(size) / 100 for size in self.sizes.split("-"))
 
     @property
     def grid(self) -> str:
-        """Slug of the grid of these recipes, whatever their cuts are, and their alpha where it is one for all."""
+        """Slug of the grid of these recipes, ignoring cuts and an alpha that all of them share."""
         for slug, grid in GRIDS.items():
-            if self.plain in (grid.recipes, with_alpha(grid.recipes, self.alpha)):
+            if self.uncut_recipes in (grid.recipes, with_alpha(grid.recipes, self.alpha)):
                 return slug
-        return OWN
+        return CUSTOM
 
     @property
     def alpha(self) -> float | str | None:
-        """The alpha that all recipes have that can; None where it is each family's own, or several."""
-        given = {recipe.params["alpha"] for recipe in self.recipes if _has_alpha(recipe)}
-        return given.pop() if len(given) == 1 else None
+        """The alpha of all recipes that have one; None if they differ."""
+        alphas = {recipe.params["alpha"] for recipe in self.recipes if _has_alpha(recipe)}
+        return alphas.pop() if len(alphas) == 1 else None
 
     @property
     def shares_alpha(self) -> bool:
-        """Whether there is an alpha to be set for all: it is one for all, or each family's own."""
-        with_own = self.recipes == with_alpha(self.recipes, None)
-        return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or with_own)
+        """Whether alpha can be set for all recipes: they share one, or have their families' defaults."""
+        has_defaults = self.recipes == with_alpha(self.recipes, None)
+        return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or has_defaults)
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return rounds, folds and sizes."""
         return dict(zip(("rounds", "folds"), self.split, strict=True)) | {"train_shares": self.shares}
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of the study: half of what a fit takes does not shrink with its rows."""
+        """Return the cost of the study; half of a fit's seconds do not depend on its rows (`share_seconds`)."""
         return sum(map(share_seconds, self.shares)) * super().cost(dataset, fits)
 
-    def fresh(self, columns: int) -> Recipe:
-        """Return the last recipe's next order, else a family that is not there yet."""
+    def new_recipe(self, columns: int) -> Recipe:
+        """Return the last recipe's next order, else a family that is not chosen yet."""
         last = self.recipes[-1]
         if "order" in last.params and last.params["order"] < min(ORDERS[-1], columns):
             higher = last.replace(order=last.params["order"] + 1)
             if higher not in self.recipes:
                 return higher
-        there = {recipe.family for recipe in self.recipes}
-        return Recipe(next(family for family in FAMILIES if family not in there))
+        present_families = {recipe.family for recipe in self.recipes}
+        return Recipe(next(family for family in FAMILIES if family not in present_families))
 
 
 class GridTab(StudyPage):
-    """The grid."""
+    """The tab of the grid."""
 
-    slug, spec_of, view_of, choosable, high = "grid", GridSpec, BiasVarianceView, JUDGED, HIGH
-    looks: ClassVar[Mapping[str, Any]] = {"height": room(286, 246, 178)}
-    viewed = ("definition", "axis")
+    slug, spec_class, view_class, choosable, min_height = "grid", GridSpec, BiasVarianceView, STUDY_CHOICES, MIN_HEIGHT
+    view_params: ClassVar[Mapping[str, Any]] = {"height": room(286, 246, 178)}
+    packed_params = ("definition", "axis")
 
 
 class BiasPage(StudyTabs):
-    """See the module's text; the shell describes what a page is."""
+    """The page with its two tabs."""
 
     title, icon, group, slug = "Bias and variance", "balance", "Evaluate", "bias"
     tabs: ClassVar[Mapping[str, str]] = {"Grid": GridTab.slug, "Learning curve": CurveTab.slug}

@@ -1,1 +1,1 @@
-"""Boundaries: what classifiers make of two columns."""
+"""Boundaries: maps of what classifiers predict over two columns."""

@@ -1,4 +1,4 @@
-"""Compute on a thread what the pictures of the DLR tab show at one moment: the model, the scene, the path so far."""
+"""Compute on a thread what the pictures of the DLR tab show: the model, the columns' curves, the path so far."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from alrviz.studies.race.reference_fit import fit_rows
 
 
 def table_of(dataset: Dataset, names: tuple[str, str]) -> Dataset:
-    """Return a data set of these two columns and the class: the same one where there are no others."""
+    """Return a data set of these two columns and the class; the same object if there are no other columns."""
     rest = [name for name in dataset.X.columns if name not in names]
     return dataset.with_kinds(**dict.fromkeys(rest, "ignore")) if rest else dataset
 
@@ -30,23 +30,23 @@ def table_of(dataset: Dataset, names: tuple[str, str]) -> Dataset:
 def log_bandwidths(scene: DensityFrame, log_h: np.ndarray, column: str, h: float) -> np.ndarray:
     """Return the log bandwidths of the scene's numeric columns, that of `column` set to h."""
     numeric = [ratio.column for ratio in scene.columns if ratio.x is not None]
-    changed = np.array(log_h, dtype=np.float64)
+    bandwidths = np.array(log_h, dtype=np.float64)
     if column in numeric and h > 0:
-        changed[numeric.index(column)] = np.log(h)
-    return changed
+        bandwidths[numeric.index(column)] = np.log(h)
+    return bandwidths
 
 
 @dataclass(frozen=True, eq=False)
 class DlrFrame:
-    """One moment.
+    """One frame of the pictures: a step of the run, dragged bandwidths, or drawn points.
 
     Attributes:
-        model: as maps ask it.
+        model: the classifier of the map.
         scene: the columns' curves.
         path: bandwidths and losses of the run so far; None for drawn points.
-        live: what a hand has made, None for a step of the run.
-        run: the run it belongs to, None for drawn points.
-        X, y: drawn points, None for rows of the table.
+        live: the model of dragged bandwidths or drawn points; None for a step of the run.
+        run: the run; None for drawn points.
+        X, y: the drawn points; None for rows of the table.
     """
 
     model: StepModel
@@ -59,7 +59,7 @@ class DlrFrame:
 
     @property
     def density(self) -> DensityModel:
-        """What the model scores codes and numbers with."""
+        """The density model inside the classifier."""
         return cast("DensityModel", self.model.model)
 
     @property
@@ -68,18 +68,18 @@ class DlrFrame:
         return self.live is not None and self.run is not None
 
     @property
-    def passing(self) -> bool:
-        """Whether its weights are still to follow the bandwidths that were dragged."""
+    def is_passing(self) -> bool:
+        """Whether the weights have not been fitted to the dragged bandwidths yet."""
         return self.by_hand and self.live is not None and not self.live.settled
 
 
 def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[DlrFrame]:
-    """Yield the moment of a run's step, if it has a model there."""
+    """Yield the frame of a run's step, if the step has a model."""
     model = model_at(run, step)
     stop.check()
     if isinstance(model, StepModel):
-        of = cast("DensityModel", model.model)
-        scene = density_frame_of(of, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
+        density = cast("DensityModel", model.model)
+        scene = density_frame_of(density, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
         stop.check()
         yield DlrFrame(model, scene, bandwidth_path(run), run=run)
 
@@ -87,16 +87,16 @@ def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) 
 def of_hand(
     run: Any, log_h: Floats, w: Floats, step: int, previous: DensityFrame | None, stop: StopToken, rest: float = 0.0
 ) -> Iterator[DlrFrame]:
-    """Yield the moments of bandwidths that were dragged: the curves at once, then the weights that fit them.
+    """Yield the frames of dragged bandwidths: the curves at once, then the model with fitted weights.
 
-    rest: seconds between the two; a hand that moves on meanwhile stops the work before it draws everything anew.
+    rest: seconds between the two, so that a continued drag stops the work before the fit.
     """
     low, high = run.objective.features.bounds
-    held = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
+    dragged = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
     labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
-    first = LiveDensity(run.encoder, run.encoded, held, nan, nan, False)
+    first = LiveDensity(run.encoder, run.encoded, dragged, nan, nan, False)
     scene = density_frame_of(
-        held, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous
+        dragged, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous
     )
     yield DlrFrame(_model(first, step), scene, path, first, run)
     stop.rest(rest)
@@ -108,15 +108,19 @@ def of_hand(
 
 
 def of_points(
-    X: pd.DataFrame, y: np.ndarray, recipe: Recipe, before: DlrFrame | None, stop: StopToken, rest: float = 0.0
+    X: pd.DataFrame, y: np.ndarray, recipe: Recipe, previous: DlrFrame | None, stop: StopToken, rest: float = 0.0
 ) -> Iterator[DlrFrame]:
-    """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step.
+    """Yield the frames of drawn points: with fitted weights at once, then the steps of the bandwidths.
 
-    before: the moment to go on from. Of dragged bandwidths it is the step they were dragged at: far out NLL is flat,
-    and a search that starts there stays there. rest: seconds to wait first, for a hand that goes on.
+    Args:
+        X, y, recipe: the points and what is fitted to them.
+        previous: the frame to start from. If its bandwidths were dragged, the fit starts from the run's step instead:
+            NLL may be flat around dragged bandwidths, and a search would not leave them.
+        stop: checked between frames.
+        rest: seconds to wait first, in case more points follow.
     """
     stop.rest(rest)
-    for live in follow(X, y, recipe, _fitted(before), stop):
+    for live in follow(X, y, recipe, _fitted_density(previous), stop):
         scene = density_frame_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
         stop.check()
         yield DlrFrame(_model(live, 0), scene, None, live, None, X, y)
@@ -125,23 +129,23 @@ def of_points(
 def peer_of_points(
     name: str, X: pd.DataFrame, y: np.ndarray, stop: StopToken, rest: float = 0.0
 ) -> tuple[Any, pd.DataFrame, np.ndarray]:
-    """Return a peer fitted to points that were drawn, after so many seconds in which nothing else was asked."""
+    """Return a peer fitted to drawn points, and the points. rest: seconds to wait first, in case more points follow."""
     stop.rest(rest)
     return fit_rows(name, X, y), X, y
 
 
-def gram_of(moment: DlrFrame, classes: Sequence[str]) -> Gram:
-    """Return the kernel's Gram matrix of training rows at a moment."""
-    encoded = (moment.live or moment.run).encoded
-    return gram(moment.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
+def gram_of(frame: DlrFrame, classes: Sequence[str]) -> Gram:
+    """Return the kernel's Gram matrix of the training rows of a frame."""
+    encoded = (frame.live or frame.run).encoded
+    return gram(frame.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
 
 
-def _fitted(moment: DlrFrame | None) -> DensityModel | None:
-    """The model of a moment, as a fit and no hand left it."""
-    if moment is None or not moment.by_hand:
-        return None if moment is None else moment.density
-    found = model_at(moment.run, moment.model.step)
-    return cast("DensityModel", found.model) if isinstance(found, StepModel) else None
+def _fitted_density(frame: DlrFrame | None) -> DensityModel | None:
+    """Return the density model of a frame; for dragged bandwidths that of the run's step."""
+    if frame is None or not frame.by_hand:
+        return None if frame is None else frame.density
+    fitted = model_at(frame.run, frame.model.step)
+    return cast("DensityModel", fitted.model) if isinstance(fitted, StepModel) else None
 
 
 def _labels(encoder: Encoder) -> list[Any]:

@@ -1,7 +1,7 @@
-"""The tab "DLR": two columns, the map of dlr beside a peer's, the columns' density ratios, and a film of the fit.
+"""The tab "DLR": the maps of dlr and a peer over two columns, the columns' density ratios, and the steps of the fit.
 
-What is drawn is a moment: a step of the run, bandwidths that were dragged by hand, or points that a visitor draws.
-Moments are made on a thread, the latest asked for only; all pictures change together when one has come.
+The pictures show a frame: a step of the run, dragged bandwidths, or drawn points. Frames are computed on a thread, only
+the latest requested one; all pictures change together when it arrives.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame, table_of
 from alrviz.explorer.pages.boundaries.dlr_view import Pictures
 from alrviz.explorer.pages.boundaries.drawing import DlrState, Drawing
 from alrviz.explorer.pages.boundaries.frame_queue import DraggedBandwidth, FrameQueue
-from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script, made_from_line
+from alrviz.explorer.pages.boundaries.texts import dlr_html, dlr_script, source_line
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog
@@ -31,16 +31,16 @@ _DRAWING_SENTENCE_STYLES = {"height": "3.5rem", "min-height": "3.5rem", "overflo
 
 
 class DlrTab(DlrState):
-    """See the module's text."""
+    """The tab."""
 
     def __init__(self, session: Session, dialogs: TextDialog, open_drawer: Callable[[Viewable], None]):
-        super().__init__(session, open_drawer, "", ("dlr",), first_recipe(session.seed), film=True)
+        super().__init__(session, open_drawer, "", ("dlr",), first_recipe(session.seed), has_film=True)
         self._dialogs = dialogs
         self.name = self.name or FIRST_PEER
-        self.frames = FrameQueue(session, self.tasks, self.show_moment, self._advance)
-        self.table = self.moment = None
-        self._whole: Dataset | None = None  # the session's table that `table` was made of
-        self._drew = False
+        self.frames = FrameQueue(session, self.tasks, self.show_frame, self._advance)
+        self.table = self.frame = None
+        self._session_table: Dataset | None = None  # the table that `table` is a part of
+        self._was_drawing = False
         self._build()
         self.show_fitted()
 
@@ -48,19 +48,19 @@ class DlrTab(DlrState):
 
     def _build(self) -> None:
         self.drawing = Drawing(self)
-        hands = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
+        map_events = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
         player = self.player
         self.hand = DraggedBandwidth(self.frames, player)
-        lines = partial(made_from_line, self), player.made_from
+        lines = partial(source_line, self), player.made_from
         self.pictures = Pictures(
-            self.session.wake, hands, self.drag, player.scrub, player.film, self._show_gram, *lines
+            self.session.wake, map_events, self.drag, player.scrub, player.film, self._show_gram, *lines
         )
         self.columns = ColumnMenus(self._columns_chosen)
-        self.menus = DlrControls(self._chosen, self._pressed)
+        self.menus = DlrControls(self._on_choice, self._on_press)
         self.controls = [*self.columns.menus, *self.menus.menus]
-        self.told = [self.menus.examples]
+        self.first_row_end = [self.menus.examples]
         self.words = html((0, 0, 4, 0))
-        self.back = button(
+        self.back_button = button(
             "Back to the fit", self.redraw, icon="undo", variant="outlined", size="small", visible=False, margin=0,
             description="Back to the fit: forget the bandwidths set by hand",
         )  # fmt: skip
@@ -69,60 +69,62 @@ class DlrTab(DlrState):
             player.transport.panel, player.status, self.menus.draw, self.menus.settings,
             sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"],
         )  # fmt: skip
-        # With and without a button, with and without the bar: what lies below stays where it is.
-        self._sentence_row = pn.Row(self.words, self.back, sizing_mode="stretch_width", margin=0)
-        waiting = pn.Column(self.bar, height=10, sizing_mode="stretch_width", margin=0)
-        inside = (self.buttons, self.drawing.panel, waiting, self._sentence_row, self.pictures.seen)
-        card = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
-        self.menus.more.insert(0, self.starter.pane)
-        below = (
-            self.pictures.read,
+        # Fixed heights: a button or a progress bar that comes and goes must not move the pictures below.
+        self._sentence_row = pn.Row(self.words, self.back_button, sizing_mode="stretch_width", margin=0)
+        progress = pn.Column(self.bar, height=10, sizing_mode="stretch_width", margin=0)
+        card_parts = (self.buttons, self.drawing.panel, progress, self._sentence_row, self.pictures.pictures_row)
+        card = pn.Column(*card_parts, styles=CARD, sizing_mode="stretch_width", margin=0)
+        self.menus.footer.insert(0, self.starter.pane)
+        parts_below = (
+            self.pictures.numbers,
             self.pictures.folded,
             self.model_part.evaluation.part,
             self.model_part.part,
-            self.menus.more,
+            self.menus.footer,
         )
-        self.panel = pn.Column(card, *below, sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Column(card, *parts_below, sizing_mode="stretch_width", margin=0)
 
     def result(self) -> Race | None:
-        """Return the fit of what is set, when it has ended and all of it was shown."""
+        """Return the fit of the current settings once it has ended and was shown to its end, else None."""
         player = self.player
         return player.player.race if player.ended and not self.outdated else None
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 
     def shown(self) -> None:
-        """Show what the session has now."""
+        """Show the session's table."""
         session, dataset = self.session, self.session.table.dataset
         self.pictures.ground(session.dark)
         self.show_controls()
         if dataset is None:
             return
-        turned = self._behind and session.axes not in ((), self.columns.positions(dataset))
-        if dataset is self._whole and not turned:
-            if self._behind and self.table is not None:  # go on where the tab was left
-                self._behind = False
-                (self.drawing.begin if self._drew else self._want)()
+        has_new_axes = self._hidden and session.axes not in ((), self.columns.positions(dataset))
+        if dataset is self._session_table and not has_new_axes:
+            if self._hidden and self.table is not None:  # continue where the tab was left
+                self._hidden = False
+                (self.drawing.begin if self._was_drawing else self._want)()
             return
-        self._whole, self.table, self.moment, self._behind = dataset, None, None, False
-        self.drawing.put_by()
+        self._session_table, self.table, self.frame, self._hidden = dataset, None, None, False
+        self.drawing.set_aside()
         self.recipe = self.recipe.replace(seed=session.seed)
         self.columns.offer(dataset, session.axes)
         self._take_table()
 
     def show_controls(self) -> None:
-        """Bring the menus up to date; what has no effect is hidden."""
-        drawn, waiting = self.drawing.on, self.drawing.waiting
+        """Update the menus; those without an effect are hidden."""
+        is_drawing, set_aside = self.drawing.is_drawing, self.drawing.points_set_aside
         self.menus.show(self.session, self.table or self.session.table.dataset, self.recipe, self.name)
-        self.menus.offer_drawing(not drawn and self.drawing.possible, 0 if waiting is None else len(waiting))
-        self.columns.hide(drawn)
-        # While a hand draws the sentence keeps two lines: no longer one may move the map under the pointer.
-        self._sentence_row.styles = _DRAWING_SENTENCE_STYLES if drawn else _SENTENCE_STYLES
-        for part in (self.buttons, self.menus.more):
-            part.visible = not drawn
+        self.menus.offer_drawing(
+            not is_drawing and self.drawing.is_possible, 0 if set_aside is None else len(set_aside)
+        )
+        self.columns.hide(is_drawing)
+        # While points are drawn the sentence has two lines: a longer one would move the map under the pointer.
+        self._sentence_row.styles = _DRAWING_SENTENCE_STYLES if is_drawing else _SENTENCE_STYLES
+        for part in (self.buttons, self.menus.footer):
+            part.visible = not is_drawing
 
     def _take_table(self) -> None:
-        """Have the table of the two columns made, and what follows from it."""
+        """Make the table of the two columns on a thread, then fit the models."""
         dataset, names = self.session.table.dataset, self.columns.chosen
         if dataset is None or names is None:
             self.give_up_fit()
@@ -138,7 +140,7 @@ class DlrTab(DlrState):
         names = self.columns.chosen
         if names is None:
             return
-        self.table, self.moment = table, None
+        self.table, self.frame = table, None
         self.pictures.take(table, names)
         self.show_controls()
         self._want()
@@ -148,38 +150,38 @@ class DlrTab(DlrState):
         if table is None:
             return
         self.fit(table, self.recipe)
-        self.pictures.other.outdated = True
+        self.pictures.peer_map.outdated = True
         self.peer.ask(self.menus.peer, table, holdout=self.recipe.holdout, seed=self.recipe.seed)
         if not self.peer.waiting:
             self._peer_changed()
         self._place_changed()
 
     def hidden(self) -> None:
-        """The other tab comes to the front: what runs here is stopped, what is drawn stays."""
-        self._drew = self.drawing.on
-        self.drawing.put_by()
+        """Stop the work of this tab, because the other comes to the front; the pictures stay."""
+        self._was_drawing = self.drawing.is_drawing
+        self.drawing.set_aside()
         self.frames.cancel()
         self.pictures.stop()
         self.give_up_fit()
-        self._behind = True
+        self._hidden = True
 
     # ---- controls ----------------------------------------------------------------------------------------------------
 
-    def _chosen(self, what: str, value: str) -> None:
-        if what == "peer":
+    def _on_choice(self, name: str, value: str) -> None:
+        if name == "peer":
             self.name = value
         else:
-            self.recipe = self.recipe.replace(**{what: value})
+            self.recipe = self.recipe.replace(**{name: value})
         self.set_model()
 
     def set_model(self) -> None:
-        """Show what was chosen, also in the address, and have it fitted."""
+        """Show the chosen model, write it into the link and fit it."""
         first = first_recipe(self.recipe.seed)
         self.session.param.update(
             model=() if self.recipe == first else (self.recipe,), peer="" if self.name == FIRST_PEER else self.name
         )
         self.show_controls()
-        (self.drawing.follow if self.drawing.on else self._want)()
+        (self.drawing.follow if self.drawing.is_drawing else self._want)()
 
     def _columns_chosen(self) -> None:
         dataset = self.session.table.dataset
@@ -187,28 +189,28 @@ class DlrTab(DlrState):
             self.session.axes = self.columns.positions(dataset)
             self._take_table()
 
-    def _pressed(self, what: str | Example) -> None:
-        if isinstance(what, Example):
-            self.session.table.load_demo(what.data)
-        elif what == "draw":
+    def _on_press(self, action: str | Example) -> None:
+        if isinstance(action, Example):
+            self.session.table.load_demo(action.data)
+        elif action == "draw":
             self.drawing.begin()
-        elif what == "python":
+        elif action == "python":
             self._dialogs.show(dlr_script(self))
         else:
             self.show_settings()
 
-    # ---- moments -----------------------------------------------------------------------------------------------------
+    # ---- frames ------------------------------------------------------------------------------------------------------
 
     def drag(self, column: str, h: float) -> None:
-        """Set a bandwidth by hand, unless the fit shown is of other settings."""
-        moment = self.moment
-        if moment is not None and moment.run is not None and not self.outdated:
-            self.hand.drag(moment, column, h)
+        """Set a bandwidth by dragging, unless the fit shown is outdated."""
+        frame = self.frame
+        if frame is not None and frame.run is not None and not self.outdated:
+            self.hand.drag(frame, column, h)
 
     def redraw(self) -> None:
-        """Go back from what a hand has made to the step of the run that is shown."""
+        """Show the run's step again in place of dragged bandwidths or drawn points."""
         table = self.table
-        if table is not None and self.moment is not None and self.moment.run is None:
+        if table is not None and self.frame is not None and self.frame.run is None:
             self._table_made(table)
         self._place_changed()
 
@@ -217,46 +219,46 @@ class DlrTab(DlrState):
         self.session.wake()
 
     def _drawn(self) -> int | None:
-        """The iteration that the pictures show, None where they show none of the run."""
-        moment = self.moment
-        return None if moment is None or moment.run is not self.drawn_run or moment.by_hand else moment.model.step
+        """Return the iteration that the pictures show; None if they show no step of the run."""
+        frame = self.frame
+        return None if frame is None or frame.run is not self.drawn_run or frame.by_hand else frame.model.step
 
-    def _ask_moment(self) -> None:
+    def _request_frame(self) -> None:
         self.frames.stale = False
         run, race, table = self.drawn_run, self.player.player.race, self.table
         if run is None or table is None or race is None or run.dataset.hash != table.hash:
             return
-        step, moment = self.player.head, self.moment
-        before = moment.scene if moment is not None and moment.run is run else None
-        self.frames.ask(lambda stop: dlr_frames.of_run(run, step, before, stop))
+        step, frame = self.player.head, self.frame
+        previous = frame.scene if frame is not None and frame.run is run else None
+        self.frames.ask(lambda stop: dlr_frames.of_run(run, step, previous, stop))
 
-    def show_moment(self, moment: DlrFrame) -> None:
-        """Show a frame in all pictures; of bandwidths that a hand still drags only the curves."""
-        if (moment.run is None) != self.drawing.on:  # it was asked for before drawing began, or ended
+    def show_frame(self, frame: DlrFrame) -> None:
+        """Show a frame in all pictures; while bandwidths are dragged only the curves."""
+        if (frame.run is None) != self.drawing.is_drawing:  # requested before drawing started or ended
             return
-        self.moment = moment
-        if self.drawing.on:
-            self.drawing.remember(moment)
-        if self.hand.passes(moment):
+        self.frame = frame
+        if self.drawing.is_drawing:
+            self.drawing.remember(frame)
+        if self.hand.passes(frame):
             with pn.io.hold():
-                self.pictures.ratios.watch(moment.scene)
+                self.pictures.ratios.watch(frame.scene)
             return
         with pn.io.hold():
-            self.pictures.show(moment, self.outdated and not self.drawing.on)
-            self.back.visible = moment.by_hand
+            self.pictures.show(frame, self.outdated and not self.drawing.is_drawing)
+            self.back_button.visible = frame.by_hand
             self.player.say_status()
             self._say()
         self._show_gram()
 
     def _show_gram(self) -> None:
-        moment = self.moment
-        if self.pictures.folded.open and moment is not None:
-            classes = [str(label) for label in moment.model.classes_]
-            self.tasks.start("gram", lambda stop: dlr_frames.gram_of(moment, classes), self.pictures.gram.watch)
+        frame = self.frame
+        if self.pictures.folded.open and frame is not None:
+            classes = [str(label) for label in frame.model.classes_]
+            self.tasks.start("gram", lambda stop: dlr_frames.gram_of(frame, classes), self.pictures.gram.watch)
 
     def _peer_changed(self) -> None:
-        found = self.peer.found
-        self.pictures.show_beside(self.menus.peer_label, None if found is None else found.model)
+        fit = self.peer.reference
+        self.pictures.show_beside(self.menus.peer_label, None if fit is None else fit.model)
         if self.peer.problem is not None:
             self.tasks.show_error("peer", self.peer.problem)
         self._say()
@@ -264,24 +266,24 @@ class DlrTab(DlrState):
     def _say(self) -> None:
         player = self.player.player
         self.bar.visible = player.waits or player.coming is not None or self.peer.waiting
-        if self.columns.chosen is not None and not (self.moment is not None and self.moment.passing):
-            say(self.words, compared_html(self))
+        if self.columns.chosen is not None and not (self.frame is not None and self.frame.is_passing):
+            say(self.words, dlr_html(self))
 
     # ---- time --------------------------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
-        """Follow run, moments, peer and maps; returns whether there may be more."""
-        waiting, drawing, frames = self.tasks.poll(), self.drawing.on, self.frames
+        """Follow run, frames, peer and maps; return whether there may be more."""
+        waiting, drawing, frames = self.tasks.poll(), self.drawing.is_drawing, self.frames
         player = self.player
         moving = not drawing and player.pump(hold=self.pictures.ratios.building)
         late = player.player.playing and (frames.busy or self.hand.goes_first)  # a film leaves out pictures
         if frames.stale and not drawing and not late:
-            self._ask_moment()
+            self._request_frame()
         coming = self.model_part.pump(None if drawing else player.player.race)
         return bool(self._advance() or waiting or moving or frames.stale or coming)
 
     def _advance(self) -> bool:
-        """Take what threads have found since; returns whether there may be more."""
+        """Take over what threads have finished; return whether there may be more."""
         self.frames.take()
         drawing = self.drawing.advance()
         busy = self.pictures.pump()

@@ -1,6 +1,6 @@
 """The pictures of the DLR tab: two maps, the density ratios, the path of the bandwidths, the kernel's Gram matrix.
 
-They are built once and show a `DlrFrame` together. Nothing here asks for one.
+They are built once and show a `DlrFrame` together.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -18,121 +18,127 @@ from alrviz.views.density.density_ratio import DensityRatioView
 from alrviz.views.density.gram_matrix import GramMatrixView
 from alrviz.views.maps.decision_map import DecisionMapView
 
-# What a window has for pictures beside header, menus, buttons, sentence and headings. At 1280x720 all are seen
-# at once, and the maps are the largest: the two pictures of the path are below them, the ratios in a column beside.
+# The height left by header, menus, buttons, sentence and headings. At 1280x720 all pictures are visible: the maps are
+# the largest, the path is below them, and the density ratios are in a column beside them.
 _ROOM = room(390, 225, 39)
-HEIGHT, _PATHS = f"calc(.69 * {_ROOM})", (f"calc(.31 * {_ROOM})",) * 2
-_RATIO = f"calc(.5 * {_ROOM} - 84px)"  # two of them, each with its words and slider
+MAP_HEIGHT, _PATH_HEIGHTS = f"calc(.69 * {_ROOM})", (f"calc(.31 * {_ROOM})",) * 2
+_RATIO_HEIGHT = f"calc(.5 * {_ROOM} - 84px)"  # of one of two, without its text and slider
 
 
 class Pictures:
-    """See the module's text.
+    """The pictures of the tab.
 
     Args:
-        wake: called when something is under way.
-        hands: what a hand does on the left map, by the names that a `DecisionMapView` takes.
-        drag: called with a column and its new bandwidth. scrub: called with a step. film: makes the page that plays it.
-        unfolded: called when the Gram matrix is wanted.
-        made_from, run_from: say in a line what is shown, and what run the path is of, for pictures that are saved.
+        wake: called when a thread starts working.
+        map_events: callbacks of the left map, by the parameters of `DecisionMapView`.
+        drag: called with a column and its new bandwidth.
+        scrub: called with a step.
+        film: returns the HTML page that replays the fit.
+        on_unfold: called when the Gram matrix is unfolded.
+        made_from, run_from: return the source of the frame, and of the run, for saved pictures.
     """
 
     def __init__(
         self,
         wake: Callable[[], None],
-        hands: Mapping[str, Any],
+        map_events: Mapping[str, Any],
         drag: Callable[[str, float], None],
         scrub: Callable[[int], None],
         film: Callable[[], bytes],
-        unfolded: Callable[[], None],
+        on_unfold: Callable[[], None],
         made_from: Callable[[], str],
         run_from: Callable[[], str],
     ):
-        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 350, "controls": False}
-        self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **hands, **common)
-        self.other = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
+        common: dict[str, Any] = {"wake": wake, "height": MAP_HEIGHT, "width": 350, "controls": False}
+        self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **map_events, **common)
+        self.peer_map = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
         self.ratios = DensityRatioView(
-            on_bandwidth=drag, beside=1, height=_RATIO, numbers="Numbers of the density ratios", made_from=made_from
+            on_bandwidth=drag,
+            beside=1,
+            height=_RATIO_HEIGHT,
+            numbers="Numbers of the density ratios",
+            made_from=made_from,
         )
         self.path = BandwidthView(
-            on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths", film=film, made_from=run_from
+            on_scrub=scrub, heights=_PATH_HEIGHTS, numbers="Numbers of the bandwidths", film=film, made_from=run_from
         )
         self.gram = GramMatrixView(numbers="Numbers of the Gram matrix", made_from=made_from)
-        maps = _row((self.map.top, 1), (self.other.top, 1))
+        maps = _row((self.map.top, 1), (self.peer_map.top, 1))
         path = _row(*((place, 1) for place in self.path.places))
-        left = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)
-        self.seen = _row((left, 12), (self.ratios.top, 5))
-        self.seen.css_classes = ["alrviz-room"]
-        read = (_row((self.map.rest, 1), (self.other.rest, 1)), _row((self.ratios.rest, 1), (self.path.rest, 1)))
-        self.read = pn.Column(*read, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
+        maps_and_path = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)
+        self.pictures_row = _row((maps_and_path, 12), (self.ratios.top, 5))
+        self.pictures_row.css_classes = ["alrviz-room"]
+        read = (_row((self.map.rest, 1), (self.peer_map.rest, 1)), _row((self.ratios.rest, 1), (self.path.rest, 1)))
+        self.numbers = pn.Column(*read, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
         self.folded = Collapsible("The kernel's Gram matrix", self.gram)
-        self.folded.param.watch(lambda _: unfolded(), "open")
+        self.folded.param.watch(lambda _: on_unfold(), "open")
 
     def ground(self, dark: bool) -> None:
-        """Show all of them on a light or a dark ground."""
-        for view in (self.map, self.other, self.ratios, self.path, self.gram):
+        """Set a light or dark background for all pictures."""
+        for view in (self.map, self.peer_map, self.ratios, self.path, self.gram):
             view.dark = dark
 
     def outdate(self) -> None:
-        """Mark everything: what is drawn belongs to other settings or another table."""
-        for view in (self.map, self.other, self.ratios, self.path, self.gram):
+        """Mark all pictures as outdated."""
+        for view in (self.map, self.peer_map, self.ratios, self.path, self.gram):
             view.outdated = True
 
     def clear(self) -> None:
-        """Show nothing: there is nothing to show."""
-        for view in (self.map, self.other):
+        """Empty the pictures."""
+        for view in (self.map, self.peer_map):
             view.watch(None, None)
         self.ratios.watch(None)
         self.path.watch(None)
 
     def take(self, table: Dataset, names: tuple[Hashable, Hashable]) -> None:
-        """Turn to a table of two columns: no model of it is there yet."""
+        """Show the rows of a table of two columns, without a model."""
         common = {"classes": [str(label) for label in table.classes], "across": names[0], "up": names[1]}
-        for view in (self.map, self.other):
+        for view in (self.map, self.peer_map):
             view.param.update(**common)
             view.watch(None, table.X, table.y)
 
     def wipe(self) -> None:
-        """Take away at once what both maps show: other points are on their way."""
-        for view in (self.map, self.other):
+        """Clear both maps at once, before other points arrive."""
+        for view in (self.map, self.peer_map):
             view.wipe()
 
     def follow(self, columns: tuple[str, str], classes: tuple[str, ...]) -> None:
-        """Let both maps show these columns and classes: those that are drawn."""
-        for view in (self.map, self.other):
+        """Set the columns and classes of both maps to those of the drawn points."""
+        for view in (self.map, self.peer_map):
             view.param.update(classes=list(classes), across=columns[0], up=columns[1])
 
-    def show(self, moment: DlrFrame, outdated: bool) -> None:
-        """Show a moment in all pictures together."""
+    def show(self, frame: DlrFrame, outdated: bool) -> None:
+        """Show a frame in all pictures."""
         for view in (self.map, self.ratios, self.gram):
             view.outdated = outdated
-        self.path.outdated = outdated or moment.X is not None  # drawn points have no path
-        if moment.X is not None:
-            self.map.watch(moment.model, moment.X, moment.y)
+        self.path.outdated = outdated or frame.X is not None  # drawn points have no path
+        if frame.X is not None:
+            self.map.watch(frame.model, frame.X, frame.y)
         else:
-            self.map.set_model(moment.model)
-        self.ratios.watch(moment.scene)
-        if moment.path is not None and not moment.by_hand:
-            self.path.head = moment.model.step
-            self.path.watch(moment.path)
+            self.map.set_model(frame.model)
+        self.ratios.watch(frame.scene)
+        if frame.path is not None and not frame.by_hand:
+            self.path.head = frame.model.step
+            self.path.watch(frame.path)
 
     def show_beside(self, label: str, model: Any) -> None:
-        """Show the classifier beside; None where there is none."""
-        self.other.param.update(outdated=False, title=label)
-        self.other.set_model(model)
+        """Show the peer's map; model=None clears it."""
+        self.peer_map.param.update(outdated=False, title=label)
+        self.peer_map.set_model(model)
 
     def stop(self) -> None:
-        """Give up what the maps' threads work out."""
-        for view in (self.map, self.other):
+        """Cancel the maps' threads."""
+        for view in (self.map, self.peer_map):
             view.stop()
 
     def pump(self) -> bool:
-        """Show what the maps' threads have found; returns whether there may be more."""
-        busy = [view.pump() for view in (self.map, self.other)]  # both, whatever the first says
+        """Show what the maps' threads have finished; return whether there may be more."""
+        busy = [view.pump() for view in (self.map, self.peer_map)]  # a list: `any` would skip the second
         return any(busy)
 
 
 def _row(*parts: tuple[Viewable, int]) -> pn.Row:
-    """A row of parts that each take their share of its width."""
+    """Return a row of (part, relative width)."""
     columns = [
         pn.Column(
             part, styles={"flex": f"{share} 1 0", "min-width": "0"}, sizing_mode="stretch_width",

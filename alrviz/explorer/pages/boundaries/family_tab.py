@@ -1,7 +1,7 @@
-"""The tab "any family": the decision map of one model of the whole table, of alrviz or of scikit-learn.
+"""The tab "Any family": the decision map of one model of the whole table, of alrviz or of scikit-learn.
 
-Ours is a run: its map follows the iterations, and can be scrubbed. A peer is fitted at one go, on a thread. The axes,
-and what stands in the other columns, are the map's own menus.
+A model of alrviz is a run, whose iterations can be played. A peer is fitted on a thread. The map has menus for its axes
+and for the values of the other columns.
 """
 
 from collections.abc import Callable, Hashable
@@ -14,8 +14,8 @@ from panel.viewable import Viewable
 from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, MapTab, peer_menu
-from alrviz.explorer.pages.boundaries.words import family_script, judged_html, peer_html
-from alrviz.explorer.recipes.recipe_fields import alphas_beside
+from alrviz.explorer.pages.boundaries.texts import family_script, peer_html, run_html
+from alrviz.explorer.recipes.recipe_fields import alpha_choices
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog, text_button
 from alrviz.explorer.shell.glossary import explain
@@ -32,21 +32,21 @@ from alrviz.views.core.panes import Updating, say
 from alrviz.views.maps.decision_map import DecisionMapView
 
 HEIGHT = room(300, 255, 85)
-_PEER = "peer "  # before a peer's slug in the menu of models
+_PEER = "peer "  # prefix of a peer's slug in the menu of models
 _FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
 
 
 class FamilyTab(MapTab):
-    """See the module's text."""
+    """The tab."""
 
     def __init__(self, session: Session, dialogs: TextDialog, open_drawer: Callable[[Viewable], None]):
         super().__init__(session, open_drawer, "any", RUNS, Recipe("alr", **_FIRST, seed=session.seed))
         self._dialogs = dialogs
-        if self.linked_model:  # a model of ours stands in place of a peer
+        if self.linked_model:  # takes precedence over a peer in the link
             self.name = ""
         self._table: Dataset | None = None
         self._ready: FittedModel | None = None
-        self._others = "typical"  # what this table's maps begin with
+        self._default_others = "typical"  # values of the other columns, for this table's first map
         self._stale = False
         self._setting = Updating()
         self._build()
@@ -55,56 +55,63 @@ class FamilyTab(MapTab):
     # ---- building ----------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        small: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
-        self.model = pmui.Select(label="Model", options={}, width=232, **small)
+        look: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
+        self.model = pmui.Select(label="Model", options={}, width=232, **look)
         self.order = order_buttons()
-        self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **small)
+        self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **look)
         settings = text_button("Settings", "tune", SETTINGS, self.show_settings)
         python = text_button("Python", "code", PYTHON, lambda: self._dialogs.show(self.script()))
         self.settings_button = settings
         for name in ("model", "order", "alpha"):
-            getattr(self, name).param.watch(lambda event, name=name: self._chosen(name, event.new), "value")
+            getattr(self, name).param.watch(lambda event, name=name: self._on_choice(name, event.new), "value")
         self.words = html((0, 0, 8, 0))
         self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         self.map = DecisionMapView(wake=self.session.wake, height=HEIGHT, width=900)
         for name in ("others", "row", "across", "up"):
             self.map.param.watch(lambda _: self._axes_chosen(), name)
         self.controls = [self.model, self.order, self.alpha]
-        self.told = [self.starter.pane, settings, python]
+        self.first_row_end = [self.starter.pane, settings, python]
         self.buttons = pn.Row(
             self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
         )  # fmt: skip
-        inside = (self.buttons, self.bar, self.words, self.map, self.model_part.evaluation.part, self.model_part.part)
-        self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
+        card_parts = (
+            self.buttons,
+            self.bar,
+            self.words,
+            self.map,
+            self.model_part.evaluation.part,
+            self.model_part.part,
+        )
+        self.panel = pn.Column(*card_parts, styles=CARD, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 
     def shown(self) -> None:
-        """Show what the session has now."""
+        """Show the session's table."""
         session, dataset = self.session, self.session.table.dataset
         self.map.dark = session.dark
         self._show_controls()
         if dataset is None:
             return
-        behind, self._behind = self._behind, False
-        turned = behind and session.axes not in ((), self._positions(dataset))
-        if dataset is self._table and not turned:
-            if behind:
+        was_hidden, self._hidden = self._hidden, False
+        has_new_axes = was_hidden and session.axes not in ((), self._positions(dataset))
+        if dataset is self._table and not has_new_axes:
+            if was_hidden:
                 self._want()
             return
         self._table = dataset
         names = list(dataset.X.columns)
-        kept: dict[str, Any] = {"classes": [str(label) for label in dataset.classes]}
+        map_params: dict[str, Any] = {"classes": [str(label) for label in dataset.classes]}
         if len(session.axes) == 2:
             axes = [_name_at(dataset, k) for k in session.axes]
             if all(name in names for name in axes):
-                kept |= dict(zip(("across", "up"), axes, strict=True))
-        self._others = first_others(dataset.X, *_axes_of(dataset, kept))
-        kept |= {"others": self._others, "row": 0}
+                map_params |= dict(zip(("across", "up"), axes, strict=True))
+        self._default_others = first_others(dataset.X, *_axes_of(dataset, map_params))
+        map_params |= {"others": self._default_others, "row": 0}
         if session.others in self.map.param.others.objects:
-            kept |= {"others": session.others, "row": min(session.row or 0, dataset.n_rows - 1)}
-        self.map.param.update(**kept)
+            map_params |= {"others": session.others, "row": min(session.row or 0, dataset.n_rows - 1)}
+        self.map.param.update(**map_params)
         self.map.watch(None, dataset.X, dataset.y)
         self.recipe = self.recipe.replace(seed=session.seed)
         self._want()
@@ -112,44 +119,44 @@ class FamilyTab(MapTab):
     def _show_controls(self) -> None:
         dataset = self.session.table.dataset
         peers = peer_menu(self.session, dataset)
-        if dataset is not None and self.name not in peers.values():  # a truth that another table does not have
+        if dataset is not None and self.name not in peers.values():  # the truth, which only demo sets have
             self.name = ""
-        recipe, ours = self.recipe, not self.name
+        recipe, is_recipe = self.recipe, not self.name
         with self._setting:
             families = {FAMILIES[name].words: name for name in RUNS}
             self.model.options = {**families, **{label: _PEER + slug for label, slug in peers.items()}}
-            self.model.value = recipe.family if ours or dataset is None else _PEER + self.name
-            self.order.visible = ours and "order" in recipe.params
+            self.model.value = recipe.family if is_recipe or dataset is None else _PEER + self.name
+            self.order.visible = is_recipe and "order" in recipe.params
             order = recipe.params.get("order")
             self.order.value = order if order in (1, 2, 3) else None
-            self.alpha.visible = ours and "alpha" in recipe.params
+            self.alpha.visible = is_recipe and "alpha" in recipe.params
             alpha = recipe.params.get("alpha", 0.0)
-            self.alpha.options = {in_digits(a): a for a in alphas_beside(alpha)}
+            self.alpha.options = {in_digits(a): a for a in alpha_choices(alpha)}
             self.alpha.value = alpha
-        self.buttons.visible = self.starter.pane.visible = self.settings_button.visible = ours
+        self.buttons.visible = self.starter.pane.visible = self.settings_button.visible = is_recipe
 
     def hidden(self) -> None:
-        """The other tab comes to the front: what runs here is stopped."""
+        """Stop the work of this tab, because the other comes to the front."""
         self.give_up_fit()
         self.peer.forget()
         self.map.stop()
-        self._behind = True
+        self._hidden = True
 
     # ---- controls ----------------------------------------------------------------------------------------------------
 
-    def _chosen(self, what: str, value: str | float | None) -> None:
+    def _on_choice(self, name: str, value: str | float | None) -> None:
         if self._setting or value is None:
             return
-        if what == "model" and str(value).startswith(_PEER):
+        if name == "model" and str(value).startswith(_PEER):
             self.name = str(value).removeprefix(_PEER)
         else:
             self.name = ""
-            changes = {"family": value} if what == "model" else {what: value}
+            changes = {"family": value} if name == "model" else {name: value}
             self.recipe = self.recipe.replace(**changes)
         self.set_model()
 
     def set_model(self) -> None:
-        """Show what was chosen, also in the address, and have it fitted."""
+        """Show the chosen model, write it into the link and fit it."""
         self.session.param.update(model=() if self.name else (self.recipe,), peer=self.name)
         self._show_controls()
         self._want()
@@ -178,12 +185,12 @@ class FamilyTab(MapTab):
         axes = self._positions(dataset)
         self.session.param.update(
             axes=axes if len(axes) == 2 else (),
-            others="" if view.others == self._others else view.others,
+            others="" if view.others == self._default_others else view.others,
             row=view.row if view.others == "row" else None,
         )
 
     def _positions(self, dataset: Dataset) -> tuple[int, ...]:
-        """The places in the table of the map's two columns."""
+        """Return the positions of the map's two columns in the table."""
         names = dataset.table.names
         return tuple(names.index(name) for name in (self.map.across, self.map.up) if name in names)
 
@@ -191,21 +198,19 @@ class FamilyTab(MapTab):
         self.name = ""
         super()._set_recipe(recipe)
 
-    # ---- what is there -----------------------------------------------------------------------------------------------
+    # ---- models ------------------------------------------------------------------------------------------------------
 
     def _place_changed(self) -> None:
-        self._stale = not self.name  # a peer has no places
+        self._stale = not self.name  # a peer has no iterations
 
     def _peer_changed(self) -> None:
-        found, dataset = self.peer.found, self.session.table.dataset
-        if found is not None:
+        fit, dataset = self.peer.reference, self.session.table.dataset
+        if fit is not None:
             if dataset is not None:
-                name = next(words for words, slug in self.model.options.items() if slug == _PEER + found.name)
-                self._ready = model_of_peer(
-                    name, found.model, dataset, found.rows, self.recipe.holdout, self.session.seed
-                )
+                name = next(words for words, slug in self.model.options.items() if slug == _PEER + fit.name)
+                self._ready = model_of_peer(name, fit.model, dataset, fit.rows, self.recipe.holdout, self.session.seed)
             self.map.param.update(outdated=False, title="")
-            self.map.set_model(found.model)
+            self.map.set_model(fit.model)
         elif self.peer.problem is not None:
             self.tasks.show_error("peer", self.peer.problem)
         self._say()
@@ -222,24 +227,24 @@ class FamilyTab(MapTab):
             self.map.set_model(model)
 
     def _say(self) -> None:
-        waits = self.peer.waiting if self.name else self.player.player.waits
-        self.bar.visible = bool(waits or (not self.name and self.player.player.coming is not None))
-        ours = judged_html(self.player, self.outdated)
-        say(self.words, peer_html(self.name, self.peer) if self.name else ours)
+        is_waiting = self.peer.waiting if self.name else self.player.player.waits
+        self.bar.visible = bool(is_waiting or (not self.name and self.player.player.coming is not None))
+        run_text = run_html(self.player, self.outdated)
+        say(self.words, peer_html(self.name, self.peer) if self.name else run_text)
 
     def script(self) -> str:
-        """Return the script whose map is the screen's."""
+        """Return the script that computes the map."""
         return family_script(self.session, self.recipe, self.name, self.map)
 
     def pump(self) -> bool:
-        """Follow run, peer and map; returns whether there may be more."""
+        """Follow run, peer and map; return whether there may be more."""
         waiting = self.tasks.poll()
         moving = not self.name and self.player.pump()
         if self._stale and not self.name and not (self.player.player.playing and self.map.busy):
             self._draw()
         self._say()
-        coming = self.model_part.pump(self._ready if self.name else self.player.player.race)
-        return bool(self.map.pump() or waiting or moving or self._stale or coming)
+        receiving = self.model_part.pump(self._ready if self.name else self.player.player.race)
+        return bool(self.map.pump() or waiting or moving or self._stale or receiving)
 
     def close(self) -> None:
         """End the threads' work."""
@@ -247,10 +252,10 @@ class FamilyTab(MapTab):
         self.tasks.close()
 
 
-def _axes_of(dataset: Dataset, kept: dict[str, Any]) -> tuple[Hashable, Hashable]:
-    """The axes that the map will have, (None, None) of a table without two columns."""
+def _axes_of(dataset: Dataset, map_params: dict[str, Any]) -> tuple[Hashable, Hashable]:
+    """Return the axes that the map will have; (None, None) for a table without two columns."""
     try:
-        return first_axes(dataset.X, kept.get("across"), kept.get("up"), dataset.y)
+        return first_axes(dataset.X, map_params.get("across"), map_params.get("up"), dataset.y)
     except AlrvizError:
         return None, None
 

@@ -1,4 +1,4 @@
-"""The fits behind a tab of maps: the model with its cost, run and settings, and the classifier beside it."""
+"""The fits of a tab of maps: the model with its cost, run and settings, and the classifier it is compared with."""
 
 from collections.abc import Callable, Hashable
 from functools import cached_property, partial
@@ -11,7 +11,7 @@ from panel.viewable import Viewable
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import demo_truth
 from alrviz.explorer.page import Tab
-from alrviz.explorer.recipes.recipe_fields import MODEL, Choosable
+from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.export_model import ExportModel
@@ -24,24 +24,26 @@ from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_reference
 from alrviz.views.race.fit_player import FitPlayer
 
 SETTINGS = "Settings: everything else about this model"
-PYTHON = "Python: copy this map as a script whose numbers are the screen's"
-BEST = "Bayes-optimal"  # what the truth of a demo set is called
+PYTHON = "Python: copy a script that computes this map"
+BEST = "Bayes-optimal"  # the classifier that knows the true probabilities of a demo set
 
 
 def truth_of(session: Session, dataset: Dataset) -> Callable[[pd.DataFrame], np.ndarray] | None:
-    """Return the generator's own p(class | row) where the session's table is a demo set whose truth is known.
+    """Return the true p(class | row) if the data set is an unchanged demo set whose generator is known.
 
-    A map of two of more columns has no truth of its own, and neither have rows that a visitor has changed.
+    It is not known for some of the columns, nor for tables that the visitor has changed.
     """
     if session.table.source.demo is None or session.table.dataset is None:
         return None
-    found = demo_truth(session.table.source.demo[0])
-    whole = list(dataset.X.columns) == list(session.table.dataset.table.names[:-1]) and dataset.target == "class"
-    return found if whole else None
+    truth = demo_truth(session.table.source.demo[0])
+    has_all_columns = (
+        list(dataset.X.columns) == list(session.table.dataset.table.names[:-1]) and dataset.target == "class"
+    )
+    return truth if has_all_columns else None
 
 
 def peer_menu(session: Session, dataset: Dataset | None) -> dict[str, str]:
-    """Return the menu's entries: label and slug of every peer, and the best classifier there is where it is known."""
+    """Return the menu's entries: slugs of all peers by label, and the Bayes-optimal classifier if it is known."""
     from alrviz.estimators.peers import known_peers
 
     menu = {peer.label: name for name, peer in known_peers().items()}
@@ -51,64 +53,66 @@ def peer_menu(session: Session, dataset: Dataset | None) -> dict[str, str]:
 
 
 class PeerFit:
-    """The classifier beside a map: asked for, fitted on a thread, kept while neither it nor the table changes.
+    """The classifier that a map is compared with; fitted on a thread, and kept until it or the table changes.
 
     Args:
-        session: of the page. tasks: runs the fit.
-        arrived: called when another is there, or will not be.
+        session: of the page.
+        tasks: runs the fit.
+        on_arrival: called when the fit has finished or failed.
     """
 
-    def __init__(self, session: Session, tasks: PageTasks, arrived: Callable[[], None]):
-        self._session, self._tasks, self._arrived = session, tasks, arrived
-        self._asked: Hashable = None
-        self.found: ReferenceFit | None = None
-        self.best = float("nan")  # share of test rows that the truth gets wrong, where it is known
+    def __init__(self, session: Session, tasks: PageTasks, on_arrival: Callable[[], None]):
+        self._session, self._tasks, self._on_arrival = session, tasks, on_arrival
+        self._request: Hashable = None
+        self.reference: ReferenceFit | None = None
+        self.best_error = float("nan")  # test error of the Bayes-optimal classifier, if known
         self.waiting = False
         self.problem: Exception | None = None
 
     def ask(self, name: str, dataset: Dataset, *, holdout: float, seed: int) -> None:
-        """Have the peer `name` fitted on this table, if that is not what is there."""
-        asked = (name, dataset.hash, holdout, seed)
-        if asked == self._asked:
+        """Fit the peer `name` on this table, unless that is done or running."""
+        request = (name, dataset.hash, holdout, seed)
+        if request == self._request:
             return
-        self._asked, self.waiting, self.problem = asked, True, None
+        self._request, self.waiting, self.problem = request, True, None
         truth = truth_of(self._session, dataset)
 
         def work(stop: StopToken) -> tuple[ReferenceFit, float]:
             rows: dict[str, Any] = {"holdout": holdout, "seed": seed, "truth": truth, "stop": stop}
-            found = fit_reference(name, dataset, **rows)
-            return found, fit_reference(TRUTH, dataset, **rows).error if truth is not None else float("nan")
+            fit = fit_reference(name, dataset, **rows)
+            return fit, fit_reference(TRUTH, dataset, **rows).error if truth is not None else float("nan")
 
         self._tasks.start("peer", work, self._take, self._fail)
 
     def forget(self) -> None:
-        """Give up what was asked."""
+        """Cancel the fit and forget its result."""
         self._tasks.cancel("peer")
-        self._asked = self.found = None
+        self._request = self.reference = None
         self.waiting = False
 
-    def _take(self, found: tuple[ReferenceFit, float]) -> None:
-        (self.found, self.best), self.waiting = found, False
-        self._arrived()
+    def _take(self, result: tuple[ReferenceFit, float]) -> None:
+        (self.reference, self.best_error), self.waiting = result, False
+        self._on_arrival()
 
     def _fail(self, error: Exception) -> None:
-        self.found, self.waiting, self.problem = None, False, error
-        self._asked = None
-        self._arrived()
+        self.reference, self.waiting, self.problem = None, False, error
+        self._request = None
+        self._on_arrival()
 
 
 class MapTab(Tab):
-    """What the tabs of the page share: the fit of a model, the classifier beside it, the model's settings and files.
+    """Base class of the page's tabs: the fit of a model, the peer, the model's settings and its export.
 
-    A cheap fit starts by itself when settings change (`fit`); the tab draws `player.racer` at `player.head`.
+    A cheap fit starts without a press of Run when settings change (`fit`). The tab draws `player.racer` at
+    `player.head`.
 
     Args:
         session: the visitor's.
         open_drawer: shows a panel in the drawer.
-        slug: of the tab, as a link has it.
-        families: that can be chosen.
-        first: the recipe it opens with.
-        film: whether the fit can be played.
+        slug: of the tab in a link.
+        families: the families offered.
+        default_recipe: used if the link has no model.
+        has_film: whether the fit can be saved as a replay.
     """
 
     def __init__(
@@ -117,66 +121,66 @@ class MapTab(Tab):
         open_drawer: Callable[[Viewable], None],
         slug: str,
         families: tuple[str, ...],
-        first: Recipe,
-        film: bool = False,
+        default_recipe: Recipe,
+        has_film: bool = False,
     ):
         super().__init__(session)
         self._slug, self._families, self._open_drawer = slug, families, open_drawer
-        self.player = FitPlayer(self._place_changed, session.wake, film, self._drawn if film else None)
+        self.player = FitPlayer(self._place_changed, session.wake, has_film, self._drawn if has_film else None)
         self.starter = RaceStarter(session, self.tasks, self.player, partial(session.runs.adopt, kind=FIT), "fit")
         self.peer = PeerFit(session, self.tasks, self._peer_changed)
         self.model_part = ExportModel(session, self.tasks)
-        linked = session.tab == slug
-        self.linked_model = bool(linked and session.model and session.model[0].family in families)
-        self.recipe: Recipe = session.model[0] if self.linked_model else first
-        self.name = session.peer if linked else ""  # slug of the peer
-        self._behind = False  # whether another tab is in front
+        is_linked = session.tab == slug
+        self.linked_model = bool(is_linked and session.model and session.model[0].family in families)
+        self.recipe: Recipe = session.model[0] if self.linked_model else default_recipe
+        self.name = session.peer if is_linked else ""  # slug of the peer
+        self._hidden = False  # whether another tab is in front
 
     def set_model(self) -> None:
-        """Show what was chosen, also in the address, and have it fitted."""
+        """Show the chosen model, write it into the link and fit it."""
         raise NotImplementedError
 
     def _place_changed(self) -> None:
-        """Draw another place of the run, or another run."""
+        """Draw another iteration, or another run."""
         raise NotImplementedError
 
     def _peer_changed(self) -> None:
-        """Show the peer that has come, or that it will not."""
+        """Show the fitted peer, or that its fit failed."""
         raise NotImplementedError
 
     def _drawn(self) -> int | None:
-        """Return the iteration that the pictures show; None where they show none of the run."""
+        """Return the iteration that the pictures show; None if they show no step of the run."""
         raise NotImplementedError
 
     # ---- the fit -----------------------------------------------------------------------------------------------------
 
     @property
     def outdated(self) -> bool:
-        """Whether what is drawn belongs to other settings or another table."""
+        """Whether the pictures belong to other settings or another table."""
         return self.player.player.outdated
 
     @property
     def drawn_run(self) -> Any:
-        """The run that is drawn; None where there is none."""
+        """The run shown; None before the first."""
         return None if self.player.racer is None else self.player.racer.run
 
     def show_fitted(self) -> None:
-        """Show the run that the session had before a reload, if it is of this tab."""
+        """Show the session's run from before a reload, if it belongs to this tab."""
         race = self.session.runs.map_race
         if self.session.tab == self._slug and race is not None and race.recipes[0].family in self._families:
             self.player.show(race)
 
     def fit(self, dataset: Dataset, recipe: Recipe) -> None:
-        """Set what Run fits; where it is not what is drawn, a cheap fit starts by itself."""
+        """Set what Run fits; a cheap fit that is not shown yet starts now."""
         race = self.player.player.race
         is_drawn = race is not None and race.matches((recipe,), dataset)
         self.starter.arm(not is_drawn)
         self.player.mark(race is not None and not is_drawn, expected=not is_drawn)
-        self.starter.want(dataset, (recipe,))
+        self.starter.set_race(dataset, (recipe,))
         self.starter.start_if_cheap()
 
     def give_up_fit(self) -> None:
-        """Stop the fit, and forget one that waits: there is nothing to fit (any more)."""
+        """Stop the fit and drop a pending one."""
         self.starter.dataset, self.starter.autorun = None, False
         self.player.player.expected = False
         self.player.press_stop()
@@ -185,17 +189,17 @@ class MapTab(Tab):
 
     @cached_property
     def settings(self) -> RecipeSettings:
-        """The settings of the model in the drawer; built when they are first asked for."""
+        """The settings of the model in the drawer; built on first use."""
         return RecipeSettings(
             lambda _, recipe: self._set_recipe(recipe), lambda _: None,
             lambda changes: self._set_recipe(self.recipe.replace(**changes)),
-            choosable=Choosable(self._families, MODEL),
+            choosable=Choosable(self._families, is_single=True),
         )  # fmt: skip
 
     def show_settings(self) -> None:
         """Show the settings of the model in the drawer."""
         self.settings.tell(self.starter.solvers)
-        self.settings.show(0, self.recipe, self.recipe.label, alone=True)
+        self.settings.show(0, self.recipe, self.recipe.label, is_only=True)
         self._open_drawer(self.settings.panel)
 
     def _set_recipe(self, recipe: Recipe) -> None:

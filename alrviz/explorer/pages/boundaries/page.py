@@ -1,8 +1,8 @@
-"""The Boundaries page: what classifiers make of two columns, as maps; a tab for any family.
+"""The Boundaries page: maps of what classifiers predict over two columns; a tab for DLR and one for any family.
 
-A tab is a class with `controls` and `told` (what stands in the page's first row), `panel`, `shown()` (it comes to the
-front, or its table changed), `hidden()`, `pump()` and `close()`. It is built when it is first shown; what it shows is
-in the session, and so in the link.
+A tab has `controls` and `first_row_end` (widgets of the page's first row), `panel`, `shown()` (called when it comes to
+the front or its table changed), `hidden()`, `pump()` and `close()`. It is built when it is first shown. Its settings
+are in the session, and so in the link.
 """
 
 from typing import Any
@@ -21,12 +21,12 @@ from alrviz.studies.maps.partial_dependence import OTHERS
 from alrviz.studies.race.reference_fit import TRUTH
 from alrviz.views.core.collapsible import Collapsible
 
-DLR = "dlr"  # in a link it is left out: the first tab
+DLR = "dlr"  # the first tab, which is left out of links
 TABS = {"DLR": DLR, "Any family": "any"}
 
 
-def _tab(slug: str) -> Any:
-    """The class of a tab, imported when it is first shown: the first screen need not wait for it."""
+def _tab_class(slug: str) -> Any:
+    """Return the class of a tab; imported late, so that the first page opens sooner."""
     if slug == DLR:
         from alrviz.explorer.pages.boundaries.dlr_tab import DlrTab
 
@@ -37,51 +37,51 @@ def _tab(slug: str) -> Any:
 
 
 class BoundariesPage(TabbedPage):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Boundaries", "join_inner", "Explore", "boundaries"
     tabs = TABS
 
     @staticmethod
     def choices() -> Choices:
-        """Return what a link may hold of this page's own."""
+        """Return the valid values of this page's link properties."""
         from alrviz.estimators.peers import known_peers
 
         return {"tab": TABS.values(), "others": OTHERS, "peer": (*known_peers(), TRUTH)}
 
     def __init__(self, session: Session):
         super().__init__(session)
-        self._before: Any = None  # the tab that was in front last
+        self._last_tab: Any = None
 
     def view(self) -> Viewable:
         """Build the page."""
         self.data = data_menu(self.session)
         self._dialog = script_dialog()
-        about = html(text=about_html("boundaries"))
+        about_pane = html(text=about_html("boundaries"))
         panel = super().view(self.data)
         self.session.subscribe(lambda *_: self._show_table(), ["dataset", "dark", "loading"])
-        panel.extend([Collapsible("What am I looking at?", about), self._dialog.place])
+        panel.extend([Collapsible("About this plot", about_pane), self._dialog.place])
         return panel
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
-        """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
-        tab = _tab(slug)(self.session, self._dialog, self._open_drawer)
-        told = pn.Row(*tab.told, margin=0, styles={"margin-left": "auto"})
+        """Return a tab, its part beside the menu of tabs, and its part below."""
+        tab = _tab_class(slug)(self.session, self._dialog, self._open_drawer)
+        row_end = pn.Row(*tab.first_row_end, margin=0, styles={"margin-left": "auto"})
         controls = pn.FlexBox(
-            *tab.controls, told, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=0,
+            *tab.controls, row_end, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=0,
             styles={"flex": "1 1 0", "min-width": "680px"}, css_classes=["alrviz-line"],
         )  # fmt: skip
         return tab, controls, tab.panel
 
-    def turned(self) -> None:
-        """Let the tab in front show the session's table; the one before it rests."""
-        if self._before not in (None, self.tab):
-            self._before.hidden()
-        self._before = self.tab
+    def on_tab_shown(self) -> None:
+        """Stop the previous tab, and show the session's table in the front tab."""
+        if self._last_tab not in (None, self.tab):
+            self._last_tab.hidden()
+        self._last_tab = self.tab
         self._show_table()
 
     def _show_table(self) -> None:
-        """Show the session's table; behind another page, or while another table is on its way, nothing is fitted."""
+        """Show the session's table, unless another page is in front or a table is being loaded."""
         session = self.session
         show_data(self.data, session)
         if session.page == self.slug and session.table.loading is None:

@@ -1,6 +1,6 @@
-"""The tab "history" of Compare: the owner's runs, to be opened, raced again, compared, exported, deleted.
+"""The tab "History" of Compare: the owner's saved runs, to be opened, raced again, compared, exported, deleted.
 
-A list, the latest first; what is chosen in it is told beside it, with what can be done. The store is read on a thread.
+A list, the latest first, with the details of the selected run beside it. The store is read on a thread.
 """
 
 import panel as pn
@@ -12,7 +12,14 @@ from alrviz.explorer.page import Tab
 from alrviz.explorer.server.run_store import open_run_store, store_problem
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
-from alrviz.explorer.widgets.run_history import HistoryItem, count_pruned, csv_of, items, line_of, look_of
+from alrviz.explorer.widgets.run_history import (
+    HistoryItem,
+    count_pruned,
+    export_csv,
+    load_history,
+    noun_and_icon,
+    summary_line,
+)
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.names import short_names
@@ -22,142 +29,150 @@ from alrviz.views.core.style import safe
 
 RUNS_PER_PAGE = 40  # runs listed before "More" is pressed
 EMPTY = (
-    "<p><b>Nothing is kept yet.</b></p><p class='quiet'>Races, fits of maps and studies that you run are kept here, "
-    "also when the server ends. Run one on any page.</p>"
+    "<p><b>No runs yet.</b></p><p class='quiet'>The races, maps and studies that you run are saved here, also after a "
+    "restart of the server. Press Run on any page.</p>"
 )
-# {} is the reason, a clause. Runs work all the same, so the visitor is told what differs and who can help.
-NOT_KEPT = (
-    "<p class='bad'><b>Nothing is being kept now:</b> {}.</p><p class='quiet'>Races and studies run as usual, but they "
-    "are gone when the server ends. The server's log says more to whoever runs it.</p>"
+# {} is the reason, a clause.
+NOT_SAVED = (
+    "<p class='bad'><b>Runs are not saved:</b> {}.</p><p class='quiet'>Races and studies work as usual, but they are "
+    "lost when the server stops. Whoever runs the server finds more in its log.</p>"
 )
-LOADING = "<p class='quiet'>Reading what is kept …</p>"
-# In a narrow window it stands below the list; beside it, it stays in sight by itself.
-SHOW = "setTimeout(() => window.alrvizFirst('.alrviz-detail')?.scrollIntoView({block: 'nearest'}), 300);"
+LOADING = "<p class='quiet'>Loading your runs …</p>"
+# In a narrow window the details are below the list: scroll to them.
+SCROLL_JS = "setTimeout(() => window.alrvizFirst('.alrviz-detail')?.scrollIntoView({block: 'nearest'}), 300);"
 DELETE, CONFIRM_DELETE = "Delete", "Delete: press again"
 
 
 class HistoryTab(Tab):
-    """The list and what is told beside it."""
+    """The list of runs and the details of one."""
 
     slug = "history"
 
     def __init__(self, session: Session):
         super().__init__(session)
         self.items: list[HistoryItem] = []
-        self._shown = RUNS_PER_PAGE
-        self._sure = ""  # the run whose deletion was asked for once
+        self._n_listed = RUNS_PER_PAGE
+        self._deletion_id = ""  # the run whose Delete was pressed once
         self._listing = Updating()
-        self._n_pruned = 0  # runs of the owner's that were deleted to make room
-        self._read = False  # whether what is kept has been read once
-        self._problem = ""  # why nothing is being kept
+        self._n_pruned = 0  # runs of this owner that were deleted to free space
+        self._has_loaded = False
+        self._problem = ""  # why runs are not saved
 
     def build(self) -> tuple[Viewable, Viewable]:
-        """Make what is shown; return the row of menus, which is empty, and everything below it."""
+        """Build the widgets; return the row of menus, which is empty, and everything below it."""
         self.list = pmui.MenuList(items=[], active=0, dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
         self.list.param.watch(lambda _: self._turn(), "active")
-        self.more = button("More", self._show_more, variant="text", size="small", visible=False, margin=(4, 0))
-        self.told, self.status = html(), html()  # of the run that is chosen, and of the list
+        self.more_button = button("More", self._show_more, variant="text", size="small", visible=False, margin=(4, 0))
+        self.description, self.status = html(), html()  # of the run that is chosen, and of the list
         self.open = _link("Open", "open_in_browser", "Open: go to its page, with its table and settings", "contained")
-        self.again = _link("Race again", "replay", "Race again: fit the same racers anew")
-        self.compare = _link("Compare", "compare_arrows", "Compare: its recipes on its tables by cross-validation")
+        self.race_again = _link("Race again", "replay", "Race again: fit the same models again")
+        self.compare = _link("Compare", "compare_arrows", "Compare: cross-validate its models on its data sets")
         self.csv = csv_button("alrviz-run.csv", self._csv, "all its numbers")
         self.csv.param.update(variant="outlined", margin=(0, 8, 8, 0))
         self.delete = button(
-            DELETE, self._delete, icon="delete", description=f"{DELETE}: take it out of the run store",
+            DELETE, self._delete, icon="delete", description=f"{DELETE}: remove it from your saved runs",
             variant="outlined", color="error", size="small", margin=(0, 8, 8, 0),
         )  # fmt: skip
-        self.buttons = pn.FlexBox(self.open, self.again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
-        left = pn.Column(self.status, self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
-        self.detail = pn.Column(
-            self.told, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD, css_classes=["alrviz-detail"]
+        self.buttons = pn.FlexBox(self.open, self.race_again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
+        list_card = pn.Column(
+            self.status, self.list, self.more_button, sizing_mode="stretch_width", margin=0, styles=CARD
         )
-        self.list.jscallback(active=SHOW)
-        self._tell()
-        return pn.Row(margin=0), pn.Row(left, self.detail, sizing_mode="stretch_width", margin=0)
+        self.detail = pn.Column(
+            self.description, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD, css_classes=["alrviz-detail"]
+        )
+        self.list.jscallback(active=SCROLL_JS)
+        self._show_item()
+        return pn.Row(margin=0), pn.Row(list_card, self.detail, sizing_mode="stretch_width", margin=0)
 
-    # ---- what there is ---------------------------------------------------------------------------------------------
+    # ---- the list --------------------------------------------------------------------------------------------------
 
     def on_shown(self) -> None:
-        """Read what is kept, on a thread."""
+        """Read the saved runs on a thread."""
         owner = self.session.owner
-        self.tasks.start("history", lambda stop: (items(owner), count_pruned(owner), store_problem()), self._arrived)
+        self.tasks.start(
+            "history", lambda stop: (load_history(owner), count_pruned(owner), store_problem()), self._take_items
+        )
 
-    def _arrived(self, answer: tuple[list[HistoryItem], int, str]) -> None:
-        found, self._n_pruned, self._problem = answer
-        chosen = self.item
-        self.items, self._read = found, True
-        self._list(next((k for k, item in enumerate(found) if chosen and item.kept.id == chosen.kept.id), 0))
+    def _take_items(self, loaded: tuple[list[HistoryItem], int, str]) -> None:
+        load_history, self._n_pruned, self._problem = loaded
+        selected = self.item
+        self.items, self._has_loaded = load_history, True
+        self._list(next((k for k, item in enumerate(load_history) if selected and item.run.id == selected.run.id), 0))
 
     def _list(self, active: int = 0) -> None:
-        shown = self.items[: self._shown]
+        listed = self.items[: self._n_listed]
         with self._listing:
             self.list.items = [
                 {
-                    "label": item.title, "secondary": f"{item.names} · {line_of(item)}",
-                    "icon": look_of(item.kept.kind)[1],
+                    "label": item.title, "secondary": f"{item.names} · {summary_line(item)}",
+                    "icon": noun_and_icon(item.run.kind)[1],
                 }
-                for item in shown
+                for item in listed
             ]  # fmt: skip
-            self.list.active = min(active, len(shown) - 1) if shown else None
-        self.more.visible = len(self.items) > len(shown)
-        self._tell()
+            self.list.active = min(active, len(listed) - 1) if listed else None
+        self.more_button.visible = len(self.items) > len(listed)
+        self._show_item()
 
     def _show_more(self) -> None:
-        self._shown += RUNS_PER_PAGE
-        self._list(self._at)
+        self._n_listed += RUNS_PER_PAGE
+        self._list(self._active)
 
     @property
-    def _at(self) -> int:
+    def _active(self) -> int:
         active = self.list.active
         return int(active[0] if isinstance(active, tuple | list) else active or 0)
 
     @property
     def item(self) -> HistoryItem | None:
-        """The run that is chosen."""
-        return self.items[self._at] if self._at < len(self.items) else None
+        """The selected run."""
+        return self.items[self._active] if self._active < len(self.items) else None
 
-    # ---- what is chosen --------------------------------------------------------------------------------------------
+    # ---- the selected run ------------------------------------------------------------------------------------------
 
     def _turn(self) -> None:
         if not self._listing:
-            self._tell()
+            self._show_item()
 
-    def _tell(self) -> None:
+    def _show_item(self) -> None:
         item = self.item
-        self._sure = ""
+        self._deletion_id = ""
         self.list.visible = self.detail.visible = item is not None
-        problem = NOT_KEPT.format(safe(self._problem)) if self._problem else ""
-        empty = EMPTY + pruned_html(self._n_pruned) if self._read else LOADING
+        problem = NOT_SAVED.format(safe(self._problem)) if self._problem else ""
+        empty = EMPTY + pruned_html(self._n_pruned) if self._has_loaded else LOADING
         say(self.status, problem or ("" if item is not None else empty))
         self.status.visible = bool(problem) or item is None
         if item is None:
             return
-        size = sum(one.size for one in self.items)
-        say(self.told, item_html(item, size, len(self.items)) + pruned_html(self._n_pruned))
-        for leads, link in ((self.open, item.link), (self.again, item.again), (self.compare, item.compare)):
-            leads.param.update(href=link or None, visible=bool(link))
-        self.csv.filename = f"alrviz-{item.kept.kind.replace('_', '-')}-{item.kept.id[:8]}.csv"
+        size = sum(run.size for run in self.items)
+        say(self.description, item_html(item, size, len(self.items)) + pruned_html(self._n_pruned))
+        for link_button, link in (
+            (self.open, item.link),
+            (self.race_again, item.race_again),
+            (self.compare, item.compare),
+        ):
+            link_button.param.update(href=link or None, visible=bool(link))
+        self.csv.filename = f"alrviz-{item.run.kind.replace('_', '-')}-{item.run.id[:8]}.csv"
         self.delete.label = DELETE
 
     def _csv(self) -> str:
         try:
-            return "" if self.item is None else csv_of(self.item.kept)
+            return "" if self.item is None else export_csv(self.item.run)
         except AlrvizError as error:  # damaged on the disk
             self.session.problem = error
             return f"# {for_page(error)}\n"
 
     def _delete(self) -> None:
-        """Delete what is chosen, at the second press."""
+        """Delete the selected run at the second press."""
         item = self.item
         if item is None:
             return
-        if self._sure != item.kept.id:
-            self._sure, self.delete.label = item.kept.id, CONFIRM_DELETE
+        if self._deletion_id != item.run.id:
+            self._deletion_id, self.delete.label = item.run.id, CONFIRM_DELETE
             return
-        owner, id = self.session.owner, item.kept.id
-        self.items = [one for one in self.items if one.kept.id != id]
-        self._list(self._at)
-        # Each is work of its own: a second one in place of the first would leave that undone.
+        owner, id = self.session.owner, item.run.id
+        self.items = [run for run in self.items if run.run.id != id]
+        self._list(self._active)
+        # One task per run: a second deletion under the same name would cancel the first.
         self.tasks.start(f"delete {id}", lambda stop: open_run_store().delete(owner, id), lambda gone: self.on_shown())
 
 
@@ -168,23 +183,23 @@ def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> pmui.B
 
 
 def item_html(item: HistoryItem, size: int, count: int) -> str:
-    """What is told of a run: recipes in words, tables, state, version; and how much is kept in all."""
-    kept = item.kept
+    """Return the details of a run: recipes, table, state, version; and the size of all saved runs."""
+    run = item.run
     recipes = "".join(
         f"<li>{safe(name, 80)} <span class='quiet'>{safe(_settings(recipe), 300)}</span></li>"
         for name, recipe in zip(short_names(item.recipes), item.recipes, strict=True)
     )
-    lost = "" if kept.link else "<p class='quiet'>It was not begun here: its numbers can be saved as CSV.</p>"
+    origin = "" if run.link else "<p class='quiet'>Run outside the explorer: only its numbers can be exported.</p>"
     return (
-        f"<h2>{safe(look_of(kept.kind)[0].capitalize())} on {safe(kept.data_name, 120)}</h2>"
-        f"<p>{safe(line_of(item))}<br><span class='quiet'>{safe(kept.sentence, 300)}</span></p><ul>{recipes}</ul>"
-        f"<p class='quiet'>table {safe(kept.data_hash[:16])} · alrviz {safe(kept.version, 40)}</p>{lost}"
-        f"<p class='quiet'>{plural(count, 'run')} kept, {bytes_text(size)} in all.</p>"
+        f"<h2>{safe(noun_and_icon(run.kind)[0].capitalize())} on {safe(run.data_name, 120)}</h2>"
+        f"<p>{safe(summary_line(item))}<br><span class='quiet'>{safe(run.sentence, 300)}</span></p><ul>{recipes}</ul>"
+        f"<p class='quiet'>table {safe(run.data_hash[:16])} · alrviz {safe(run.version, 40)}</p>{origin}"
+        f"<p class='quiet'>{plural(count, 'run')} saved, {bytes_text(size)} in all.</p>"
     )
 
 
 def pruned_html(count: int) -> str:
-    """Return the line that says how many of one's runs were deleted to make room; "" of none."""
+    """Return a line on the runs that were deleted to free space; "" if none were."""
     if not count:
         return ""
     runs = plural(count, "older run was", "older runs were")
@@ -192,11 +207,13 @@ def pruned_html(count: int) -> str:
 
 
 def _settings(recipe: Recipe) -> str:
-    """The order, and what differs from a family's defaults, in words."""
-    given = recipe.definition.params
-    changed = {name: value for name, value in recipe.params.items() if name == "order" or value != given[name].default}
+    """Return the order and the settings that are not defaults, in words."""
+    params = recipe.definition.params
+    settings = {
+        name: value for name, value in recipe.params.items() if name == "order" or value != params[name].default
+    }
     words = {"order": "n ="}
     return ", ".join(
         f"{words.get(name, name.replace('_', ' '))} {f'{value:g}' if isinstance(value, float) else value}"
-        for name, value in changed.items()
+        for name, value in settings.items()
     )

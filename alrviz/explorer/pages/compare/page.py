@@ -1,6 +1,6 @@
-"""The page "Compare": several recipes on several tables by the same folds, which one wins, and by how much.
+"""The page "Compare": several recipes on several tables, cross-validated on the same folds.
 
-Its tab "results" shows figures of a file so; its tab "history" lists all that the visitor ran, on whatever page.
+The tab "Results" shows figures of a file in the same way; the tab "History" lists the visitor's runs of all pages.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from alrviz.data.demos import demo_names
 from alrviz.explorer.pages.compare.history_tab import HistoryTab
 from alrviz.explorer.pages.compare.results_tab import ResultsTab
 from alrviz.explorer.pages.compare.table_sets import NamedTable, OwnTables, TableSets, open_all, opener
-from alrviz.explorer.recipes.recipe_fields import JUDGED
+from alrviz.explorer.recipes.recipe_fields import STUDY_CHOICES
 from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MAX_SETS, State
@@ -39,17 +39,17 @@ from alrviz.views.studies.compare import CompareView
 FIRST_SETS = TableSets(("monks-1", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine"))
 
 
-NOTHING = "<span class='quiet'>Choose at least one data set.</span>"
+NO_DATA_SETS = "<span class='quiet'>Choose at least one data set.</span>"
 
 
 @dataclass(frozen=True)
 class PlannedComparison(PlannedStudy):
-    """What is known of a comparison before it runs; `fits` are of all tables.
+    """The estimate of a comparison; `fits` has the estimates of all tables, one table after the other.
 
     Attributes:
-        names: of the recipes that were asked for.
-        tables: those that are there.
-        absent: name of each that is not, and why.
+        names: of the chosen recipes.
+        tables: those that could be opened.
+        absent: (name, reason) of the others.
     """
 
     names: tuple[str, ...] = ()
@@ -57,36 +57,38 @@ class PlannedComparison(PlannedStudy):
     absent: tuple[tuple[str, str], ...] = ()
 
     @property
-    def lines(self) -> list[Sequence[RecipeEstimate]]:
-        """The estimates of each table."""
-        return lines_of(self.fits, len(self.names))
+    def estimates_by_table(self) -> list[Sequence[RecipeEstimate]]:
+        """The estimates, a list per table."""
+        return split_by_table(self.fits, len(self.names))
 
     @property
     def left_out(self) -> list[str]:
-        """Tables that are not there, and of each recipe that no table takes the first reason."""
-        lost = [f"{name}: {why}" for name, why in self.absent]
-        columns = [column for column in zip(*self.lines, strict=True) if all(one.refused for one in column)]
-        return [*lost, *(f"{column[0].name}: {column[0].refused}" for column in columns)]
+        """Tables that could not be opened, and recipes that every table refuses, with the first reason."""
+        reasons = [f"{name}: {reason}" for name, reason in self.absent]
+        refused_everywhere = [
+            fits for fits in zip(*self.estimates_by_table, strict=True) if all(fit.refused for fit in fits)
+        ]
+        return [*reasons, *(f"{fits[0].name}: {fits[0].refused}" for fits in refused_everywhere)]
 
 
-def lines_of(fits: Sequence[RecipeEstimate], recipes: int) -> list[Sequence[RecipeEstimate]]:
-    """Return the estimates of each table, of so many recipes each."""
+def split_by_table(fits: Sequence[RecipeEstimate], recipes: int) -> list[Sequence[RecipeEstimate]]:
+    """Split the estimates by table, each of so many recipes."""
     return [fits[start : start + recipes] for start in range(0, len(fits), recipes)]
 
 
 @dataclass(frozen=True)
 class CompareSpec(StudySpec):
-    """Recipes on data sets. A recipe that no table takes is left out; where some refuse it, its fits there fail."""
+    """Recipes on data sets. A recipe that every table refuses is left out; on a table that refuses it its fits fail."""
 
-    noun, icon, make = "comparison", "compare_arrows", staticmethod(compare)
-    # alpha by nested CV, as the page "Which order?" has it: the two pages must not contradict each other.
-    first = (
+    noun, icon, study_function = "comparison", "compare_arrows", staticmethod(compare)
+    # alpha by nested CV, as on "Which order?", so that the two pages agree.
+    default_recipes = (
         Recipe("anje", order=1), Recipe("lr", order=1, alpha="cv"), Recipe("lr", order=2, alpha="cv"), Recipe("tan"),
         Recipe("hgb"),
     )  # fmt: skip
     menus: ClassVar[Mapping[str, Menu]] = {"folds": Menu("Cross-validation", 144, FOLD_NAMES)}
     imports = "from alrviz.studies.protocols.compare import pairs, ranks, table\n"
-    prints = """for row in study.rows():
+    print_code = """for row in study.rows():
     if row["outcome"] == "failed":
         print(row["data"], row["name"], row["repeat"], row["fold"], row["sentence"])
 print(table(study, "log_loss"))
@@ -97,168 +99,183 @@ print(ranks(study, "log_loss"))
     folds: str = choice("5x2", FOLDS)
     sets: TableSets = FIRST_SETS
 
-    def written(self) -> dict[str, Any]:
-        """Return what is set as the state of a link has it; the page's own sets are left out."""
+    def link_values(self) -> dict[str, Any]:
+        """Return the settings as attributes of the link's `State`; the default data sets are left out."""
         if self.sets == FIRST_SETS:
-            return super().written()
-        return super().written() | {"sets": self.sets.demos, "files": tuple(link for link, _ in self.sets.own)}
+            return super().link_values()
+        return super().link_values() | {
+            "sets": self.sets.demos,
+            "files": tuple(file for file, _ in self.sets.own_tables),
+        }
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
-        """Return the recipes that some table can take."""
-        lines = lines_of(fits, len(self.recipes))
-        return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not line[k].refused for line in lines))
+        """Return the recipes that at least one table accepts."""
+        tables = split_by_table(fits, len(self.recipes))
+        return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not fits[k].refused for fits in tables))
 
-    def fresh(self, columns: int) -> Recipe:
-        """Return the next order of alr, where it is not there yet."""
-        tried = with_cuts([Recipe("alr", order=order, alpha="cv") for order in (2, 1, 3)], self.cuts)
-        return next((recipe for recipe in tried if recipe not in self.recipes), Recipe("ande"))
+    def new_recipe(self, columns: int) -> Recipe:
+        """Return an order of alr that is not chosen yet, else AnDE."""
+        candidates = with_cuts([Recipe("alr", order=order, alpha="cv") for order in (2, 1, 3)], self.cuts)
+        return next((recipe for recipe in candidates if recipe not in self.recipes), Recipe("ande"))
 
-    def learn(
+    def estimate_job(
         self, dataset: Dataset | None, session: Session
     ) -> Callable[[StopToken, Callable[[str], None]], PlannedComparison]:
-        """Return what opens the tables on a thread, estimates every recipe on each, and looks for what is kept."""
-        seed, own, finish = session.seed, opener(session), self.finish(session)
+        """Return a job for a thread that opens the tables, estimates every recipe on each and looks up stored tasks."""
+        seed, open_own, plan = session.seed, opener(session), self.planning_job(session)
 
         def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedComparison:
-            tables, absent = open_all(self.sets, seed, own, stop, tell)
+            tables, absent = open_all(self.sets, seed, open_own, stop, tell)
             fits: list[RecipeEstimate] = []
             remarks: list[str] = []
             for table in tables:
                 tell(f"estimating the cost on {table.dataset.name}")
-                line = estimate_recipes(table.dataset, self.recipes, self.holdout, stop)
-                fits += line
-                found = () if table.demo else remarks_of(table.dataset, [one.note for one in line])
-                remarks += [f"{table.dataset.name}: {words}" for words in found]
-            total = self.cost(None, [one for one in fits if not one.refused])
+                table_fits = estimate_recipes(table.dataset, self.recipes, self.holdout, stop)
+                fits += table_fits
+                table_remarks = () if table.demo else remarks_of(table.dataset, [fit.note for fit in table_fits])
+                remarks += [f"{table.dataset.name}: {remark}" for remark in table_remarks]
+            total = self.cost(None, [fit for fit in fits if not fit.refused])
             planned = PlannedComparison(
                 tuple(fits), total, recipes=self.runnable(fits), remarks=tuple(remarks),
                 names=tuple(short_names(self.recipes)), tables=tables, absent=absent,
             )  # fmt: skip
-            made: PlannedComparison = finish(planned, [table.dataset for table in tables], stop, tell)
-            return made
+            planned_study: PlannedComparison = plan(planned, [table.dataset for table in tables], stop, tell)
+            return planned_study
 
         return work
 
     def table_code(self, session: Session, planned: PlannedComparison) -> tuple[str, str]:
-        """Return Python that makes the tables, and what it calls them."""
+        """Return code that loads the tables, and the name of its list."""
         return tables_code(planned.tables, session.seed, session.table.served_from), "tables"
 
 
 class CompareMenus(StudyMenus):
-    """The menus: data sets, several at once, in place of the session's table.
+    """The menus of a comparison: several data sets in place of the session's table.
 
     Args:
-        own: the visitor's tables.
-        session, chosen, cut: as for `StudyMenus`.
+        own_tables: the visitor's tables.
+        session, on_choice, on_cuts: as for `StudyMenus`.
     """
 
     def __init__(
-        self, own: OwnTables, session: Session, chosen: Callable[[str, Any], None], cut: Callable[[str], None]
+        self,
+        own_tables: OwnTables,
+        session: Session,
+        on_choice: Callable[[str, Any], None],
+        on_cuts: Callable[[str], None],
     ):
-        super().__init__(session, CompareSpec, chosen, cut)
-        self._own = own
+        super().__init__(session, CompareSpec, on_choice, on_cuts)
+        self._own_tables = own_tables
         self._menus["sets"] = pmui.MultiChoice(
             label="Data sets", options={}, max_items=MAX_SETS, margin=(0, 8, 0, 0),
             sizing_mode="stretch_width", solid=False, css_classes=["alrviz-line"],
             description="Data sets: demo sets, and tables that you have dropped",
         )  # fmt: skip
-        self["sets"].param.watch(lambda event: self.tell("sets", event.new), "value")
+        self["sets"].param.watch(lambda event: self.report_choice("sets", event.new), "value")
 
     @property
     def parts(self) -> list[Viewable]:
         """The menus in their order."""
         return [self["sets"], self["folds"], self["cuts"]]
 
-    def row(self, *beside: Viewable) -> Viewable:
+    def row(self, *trailing: Viewable) -> Viewable:
         """Return the page's first row."""
-        return pn.Row(*self.parts, *beside, margin=0)
+        return pn.Row(*self.parts, *trailing, margin=0)
 
     def show(self, spec: Any) -> None:
-        """Show what is set."""
+        """Show the current settings."""
         super().show(spec)
-        self["cuts"].visible = True  # whatever the session's own table is
-        options: dict[str, str | FileLink] = {**self._own.options(), **{name: name for name in demo_names()}}
+        self["cuts"].visible = True  # `super().show` hides it if the session's table has no numbers
+        options: dict[str, str | FileLink] = {**self._own_tables.options(), **{name: name for name in demo_names()}}
         with self._setting:
             sets = spec.sets
-            self["sets"].param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own)])
+            self["sets"].param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own_tables)])
 
 
-def _cost_html(known: PlannedComparison) -> str:
-    """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
-    if not known.tables:
-        return NOTHING
+def _cost_html(planned: PlannedComparison) -> str:
+    """Return the table of costs: a row per data set, a column per recipe."""
+    if not planned.tables:
+        return NO_DATA_SETS
     rows = []
-    for table, line in zip(known.tables, known.lines, strict=True):
+    for table, fits in zip(planned.tables, planned.estimates_by_table, strict=True):
         data = table.dataset
         shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
-        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_cost_text, line)])
-    for name, why in known.absent:
-        lost = f"<span class='bad'>left out</span>: {safe(why, 400)}"
-        rows.append([safe(name, 60), f"<td colspan='{len(known.names)}' style='white-space:normal'>{lost}</td>"])
+        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_cost_text, fits)])
+    for name, reason in planned.absent:
+        text = f"<span class='bad'>left out</span>: {safe(reason, 400)}"
+        rows.append([safe(name, 60), f"<td colspan='{len(planned.names)}' style='white-space:normal'>{text}</td>"])
     title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
-    return html_table([title, *(safe(name, 40) for name in known.names)], rows)
+    return html_table([title, *(safe(name, 40) for name in planned.names)], rows)
 
 
-def _cost_text(one: RecipeEstimate) -> str:
-    if one.refused:
-        return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
-    count = count_text(one.cost.parameters) if one.cost.parameters else "&ndash;"
-    return f"{count} · {bytes_text(one.cost.bytes)} · {seconds_text(one.cost.seconds)}"
+def _cost_text(fit: RecipeEstimate) -> str:
+    if fit.refused:
+        return f"<abbr class='bad' title='{safe(fit.refused, 400)}'>refused</abbr>"
+    count = count_text(fit.cost.parameters) if fit.cost.parameters else "&ndash;"
+    return f"{count} · {bytes_text(fit.cost.bytes)} · {seconds_text(fit.cost.seconds)}"
 
 
 class CompareTab(StudyPage):
-    """The comparison."""
+    """The tab of the comparison."""
 
-    slug, spec_of, view_of, choosable = "comparison", CompareSpec, CompareView, JUDGED
-    judges, cost_html = True, staticmethod(_cost_html)
-    looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(330, 290, 82)})"}
-    keys, viewed = ("measure",), ("across", "up")
-    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": COMPARED}
+    slug, spec_class, view_class, choosable = "comparison", CompareSpec, CompareView, STUDY_CHOICES
+    has_evaluation, cost_html = True, staticmethod(_cost_html)
+    view_params: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(330, 290, 82)})"}
+    linked_params, packed_params = ("measure",), ("across", "up")
+    valid_values: ClassVar[Mapping[str, Collection[str]]] = {"measure": COMPARED}
 
-    def read(self, own: State) -> StudySpec:
-        """Return what a link asks for."""
-        self.own = OwnTables(self.session, own.files)
-        spec = CompareSpec.read(own, self.session.cuts)
-        return replace(spec, sets=TableSets(own.sets, self.own.of(own.files))) if own.sets or own.files else spec
+    def read(self, state: State) -> StudySpec:
+        """Parse the link."""
+        self.own_tables = OwnTables(self.session, state.files)
+        spec = CompareSpec.read(state, self.session.cuts)
+        return (
+            replace(spec, sets=TableSets(state.sets, self.own_tables.with_choices(state.files)))
+            if state.sets or state.files
+            else spec
+        )
 
     def make_menus(self) -> StudyMenus:
         """Return the menus."""
-        return CompareMenus(self.own, self.session, self.choose, self.choose_cuts)
+        return CompareMenus(self.own_tables, self.session, self.choose, self.choose_cuts)
 
     def choose(self, name: str, value: Any) -> None:
-        """Take what was chosen from a menu."""
+        """Apply a choice from a menu."""
         if name == "sets":
-            demos = tuple(one for one in value if isinstance(one, str))
-            value = TableSets(demos, self.own.of([one for one in value if isinstance(one, FileLink)]))
+            demos = tuple(table for table in value if isinstance(table, str))
+            value = TableSets(
+                demos, self.own_tables.with_choices([table for table in value if isinstance(table, FileLink)])
+            )
             self.change(replace(self.spec, sets=value))
         else:
             super().choose(name, value)
 
-    def ask(self) -> None:
-        """Take notice of a table that was dropped: it joins the data sets; then learn what is set."""
+    def request_estimate(self) -> None:
+        """Add a newly dropped table to the data sets; then estimate the current settings."""
         if self.session.page != self._page:
-            return  # the link holds what another page has for itself
-        new = self.own.look()
+            return  # the session's link is another page's
+        new = self.own_tables.add_current()
         sets = self.spec.sets
-        links = [link for link, _ in sets.own]
-        if new is not None or self.own.of(links) != sets.own:
-            # The page's own sets make room: nobody chose them.
+        links = [link for link, _ in sets.own_tables]
+        if new is not None or self.own_tables.with_choices(links) != sets.own_tables:
+            # A dropped table replaces the default sets, which nobody chose.
             demos = () if new is not None and sets == FIRST_SETS else sets.demos
-            own = self.own.of(links if new is None else [*links, new])
-            self.change(replace(self.spec, sets=TableSets(demos, own)))
+            own_tables = self.own_tables.with_choices(links if new is None else [*links, new])
+            self.change(replace(self.spec, sets=TableSets(demos, own_tables)))
         else:
-            super().ask()
+            super().request_estimate()
 
     def estimate(self, dataset: Dataset | None) -> None:
-        """Estimate the study of the data sets chosen; the session's table matters only if it is one of them."""
+        """Estimate the study; the session's table matters only if it is one of the data sets."""
         session = self.session
-        chosen = dataset is not None and any(session.table.source.file == link for link, _ in self.spec.sets.own)
-        about = dataset.hash if chosen and dataset is not None else ""
-        self.runner.estimate((self.spec, session.seed, about), self.spec.learn(None, session))
+        uses_session_table = dataset is not None and any(
+            session.table.source.file == link for link, _ in self.spec.sets.own_tables
+        )
+        table_hash = dataset.hash if uses_session_table and dataset is not None else ""
+        self.runner.estimate((self.spec, session.seed, table_hash), self.spec.estimate_job(None, session))
 
 
 class ComparePage(StudyTabs):
-    """See the module's text; the shell describes what a page is."""
+    """The page with its three tabs."""
 
     title, icon, group, slug = "Compare", "compare_arrows", "Evaluate", "compare"
     tabs: ClassVar[Mapping[str, str]] = {
@@ -268,15 +285,15 @@ class ComparePage(StudyTabs):
 
 
 def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> str:
-    """Python that makes a list of the tables; served_from: the path of the server's own, where that is known."""
+    """Return code that loads a list of tables. served_from: path of the table the server was started with."""
     code = "tables = []\n"
     for table in tables:
         demo = (table.demo, None) if table.demo else None
         choices = table.choices
         origin = TableOrigin(table.dataset, table.upload, demo, seed, choices.kinds, served_from, bool(choices.rows))
         lines = table_code(origin)
-        own = table.dataset.table.name if not table.demo else table.demo
-        if table.dataset.name != own:  # two of one name: one was given another
+        original_name = table.dataset.table.name if not table.demo else table.demo
+        if table.dataset.name != original_name:  # it was renamed, because another table has the same name
             lines += f"\ndataset = dataclasses.replace(dataset, name={table.dataset.name!r})"
             code = code if code.startswith("import") else f"import dataclasses\n\n{code}"
         code += f"{lines}\ntables.append(dataset)\n"

@@ -1,6 +1,6 @@
-"""The tab "results" of Compare: figures of a file (CSV), shown like a comparison that was run here.
+"""The tab "Results" of Compare: figures of a CSV file, shown like a comparison that was run here.
 
-That is how the papers' tables, which `python -m reproduction` measures, and tables of other programs are looked at.
+Used for the papers' tables, which `python -m reproduction` measures, and for results of other programs.
 """
 
 from typing import Any, cast
@@ -23,12 +23,12 @@ from alrviz.views.studies.compare import CompareView
 
 FIRST_METHODS = 4  # methods shown at first
 MAX_METHODS = 8
-WORDS = "Results: drop a CSV, or browse"
-TOLD = "A line for each data set and method (or each fit), with figures such as error, accuracy, rmse, log_loss"
+FIELD_LABEL = "Results: drop a CSV, or browse"
+FIELD_HELP = "A line for each data set and method (or each fit), with figures such as error, accuracy, rmse, log_loss"
 
 
 class ResultsTab(Tab):
-    """The field that takes the file, its methods, and the comparison of those that are chosen."""
+    """The upload field, the menu of methods, and the comparison of the chosen ones."""
 
     slug = "results"
 
@@ -37,38 +37,38 @@ class ResultsTab(Tab):
         self.results: Results | None = None
 
     def build(self) -> tuple[Viewable, Viewable]:
-        """Make what is shown; return the row of menus and everything below it."""
+        """Build the widgets; return the row of menus and everything below it."""
         session = self.session
-        self.strip = FileStrip(session, self._dropped, self._refused, WORDS, TOLD, width=300, margin=0)
+        self.strip = FileStrip(session, self._read_file, self._show_error, FIELD_LABEL, FIELD_HELP, width=300, margin=0)
         self.methods = pmui.MultiChoice(
             label="Methods", options=[], max_items=MAX_METHODS, sizing_mode="stretch_width", solid=False, visible=False,
             margin=(0, 0, 0, 8), css_classes=["alrviz-line"],
         )  # fmt: skip
         self.methods.param.watch(lambda _: self._show(), "value")
         first = pn.Row(self.strip, self.methods, margin=0)
-        self.said = html(text=about_html("results"))
+        self.text = html(text=about_html("results"))
         self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(330, 290, 82)})")
-        self.study_view.bar.panel.visible = False  # there is nothing to run
+        self.study_view.bar.panel.visible = False  # nothing runs here
         self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)
         session.subscribe(lambda event: self.study_view.param.update(dark=event.new), "dark")
-        return first, pn.Column(self.said, self.card, sizing_mode="stretch_width", margin=0)
+        return first, pn.Column(self.text, self.card, sizing_mode="stretch_width", margin=0)
 
     # ---- the file --------------------------------------------------------------------------------------------------
 
-    def _dropped(self, name: str, data: bytes) -> None:
+    def _read_file(self, name: str, data: bytes) -> None:
         name = safe_name(name)
         self.tasks.start(
-            "results", lambda stop: read_results(data, name), lambda results: self.show(results, name), self._refused
+            "results", lambda stop: read_results(data, name), lambda results: self.show(results, name), self._show_error
         )
 
-    def _refused(self, error: Exception) -> None:
-        say(self.said, f"<p class='bad'>{safe(for_page(error), 600)}</p>")
+    def _show_error(self, error: Exception) -> None:
+        say(self.text, f"<p class='bad'>{safe(for_page(error), 600)}</p>")
 
     def show(self, results: Results, name: str) -> None:
-        """Show a file's figures: of its methods those with figures on most sets."""
+        """Show a file's results, first the methods with results on most sets."""
         self.results = results
-        sets, methods = (f"{len(some):,}" for some in (results.datasets, results.methods))
-        say(self.said, f"<p class='quiet'>{safe(name, 60)}: {methods} methods on {sets} data sets</p>")
+        sets, methods = (f"{len(items):,}" for items in (results.datasets, results.methods))
+        say(self.text, f"<p class='quiet'>{safe(name, 60)}: {methods} methods on {sets} data sets</p>")
         self.study_view.offer_measures(results.measured)
         self.methods.param.update(
             options=list(results.methods), value=list(results.methods[:FIRST_METHODS]), visible=len(results.methods) > 1
@@ -76,16 +76,16 @@ class ResultsTab(Tab):
         self._show()
 
     def _show(self) -> None:
-        chosen = [name for name in self.methods.value or () if self.results and name in self.results.methods]
-        self.card.visible = bool(chosen)
-        shown = self.results.of(chosen) if self.results is not None and chosen else None
-        self.study_view.watch(cast("Any", shown))
+        methods = [name for name in self.methods.value or () if self.results and name in self.results.methods]
+        self.card.visible = bool(methods)
+        selection = self.results.of(methods) if self.results is not None and methods else None
+        self.study_view.watch(cast("Any", selection))
 
     def pump(self) -> bool:
-        """Take over what comes of a file; returns whether there may be more."""
+        """Take over received files and what threads have finished; return whether there may be more."""
         return self.strip.pump() | super().pump()
 
     def close(self) -> None:
-        """End the threads' work, and a file that still comes."""
+        """End the threads' work, and the upload of a file."""
         self.strip.cancel()
         super().close()

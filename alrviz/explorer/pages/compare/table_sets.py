@@ -1,7 +1,7 @@
-"""The tables that recipes are compared on: demo sets by name, and the visitor's own, several at once.
+"""The tables that recipes are compared on: demo sets, and several of the visitor's tables.
 
-Of a visitor's table a page keeps the link's description and the chosen kinds, split and rows; the table is read again
-from the bytes that the process holds, unless it is the session's table.
+For a visitor's table a page keeps its `FileLink` and the chosen kinds, split and rows. The table is read again from
+the uploaded bytes, which the server keeps, unless it is the session's table.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from alrviz.stop import StopToken
 
 @dataclass(frozen=True)
 class Choices:
-    """What a visitor chose for a table: kinds by column position, the slug of a split, the rows that are kept."""
+    """A visitor's choices for a table: kinds by column position, slug of the split, filters of rows."""
 
     kinds: tuple[tuple[int, str], ...] = ()
     split: str = ""
@@ -29,24 +29,24 @@ class Choices:
 
     @property
     def source(self) -> Source:
-        """The same, as `derive` takes it."""
+        """The choices as an argument of `derive_dataset`."""
         return Source(kinds=dict(self.kinds), split=self.split, rows=self.rows)
 
 
 @dataclass(frozen=True)
 class TableSets:
-    """The chosen tables: demo sets by name, the visitor's own by a link's description and their choices."""
+    """The chosen tables: demo sets by name, and the visitor's tables with their choices."""
 
     demos: tuple[str, ...] = ()
-    own: tuple[tuple[FileLink, Choices], ...] = ()
+    own_tables: tuple[tuple[FileLink, Choices], ...] = ()
 
     def __len__(self) -> int:
-        return len(self.demos) + len(self.own)
+        return len(self.demos) + len(self.own_tables)
 
 
 @dataclass(frozen=True)
 class NamedTable:
-    """An opened table, under a name that no other one has, and its origin.
+    """An opened table with a unique name, and its origin.
 
     Attributes:
         demo: the demo set's name, "" for a visitor's table.
@@ -61,14 +61,14 @@ class NamedTable:
 
 
 class OwnTables:
-    """The visitor's tables that a page has seen, the latest first."""
+    """The visitor's tables that were loaded while the page existed, and those of its link."""
 
     def __init__(self, session: Session, files: Sequence[FileLink]):
         self._session = session
         self._tables: dict[str, tuple[FileLink, Choices]] = {link.hash: (link, Choices()) for link in files}
 
-    def look(self) -> FileLink | None:
-        """Add the session's table, or update its choices; return it if it is new here."""
+    def add_current(self) -> FileLink | None:
+        """Add the session's table, or update its choices; return it if it is new."""
         table, source = self._session.table, self._session.table.source
         if source.file is None or table.dataset is None or table.pending is not None:
             return None
@@ -77,59 +77,59 @@ class OwnTables:
         return link if is_new else None
 
     def options(self) -> dict[str, FileLink]:
-        """The entries of a menu: of equal names the hash tells which."""
+        """Return the entries of a menu; equal names are distinguished by the hash."""
         links = [link for link, _ in self._tables.values()]
         names = [link.name for link in links]
         return {
             f"{link.name} (yours{', ' + link.hash[:6] if names.count(link.name) > 1 else ''})": link for link in links
         }
 
-    def of(self, links: Sequence[FileLink]) -> tuple[tuple[FileLink, Choices], ...]:
+    def with_choices(self, links: Sequence[FileLink]) -> tuple[tuple[FileLink, Choices], ...]:
         """Return these tables with their choices."""
         return tuple(self._tables[link.hash] for link in links if link.hash in self._tables)
 
 
 def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTable]:
-    """Return the function that opens a table of the visitor, to be called on a thread."""
-    mine = session.table.source.file if session.table.pending is None else None
+    """Return a function for a thread that opens a table of the visitor."""
+    current = session.table.source.file if session.table.pending is None else None
     dataset, upload = session.table.dataset, session.table.source.upload
     served, owner = session.table.served, session.owner
     tables, limits = session.registry.tables, session.registry.limits
 
-    def opened(link: FileLink, choices: Choices, stop: StopToken) -> NamedTable:
-        if dataset is not None and mine is not None and mine.hash == link.hash:
+    def open_table(link: FileLink, choices: Choices, stop: StopToken) -> NamedTable:
+        if dataset is not None and current is not None and current.hash == link.hash:
             return NamedTable(dataset, "", upload, choices)
         if served is not None and link.fits(served.hash):
             if choices == Choices():
                 return NamedTable(served)
-            made = derive_dataset(served.table, choices.source, stop, served.given_kinds, served, served)
-            return NamedTable(made, choices=choices)
-        held = tables.find(owner, link)
-        if held is None:
-            raise TableError(f"drop {link} again: it is not held here any more")
+            derived = derive_dataset(served.table, choices.source, stop, served.given_kinds, served, served)
+            return NamedTable(derived, choices=choices)
+        stored = tables.find(owner, link)
+        if stored is None:
+            raise TableError(f"drop {link} again: the server no longer has it")
         return NamedTable(
-            derive_dataset(read_upload(held, limits, stop, owner), choices.source, stop), "", held, choices
+            derive_dataset(read_upload(stored, limits, stop, owner), choices.source, stop), "", stored, choices
         )
 
-    return opened
+    return open_table
 
 
 def open_all(
     sets: TableSets,
     seed: int,
-    own: Callable[[FileLink, Choices, StopToken], NamedTable],
+    open_own: Callable[[FileLink, Choices, StopToken], NamedTable],
     stop: StopToken,
     tell: Callable[[str], None],
 ) -> tuple[tuple[NamedTable, ...], tuple[tuple[str, str], ...]]:
-    """Return the tables, under distinct names, and (name, reason) of those that cannot be opened."""
+    """Return the tables with distinct names, and (name, reason) of those that cannot be opened."""
 
     def demo(name: str) -> NamedTable:
         return NamedTable(load_demo(name, seed=seed), name)
 
     openers: list[tuple[str, Callable[[], NamedTable]]] = [(name, partial(demo, name)) for name in sets.demos]
-    openers += [(link.name, partial(own, link, choices, stop)) for link, choices in sets.own]
+    openers += [(link.name, partial(open_own, link, choices, stop)) for link, choices in sets.own_tables]
     tables: list[NamedTable] = []
-    absent: list[tuple[str, str]] = []
+    failed: list[tuple[str, str]] = []
     for name, make in openers:
         stop.check()
         tell(f"opening {name}")
@@ -138,19 +138,19 @@ def open_all(
         except AlrvizError as error:
             if stop.stopped:
                 raise
-            absent.append((name, for_page(error)))
+            failed.append((name, for_page(error)))
             continue
-        same = next((other for other in tables if other.dataset.hash == table.dataset.hash), None)
-        if same is not None:
-            absent.append((name, f"it is the same table as {same.dataset.name}"))
+        duplicate = next((opened for opened in tables if opened.dataset.hash == table.dataset.hash), None)
+        if duplicate is not None:
+            failed.append((name, f"it is the same table as {duplicate.dataset.name}"))
         else:
-            tables.append(_named(table, [other.dataset.name for other in tables]))
-    return tuple(tables), tuple(absent)
+            tables.append(_with_unique_name(table, [opened.dataset.name for opened in tables]))
+    return tuple(tables), tuple(failed)
 
 
-def _named(table: NamedTable, taken: Sequence[str]) -> NamedTable:
-    """Return the table under a name that is not taken."""
+def _with_unique_name(table: NamedTable, used_names: Sequence[str]) -> NamedTable:
+    """Return the table, renamed if its name is used."""
     name, count = table.dataset.name, 2
-    while name in taken:
+    while name in used_names:
         name, count = f"{table.dataset.name} {count}", count + 1
     return table if name == table.dataset.name else replace(table, dataset=replace(table.dataset, name=name))

@@ -1,1 +1,1 @@
-"""Convergence: solvers and families race."""
+"""Convergence: fits of several families and solvers, compared step by step."""

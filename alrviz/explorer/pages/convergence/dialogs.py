@@ -1,4 +1,4 @@
-"""Two dialogs of the Convergence page: the script of "copy as Python", and the read-only link to a race."""
+"""The dialogs of the Convergence page: the script of "copy as Python", and the read-only link to a race."""
 
 from collections.abc import Sequence
 from urllib.parse import urljoin
@@ -17,12 +17,12 @@ from alrviz.views.core.clipboard import copy_code
 
 _ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
 _SHARE = (
-    "<p>Anyone with this link can view the race as it runs (read-only). It holds a secret, no data, and follows you to "
-    "the race you run next in place of this one. It ends when you revoke it, or when the race is no longer "
-    "stored.</p>"
+    "<p>Anyone with this link can watch the race (read-only). The link contains a secret code and no data. If you run "
+    "another race in place of this one, the link shows that race. It works until you revoke it or the race is "
+    "deleted.</p>"
 )
-_TAKEN = "<p>The link is revoked. Open Share again for another one.</p>"
-_NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"
+_REVOKED = "<p>The link is revoked. Open Share again for another one.</p>"
+_NO_RACE = "<p>Press Run first: only a race that was started here can be shared.</p>"
 
 
 class RaceDialogs:
@@ -33,26 +33,28 @@ class RaceDialogs:
         self._script = script_dialog()
         self._link = pmui.TextInput(label="Read-only link", sizing_mode="stretch_width", margin=(12, 0, 8, 0))
         self._keep = pmui.Switch(label="Let this race continue when I close the page", margin=(8, 0))
-        self._keep.param.watch(self._kept, "value")
+        self._keep.param.watch(self._on_keep, "value")
         self._text = html()
         self._code = html((0, 0, 8, 0))
         self._copy_link = copy_button("Copy the link", self._link, _ABSOLUTE)
-        self._back = button("Revoke link", self._take_back, icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
-        buttons = pn.Row(self._copy_link, self._back, margin=0)
+        self._revoke_button = button(
+            "Revoke link", self._revoke, icon="link_off", variant="outlined", margin=(8, 0, 8, 8)
+        )
+        buttons = pn.Row(self._copy_link, self._revoke_button, margin=0)
         parts = (self._text, self._link, buttons, self._keep, self._code)
         self._share = LazyDialog(lambda: dialog("Share this race", "sm", *parts))
         self.panels = (self._script.place, self._share.place)
 
     def show_script(self, recipes: Sequence[Recipe], version: str) -> None:
-        """Show the script for what is set now."""
+        """Show the script for the current settings."""
         self._script.show(script(self.session, recipes, version))
 
     def show_share(self) -> None:
-        """Show the secret link to the race shown; it exists once a race was started."""
+        """Show the link to the current race; there is none before a race was started."""
         entry = self.session.runs.entry
         self._show_link(entry is not None)
         if entry is None:
-            self._text.object = _NOTHING
+            self._text.object = _NO_RACE
         else:
             self._text.object = _SHARE + (NOT_HERE if is_local() else "")
             self._link.value = reader_link(self.session.registry.share(entry))
@@ -60,23 +62,23 @@ class RaceDialogs:
             self._keep.value = entry.keep
         self._share.open()
 
-    def _show_link(self, there: bool) -> None:
-        for part in (self._link, self._code, self._copy_link, self._back, self._keep):
-            part.visible = there
+    def _show_link(self, visible: bool) -> None:
+        for part in (self._link, self._code, self._copy_link, self._revoke_button, self._keep):
+            part.visible = visible
 
-    def _take_back(self) -> None:
+    def _revoke(self) -> None:
         if self.session.runs.entry is not None:
             self.session.registry.take_back(self.session.runs.entry)
         self._show_link(False)
-        self._link.value, self._text.object = "", _TAKEN
+        self._link.value, self._text.object = "", _REVOKED
 
-    def _kept(self, event: Event) -> None:
+    def _on_keep(self, event: Event) -> None:
         if self.session.runs.entry is not None:
             self.session.runs.entry.keep = bool(event.new)
 
 
 def reader_link(secret: str) -> str:
-    """The address of the readers' page, below that of this page in the browser; its end where that is unknown."""
+    """Return the address of the read-only page of a race; relative if the address of this page is unknown."""
     location = pn.state.location
     path = f"race/{secret}"
     return path if location is None else urljoin(location.href.split("?")[0].split("#")[0].rstrip("/") + "/", path)

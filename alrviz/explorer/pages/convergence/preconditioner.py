@@ -21,8 +21,8 @@ from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import FADED, html_table, safe
 
 # Measured: L-BFGS from zero, test share 0.3, seed 0, the demo sets in their own size.
-WHY_HEADS = ("iterations to 0.1 %", "lr", "diagonal", "alr")
-WHY_ROWS = (
+EXAMPLE_HEADS = ("iterations to 0.1 %", "lr", "diagonal", "alr")
+EXAMPLE_ROWS = (
     ("led, n = 2", "222", "124", "63"),
     ("waveform, n = 1", "38", "32", "13"),
     ("mixed-types, n = 2", "51", "14", "20"),
@@ -32,44 +32,44 @@ WHY_ROWS = (
 
 
 class PreconditionerChart:
-    """Each family's scale beside the curvature, for the first racer's table of cells; drawn while it is unfolded."""
+    """Each family's scale and the curvature, for the cells of the first racer; drawn while the part is unfolded."""
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks
-        self._drawn_for: str | None = None
+        self._drawn_key: str | None = None
         self._points: pd.DataFrame | None = None
         self.recipe: Recipe | None = None
         self.picture = LiveFigure("alrviz-why", sizing_mode=None)
-        self.about = html((0, 0, 4, 0))
-        text = html((0, 0, 0, 16), about_html("scales") + html_table(WHY_HEADS, WHY_ROWS))
+        self.status = html((0, 0, 4, 0))
+        text = html((0, 0, 0, 16), about_html("scales") + html_table(EXAMPLE_HEADS, EXAMPLE_ROWS))
         buttons = [
             *picture_buttons({"scales": self.picture}, lambda _: self.origin()),
             csv_button("alrviz-why.csv", self._csv, "its points"),
         ]
         self.part = Collapsible(
-            "What has the scale to do with speed?",
-            self.about,
+            "How the scale affects speed",
+            self.status,
             pn.Row(self.picture.pane, text, sizing_mode="stretch_width", margin=0),
             pn.Row(*buttons, margin=(4, 0, 0, 0)),
         )
         self.part.param.watch(lambda _: self.show(), "open")
 
     def show(self, recipe: Recipe | None = None) -> None:
-        """Draw it for this racer (the last one given) on the session's table, if it is unfolded and not drawn yet."""
+        """Draw the picture for a racer (by default the last one) if the part is unfolded and the picture outdated."""
         if recipe is not None and isinstance(recipe.params.get("order"), int):  # dlr has no cells
             self.recipe = recipe
         recipe, dataset = self.recipe, self._session.table.dataset
         if not self.part.open or dataset is None or recipe is None:
             return
-        asked = recipe.key(dataset.hash)
-        if asked == self._drawn_for:
+        key = recipe.key(dataset.hash)
+        if key == self._drawn_key:
             return
-        self._drawn_for = asked
-        self.picture.pane.styles = {"opacity": FADED}  # what is drawn belongs to other settings until the new one comes
-        self.about.object = "<p class='quiet'>counting &hellip;</p>"
+        self._drawn_key = key
+        self.picture.pane.styles = {"opacity": FADED}  # outdated until the new points arrive
+        self.status.object = "<p class='quiet'>counting &hellip;</p>"
         words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
         self._tasks.start(
-            "why", lambda stop: why_points(dataset, recipe, stop), lambda points: self._draw(points, words)
+            "why", lambda stop: scale_points_of(dataset, recipe, stop), lambda points: self._draw(points, words)
         )
 
     def _draw(self, points: pd.DataFrame, words: str) -> None:
@@ -78,34 +78,34 @@ class PreconditionerChart:
         self.picture.show(scales(points, dark=self._session.dark))
         self._points = points
         self.picture.pane.styles = {"opacity": "1"}
-        self.about.object = f"<p class='quiet'>{words}</p>"
+        self.status.object = f"<p class='quiet'>{words}</p>"
 
     def _csv(self) -> str:
         dataset, recipe = self._session.table.dataset, self.recipe
         if self._points is None or dataset is None or recipe is None:
             return ""
-        return to_csv(self._points, self._about(), [recipe])
+        return to_csv(self._points, self._provenance(), [recipe])
 
-    def _about(self) -> dict[str, object]:
+    def _provenance(self) -> dict[str, object]:
         dataset, recipe = self._session.table.dataset, self.recipe
         if dataset is None or recipe is None:
             return {}
         return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": recipe.seed}
 
     def origin(self) -> Origin:
-        """Return what stands above and below the picture when it is saved."""
+        """Return the title and the source of a saved picture."""
         order = "" if self.recipe is None else f"order {self.recipe.params['order']}"
-        return Origin("Each family's scale beside the Hessian's diagonal", f"{made_from(self._about())} · {order}")
+        return Origin("Each family's scale beside the Hessian's diagonal", f"{made_from(self._provenance())} · {order}")
 
 
-def why_points(dataset: Dataset, recipe: Recipe, stop: StopToken) -> pd.DataFrame:
-    """The points of the picture of scales, from the counts that the race shares."""
+def scale_points_of(dataset: Dataset, recipe: Recipe, stop: StopToken) -> pd.DataFrame:
+    """Return the points of the picture, from counts that the race shares."""
     from alrviz.studies.race.preconditioner_scales import scale_points
 
     params = recipe.params
     tables = prepare(dataset, recipe, stop=stop).tables(params["order"], params["smoothing"], stop)
     alpha = params["alpha"]
-    if isinstance(alpha, tuple):  # of the order's own cells, or of the highest that there is
-        alpha = next(own for own in reversed(alpha) if own != math.inf)
+    if isinstance(alpha, tuple):  # the alpha of the highest order that has cells
+        alpha = next(value for value in reversed(alpha) if value != math.inf)
     on_phi = alpha if params.get("penalty") == "phi" and alpha != "auto" else 0.0
     return scale_points(tables, alpha_on_phi=on_phi)

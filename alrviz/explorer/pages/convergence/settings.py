@@ -1,10 +1,10 @@
-"""The racers of the page, and the question, order and alpha that they are made from. Pure data."""
+"""The racers of the Convergence page, and the question, order and alpha that define them. Pure data."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from alrviz.explorer.recipes.questions import FIRST, FIRST_ALPHA, OWN, QUESTIONS, cut_by, recipes_of
+from alrviz.explorer.recipes.questions import CUSTOM, FIRST_ALPHA, FIRST_QUESTION, QUESTIONS, apply_cuts, recipes_of
 from alrviz.fitting.recipe import Recipe
 
 
@@ -12,10 +12,10 @@ class RaceSettings:
     """The racers of a page.
 
     Args:
-        question: slug of a question, or `OWN`; anything else is the first.
-        recipes: racers that were found; without any they are the question's.
-        seed: of their split, where they are the question's.
-        cuts: discretize and n_bins, where they are the question's.
+        question: slug of a question, or `CUSTOM`; anything else is the first question.
+        recipes: the racers; () for those of the question.
+        seed: of the question's racers.
+        cuts: discretize and n_bins of the question's racers.
     """
 
     def __init__(
@@ -25,12 +25,12 @@ class RaceSettings:
         seed: int = 0,
         cuts: Mapping[str, Any] = MappingProxyType({}),
     ):
-        self.question = question if question in (*QUESTIONS, OWN) else FIRST
-        # None: racers of one's own that differ in it
+        self.question = question if question in (*QUESTIONS, CUSTOM) else FIRST_QUESTION
+        # order, alpha: None if custom racers differ in it
         self.order: int | None = 2
-        self.alpha: float | None = FIRST_ALPHA if self._pulls else 0.0
+        self.alpha: float | None = FIRST_ALPHA if self._needs_penalty else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
-        self._chosen = False  # whether alpha is the reader's, not the question's
+        self._alpha_is_chosen = False  # whether the reader chose alpha, rather than the question
         self.recipes = recipes
         if recipes:
             self._read()
@@ -38,74 +38,75 @@ class RaceSettings:
             self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts)
 
     @property
-    def _pulls(self) -> bool:
-        return self.question in QUESTIONS and QUESTIONS[self.question].pulls
+    def _needs_penalty(self) -> bool:
+        return self.question in QUESTIONS and QUESTIONS[self.question].needs_penalty
 
     def _read(self) -> None:
-        """Set order, alpha and question to what the racers have."""
+        """Derive order, alpha and question from the racers."""
         orders = [order for r in self.recipes if isinstance(order := r.params.get("order"), int)]
         self.order = orders[0] if orders else 2
-        # a word, or one for each order, is that racer's alone
+        # An alpha such as "auto", or one per order, is no value of the menu.
         alphas = [alpha for r in self.recipes if isinstance(alpha := r.params.get("alpha"), float)]
         self.alpha = alphas[0] if alphas else 0.0
         self.cuts = {"discretize": self.recipes[0].discretize, "n_bins": self.recipes[0].n_bins}
         seed = self.recipes[0].seed
         for slug in dict.fromkeys((self.question, *QUESTIONS)):
-            if slug != OWN and self.recipes == recipes_of(
+            if slug != CUSTOM and self.recipes == recipes_of(
                 slug, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts
             ):
                 self.question = slug
                 return
-        self.own(*self.recipes)
+        self.set_custom(*self.recipes)
 
     @property
     def is_first(self) -> bool:
         """Whether these are the racers of the first screen."""
-        return self.recipes == recipes_of(FIRST, seed=self.recipes[0].seed)
+        return self.recipes == recipes_of(FIRST_QUESTION, seed=self.recipes[0].seed)
 
     def choose(self, name: str, value: Any) -> None:
-        """Set "question", "order" or "alpha" as the reader chose it; an alpha that a question brought goes with it."""
-        if name == "question" and self._pulls and not self._chosen and self.alpha == FIRST_ALPHA:
+        """Set "question", "order" or "alpha"; a question's default alpha is reset when the question changes."""
+        if name == "question" and self._needs_penalty and not self._alpha_is_chosen and self.alpha == FIRST_ALPHA:
             self.alpha = 0.0
-        self._chosen = name == "alpha" or (self._chosen and bool(self.alpha))
+        self._alpha_is_chosen = name == "alpha" or (self._alpha_is_chosen and bool(self.alpha))
         setattr(self, name, value)
 
     def ask(self, columns: int, seed: int) -> None:
-        """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
+        """Set the racers to those of the question, for so many columns; custom racers get the order and alpha."""
         self.order = None if self.order is None else min(self.order, columns)
-        if self.question == OWN:
-            self.recipes = tuple(dict.fromkeys(r.replace(**self._asked(r, columns)) for r in self.recipes))
+        if self.question == CUSTOM:
+            self.recipes = tuple(dict.fromkeys(r.replace(**self._new_params(r, columns)) for r in self.recipes))
             return
         self.order, self.alpha = self.order or min(2, columns), self.alpha or 0.0
-        if self._pulls and not self.alpha:
+        if self._needs_penalty and not self.alpha:
             self.alpha = FIRST_ALPHA
         self.recipes = recipes_of(
             self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns, cuts=self.cuts
         )
 
-    def _asked(self, recipe: Recipe, columns: int) -> dict[str, Any]:
-        """What a racer of one's own is given: the order that is set, else its own, of so many columns at most; a word
-        for alpha, or one an order, stays until another is chosen.
+    def _new_params(self, recipe: Recipe, columns: int) -> dict[str, Any]:
+        """Return order and alpha for a custom racer.
+
+        The order is at most `columns`. An alpha such as "auto", or one per order, is kept until another is chosen.
         """
-        own = recipe.params.get("order")
-        wanted: dict[str, Any] = {"order": self.order or min(own, columns)} if isinstance(own, int) else {}
-        if self._chosen or isinstance(recipe.params.get("alpha"), float):
-            wanted["alpha"] = self.alpha
-        return {name: value for name, value in wanted.items() if name in recipe.params and value is not None}
+        order = recipe.params.get("order")
+        params: dict[str, Any] = {"order": self.order or min(order, columns)} if isinstance(order, int) else {}
+        if self._alpha_is_chosen or isinstance(recipe.params.get("alpha"), float):
+            params["alpha"] = self.alpha
+        return {name: value for name, value in params.items() if name in recipe.params and value is not None}
 
-    def cut(self, cuts: Mapping[str, Any]) -> None:
-        """Give all racers these cuts."""
+    def recut(self, cuts: Mapping[str, Any]) -> None:
+        """Apply these cuts to all racers."""
         self.cuts = dict(cuts)
-        self.recipes = tuple(dict.fromkeys(cut_by(recipe, self.cuts) for recipe in self.recipes))
+        self.recipes = tuple(dict.fromkeys(apply_cuts(recipe, self.cuts) for recipe in self.recipes))
 
-    def own(self, *recipes: Recipe) -> None:
-        """Set racers that the reader has put together; order and alpha are theirs, where they agree."""
-        self.question, self.recipes = OWN, recipes
+    def set_custom(self, *recipes: Recipe) -> None:
+        """Set custom racers; order and alpha follow if all racers agree."""
+        self.question, self.recipes = CUSTOM, recipes
         for name in ("order", "alpha"):
             values = {value for recipe in recipes if isinstance(value := recipe.params.get(name), int | float)}
             if values:
                 setattr(self, name, values.pop() if len(values) == 1 else None)
 
     def reseed(self, seed: int) -> None:
-        """Give all racers this seed."""
+        """Apply this seed to all racers."""
         self.recipes = tuple(r if r.seed == seed else r.replace(seed=seed) for r in self.recipes)

@@ -1,4 +1,4 @@
-"""The parts of the Data page that are text: what the table is, its classes, what was noticed. Names are escaped."""
+"""The texts of the Data page as HTML: description of the table, classes, notes. Names are escaped."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
@@ -16,40 +16,39 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
 
-MOST_CLASSES = 12
-_BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
-MOST_COLUMNS = 4  # of classes in the table under a column's picture, which is half a page wide
+MAX_CLASSES = 12
+_DELIMITER_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+MAX_NUMBER_COLUMNS = 4  # classes in the table under a column's picture, which is half a page wide
 
 
 def head_html(dataset: "Dataset", line: str) -> str:
-    """Return the line about the table, and its size."""
+    """Return the table's description and size."""
     kinds = list(dataset.kinds.values())
-    used, ignored = sum(kind in FEATURE_KINDS for kind in kinds), kinds.count("ignore")
+    n_used, n_ignored = sum(kind in FEATURE_KINDS for kind in kinds), kinds.count("ignore")
     facts = [
         f"{dataset.n_rows:,} rows",
-        f"{plural(used, 'column')} used" + (f", {ignored:,} ignored" if ignored else ""),
+        f"{plural(n_used, 'column')} used" + (f", {n_ignored:,} ignored" if n_ignored else ""),
         f"{dataset.n_classes:,} classes of <b>{safe(dataset.target, 60)}</b>",
         f"hash <code>{safe(dataset.hash[:12])}</code>",
     ]
-    about = f"<p class='quiet'>{safe(line, 400)}</p>" if line else ""
-    return f"{about}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
+    description = f"<p class='quiet'>{safe(line, 400)}</p>" if line else ""
+    return f"{description}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
 
 
-def layout_words(options: "ReadOptions") -> str:
-    """Return how a file was laid out, such as "cells between commas, utf-8, 1 row of names"."""
+def layout_text(options: "ReadOptions") -> str:
+    """Describe how a file was laid out, such as "separated by commas, utf-8, 1 header row"."""
     parts = [f"sheet {options.sheet}"] if options.sheet is not None else []
     if options.delimiter is not None:
-        parts += [f"cells between {_BETWEEN.get(options.delimiter, repr(options.delimiter))}", str(options.encoding)]
+        delimiter = _DELIMITER_WORDS.get(options.delimiter, repr(options.delimiter))
+        parts += [f"separated by {delimiter}", str(options.encoding)]
     if options.delimiter is not None or options.sheet is not None:
-        parts.append(
-            {0: "no names", 1: "1 row of names"}.get(int(options.header or 0), f"{options.header} rows of names")
-        )
+        parts.append(plural(int(options.header), "header row") if options.header else "no header row")
         parts += ["decimal commas"] if options.decimal == "," else []
     return ", ".join(parts)
 
 
 def columns_frame(dataset: "Dataset", by_maker: Collection[int] = ()) -> pd.DataFrame:
-    """Return one row per column, as exported; the kinds of those at `by_maker` were set by the maker of a demo set."""
+    """Return one row per column, for export. by_maker: positions of columns whose kind the demo set defines."""
     return pd.DataFrame(
         {
             "column": [column.name for column in dataset.columns],
@@ -62,19 +61,19 @@ def columns_frame(dataset: "Dataset", by_maker: Collection[int] = ()) -> pd.Data
 
 
 def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
-    """Return the class balance as bars, which are the colours' legend too.
+    """Return the class balance as bars, which are also the legend of the colours.
 
-    selected: rows of each class in a selection, whose shares stand beside those of all rows.
+    selected: rows of each class in a selection, whose shares are shown too.
     """
     labels = [str(label) for label in dataset.labels.cat.categories]
     counts = np.bincount(dataset.labels.cat.codes.to_numpy(), minlength=len(labels))
     colours = class_colours(len(labels))
-    shown = list(range(len(labels)))
-    rest = ""
-    if len(shown) > MOST_CLASSES:
-        shown = sorted(shown, key=lambda k: -counts[k])[: MOST_CLASSES - 1]
-        left = len(labels) - len(shown)
-        rest = f"<div class='quiet' style='grid-column: 1 / -1'>and {left:,} smaller classes</div>"
+    classes = list(range(len(labels)))
+    more_html = ""
+    if len(classes) > MAX_CLASSES:
+        classes = sorted(classes, key=lambda k: -counts[k])[: MAX_CLASSES - 1]
+        n_hidden = len(labels) - len(classes)
+        more_html = f"<div class='quiet' style='grid-column: 1 / -1'>and {n_hidden:,} smaller classes</div>"
     highest = max(int(counts.max()), 1)
     rows = "".join(
         f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis' title='{safe(labels[k])}'>"
@@ -84,14 +83,14 @@ def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
         f"<div style='text-align:right'>{counts[k]:,}</div>"
         f"<div class='quiet' style='text-align:right'>{100 * counts[k] / dataset.n_rows:.1f} %</div>"
         + ("" if selected is None else f"<div style='text-align:right'><b>{_share(selected, k)}</b></div>")
-        for k in shown
+        for k in classes
     )
     columns = "fit-content(45%) 1fr auto auto" + ("" if selected is None else " auto")
     head = (
         "" if selected is None else "<div style='grid-column: 1 / 5'></div><div style='text-align:right'>selected</div>"
     )
     style = f"display:grid; grid-template-columns: {columns}; gap: 1px 12px; align-items:center"
-    return f"<h2>Classes</h2><div style='{style}'>{head}{rows}{rest}</div>"
+    return f"<h2>Classes</h2><div style='{style}'>{head}{rows}{more_html}</div>"
 
 
 def _share(counts: np.ndarray, k: int) -> str:
@@ -99,27 +98,27 @@ def _share(counts: np.ndarray, k: int) -> str:
 
 
 def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
-    """Return the rows per level and class behind a column's picture, the largest classes apart."""
+    """Return the rows per level and class of a column's picture; the smaller classes are merged."""
     totals = picture.counts.sum(axis=0)
-    shown = sorted(np.argsort(-totals, kind="stable")[:MOST_COLUMNS])
-    rest = [k for k in range(len(classes)) if k not in shown]
-    others = f"<th class='n'>{len(rest):,} others</th>" if rest else ""
-    head = "".join(f"<th class='n'>{safe(classes[k], 24)}</th>" for k in shown)
+    classes_shown = sorted(np.argsort(-totals, kind="stable")[:MAX_NUMBER_COLUMNS])
+    other_classes = [k for k in range(len(classes)) if k not in classes_shown]
+    others_heading = f"<th class='n'>{len(other_classes):,} others</th>" if other_classes else ""
+    head = "".join(f"<th class='n'>{safe(classes[k], 24)}</th>" for k in classes_shown)
     rows = "".join(
         f"<tr><td>{safe(label, 40)}</td>"
-        + "".join(f"<td class='n'>{count[k]:,}</td>" for k in shown)
-        + (f"<td class='n'>{count[rest].sum():,}</td>" if rest else "")
+        + "".join(f"<td class='n'>{count[k]:,}</td>" for k in classes_shown)
+        + (f"<td class='n'>{count[other_classes].sum():,}</td>" if other_classes else "")
         + f"<td class='n'>{count.sum():,}</td></tr>"
         for label, count in zip(picture.labels, picture.counts, strict=True)
     )
     return (
-        f"<div style='overflow-x:auto'><table><tr><th>{safe(picture.axis, 40)}</th>{head}{others}"
+        f"<div style='overflow-x:auto'><table><tr><th>{safe(picture.axis, 40)}</th>{head}{others_heading}"
         f"<th class='n'>rows</th></tr>{rows}</table></div>"
     )
 
 
 def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
-    """Return the notes of the reading as sentences, without those `excluded`, which questions ask about."""
+    """Return the notes on the reading as sentences, without those `excluded`, which are asked as questions."""
     notes = [for_page(note) for note in dataset.notes if note not in excluded]
     if not notes:
         return "" if excluded else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
@@ -127,22 +126,18 @@ def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
     return f"<p class='quiet'>{sentences}</p>"
 
 
-ABOUT = (
-    "<h1>What am I looking at?</h1><br>"
-    "<p>A classifier here sees every column as a few <b>levels</b>. A column of words has its words; a column of "
-    "numbers is "
-    f"cut into intervals ({term_html('MDL')} cuts only where a cut pays for itself, so a useless column keeps one "
-    "level). "
-    f"At {term_html('order')} n the model looks at every set of n columns, a {term_html('tuple')}, and has one "
-    "number for "
-    f"each of its {term_html('cell', 'cells')} and each class. So the number of parameters is</p>"
+ABOUT_HTML = (
+    "<h1>About this page</h1><br>"
+    "<p>This page shows the columns of the table and what a model of each order would cost.</p>"
+    "<p>The models see every column as a few <b>levels</b>. The levels of a column of words are its words; a column of "
+    f"numbers is cut into intervals ({term_html('MDL')} cuts only where a cut tells something about the class, so a "
+    f"useless column keeps one level). A model of {term_html('order')} n looks at every set of n columns, a "
+    f"{term_html('tuple')}, and has one number for each of its {term_html('cell', 'cells')} and each class. So the "
+    "number of parameters is</p>"
     "<p style='text-align:center; font-size:1.1em'>p = C + C · e<sub>n</sub>(levels)</p>"
-    "<p>with C classes and e<sub>n</sub> the sum over all sets of n columns of the product of their numbers of "
-    "levels. It is "
-    "known, with the memory and the time of one pass over the rows, before anything runs: that is the table of "
-    "costs.</p>"
-    "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. "
-    "<b>ordinal</b>: the same, "
-    "and their order sorts axes. <b>numeric</b>: cut into intervals, on training rows only. <b>ignore</b>: not used. "
+    "<p>where C is the number of classes and e<sub>n</sub> the sum over all sets of n columns of the product of their "
+    "numbers of levels. The table of costs estimates parameters, memory and time before anything runs.</p>"
+    "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. <b>ordinal</b>: "
+    "the same, in their order. <b>numeric</b>: cut into intervals, on training rows only. <b>ignore</b>: not used. "
     "<b>target</b>: the class.</p>"
 )

@@ -1,4 +1,4 @@
-"""One column of the table: its kind, its rows by level and class with the cuts a race would make, its numbers."""
+"""One column of the table: its kind, its rows by level and class, and the cuts of a race."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -29,25 +29,26 @@ if TYPE_CHECKING:
 
 
 class ColumnCard:
-    """Shows one column at a time; what it draws is computed on a thread.
+    """Shows one column at a time; the picture is computed on a thread.
 
     Args:
+        session: the visitor's.
         tasks: the page's.
-        chosen: called with the name of another column to look at.
-        asked: called with the column's name and the kind it is to have.
-        below: what stands under the picture.
+        on_column: called with the name of another column to show.
+        on_kind: called with the column's name and its new kind.
+        below: shown below the picture.
     """
 
     def __init__(
         self,
         session: Session,
         tasks: PageTasks,
-        chosen: Callable[[str], None],
-        asked: Callable[[str, str], None],
+        on_column: Callable[[str], None],
+        on_kind: Callable[[str, str], None],
         below: Viewable,
     ):
-        self.session, self._tasks, self._chosen, self._asked = session, tasks, chosen, asked
-        self.name, self._kind_is = "", ""
+        self.session, self._tasks, self._on_column, self._on_kind = session, tasks, on_column, on_kind
+        self.name, self._current_kind = "", ""
         self._picture: ColumnPicture | None = None
         self._classes: list[str] = []
         self.column = _select("Column", [], margin=(4, 8, 4, 0))
@@ -76,14 +77,14 @@ class ColumnCard:
         self.draw()
 
     def sync(self, dataset: "Dataset") -> None:
-        """Set the controls to what the column is."""
-        self._kind_is = next(column.kind for column in dataset.columns if column.name == self.name)
-        self.kind.param.update(value=self._kind_is, disabled=self._kind_is == "target")
+        """Update the controls."""
+        self._current_kind = next(column.kind for column in dataset.columns if column.name == self.name)
+        self.kind.param.update(value=self._current_kind, disabled=self._current_kind == "target")
         show_cuts(self.cuts, self.session, self.session.cuts)
-        self.cuts.visible = self._kind_is == "numeric"
+        self.cuts.visible = self._current_kind == "numeric"
 
     def _cut(self) -> None:
-        """Show the cuts that were chosen, here or on another page."""
+        """Show the cuts chosen here or on another page."""
         dataset = self.session.table.dataset
         if dataset is not None and self.name in {column.name for column in dataset.columns}:
             self.sync(dataset)
@@ -91,22 +92,24 @@ class ColumnCard:
 
     def _column_changed(self, event: Event) -> None:
         if event.new:
-            self._chosen(event.new)
+            self._on_column(event.new)
 
     def _kind_changed(self, event: Event) -> None:
-        if event.new and event.new != self._kind_is:
-            self._asked(self.name, event.new)
+        if event.new and event.new != self._current_kind:
+            self._on_kind(self.name, event.new)
 
     def draw(self) -> None:
-        """Draw the column anew."""
+        """Compute and draw the picture."""
         dataset, name, seed = self.session.table.dataset, self.name, self.session.seed
         cuts = cut_params(self.session.cuts)
         if dataset is None or not name:
             return
         self._classes = [str(label) for label in dataset.labels.cat.categories]
-        self._tasks.start("picture", lambda stop: picture_of(dataset, name, **cuts, seed=seed, stop=stop), self._drawn)
+        self._tasks.start(
+            "picture", lambda stop: picture_of(dataset, name, **cuts, seed=seed, stop=stop), self._show_picture
+        )
 
-    def _drawn(self, picture: ColumnPicture) -> None:
+    def _show_picture(self, picture: ColumnPicture) -> None:
         self._picture = picture
         self.title.object = f"<h2>{safe(picture.title)}</h2>"
         self.view.show(picture, self._classes)
@@ -116,21 +119,21 @@ class ColumnCard:
         return "" if self._picture is None else numbers_html(self._picture, self._classes)
 
     def csv(self) -> str:
-        """Return the numbers of the picture, with where they come from."""
+        """Return the numbers of the picture and their origin."""
         dataset, picture = self.session.table.dataset, self._picture
         if dataset is None or picture is None:
             return ""
-        return to_csv(numbers(picture, self._classes), self._about() | {"cuts": list(picture.cuts)})
+        return to_csv(numbers(picture, self._classes), self._provenance() | {"cuts": list(picture.cuts)})
 
-    def _about(self) -> dict[str, object]:
+    def _provenance(self) -> dict[str, object]:
         dataset, picture = self.session.table.dataset, self._picture
         if dataset is None or picture is None:
             return {}
         return self.session.table.provenance() | {"column": picture.axis}
 
     def origin(self) -> Origin:
-        """Return what stands above and below the picture when it is saved."""
-        return Origin(f"{self.name} by class", made_from(self._about()))
+        """Return the title and the source of a saved picture."""
+        return Origin(f"{self.name} by class", made_from(self._provenance()))
 
 
 def _select(label: str, options: Sequence[str], **params: object) -> pmui.Select:
@@ -138,7 +141,7 @@ def _select(label: str, options: Sequence[str], **params: object) -> pmui.Select
 
 
 class ColumnView(pn.viewable.Viewer):
-    """Shows one `ColumnPicture` at a time; `height` of the picture as CSS has it."""
+    """Shows one `ColumnPicture` at a time. height: CSS height of the picture."""
 
     def __init__(self, *, height: str = "300px"):
         super().__init__()
@@ -146,7 +149,7 @@ class ColumnView(pn.viewable.Viewer):
             {k: [] for k in ("left", "right", "bottom", "top", "colour", "level", "class", "rows", "share")}
         )
         self._cuts = ColumnDataSource({"x": [], "low": [], "high": []})
-        name = f"alrviz-column-{uuid.uuid4().hex[:12]}"  # by which buttons find the figure to save it
+        name = f"alrviz-column-{uuid.uuid4().hex[:12]}"  # save buttons find the figure by its name
         self.figure = column_figure(self._bars, self._cuts, name=name)
         self._pane = as_high(pn.pane.Bokeh(self.figure, sizing_mode="stretch_both", margin=0), height, 300)
 

@@ -1,4 +1,4 @@
-"""What the Data page draws of a column: rows by level and class, and where a number is cut."""
+"""Compute the picture of a column on the Data page: rows by level and class, and the cuts of a number."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from alrviz.stop import NEVER, StopToken
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-MOST_BARS = 16
+MAX_BARS = 16
 BINS = 40
 CUTS = {
     "mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", "smooth": "smooth levels",
@@ -32,9 +32,9 @@ def count_levels(codes: np.ndarray, y: np.ndarray, levels: int, n_classes: int) 
 def picture_of(
     dataset: "Dataset", name: str, discretize: str | None, n_bins: int, seed: int = 0, stop: StopToken = NEVER
 ) -> ColumnPicture:
-    """Return what is drawn of a column; `discretize` and `n_bins` as `Encoder` takes them, for numeric ones.
+    """Return the picture of a column; `discretize` and `n_bins` (as in `Encoder`) apply to numeric columns.
 
-    All rows are drawn, but cut where a race cuts: on the training rows that this seed splits off.
+    All rows are drawn. The cuts are computed, as in a race, on the training rows of this seed.
     """
     kind = next(column.kind for column in dataset.columns if column.name == name)
     y = dataset.labels.cat.codes.to_numpy()
@@ -56,15 +56,15 @@ def _target_picture(dataset: "Dataset", name: str, y: np.ndarray) -> ColumnPictu
 def _number_picture(
     dataset: "Dataset", name: str, y: np.ndarray, discretize: str | None, n_bins: int, seed: int, stop: StopToken
 ) -> ColumnPicture:
-    from alrviz.data.encode import Encoder  # numba with it: a page that is opened need not wait for that
+    from alrviz.data.encode import Encoder  # imports numba, which would delay the first page
     from alrviz.data.splits import split_table
 
     numbers = dataset.X[name].to_numpy(dtype=np.float64)
     present = ~np.isnan(numbers)
     splits = split_table(dataset, Recipe("lr").holdout, seed)
     train = splits.train
-    alone = Recipe("lr", order=1, discretize=discretize, n_bins=n_bins)
-    encoder = Encoder(discretize=alone.cuts, n_bins=alone.most_levels)
+    recipe = Recipe("lr", order=1, discretize=discretize, n_bins=n_bins)
+    encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels)
     weights = None if dataset.weights is None else dataset.weights[train]
     code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], weights, stop=stop).columns_[0]
     cuts = code.cuts if code.cuts is not None else np.empty(0)
@@ -75,14 +75,14 @@ def _number_picture(
     counts = count_levels(place, y[present], BINS, dataset.n_classes)
     labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
     levels = len(cuts) + 1 if code.cuts is not None else code.n_levels
-    how = (
+    method = (
         f"{CUTS[discretize]} of order 1" if discretize in (*SMOOTH_WAYS, "auto") else CUTS[discretize]
     )  # of higher orders fewer
     missing = int((~present).sum())
-    tail = f", {missing:,} rows without a value" if missing else ""
-    said = f"{how}: {levels} levels" if levels > 1 else f"{how}: no cut pays for itself, one level"
-    of = f", cut on the {len(train):,} training rows" if len(splits.test) else ""
-    return ColumnPicture(f"{name}: {said}{of}{tail}", counts, edges, labels, False, cuts, name)
+    missing_text = f", {missing:,} rows without a value" if missing else ""
+    levels_text = f"{method}: {levels} levels" if levels > 1 else f"{method}: no cut pays for itself, one level"
+    cut_rows = f", cut on the {len(train):,} training rows" if len(splits.test) else ""
+    return ColumnPicture(f"{name}: {levels_text}{cut_rows}{missing_text}", counts, edges, labels, False, cuts, name)
 
 
 def _level_picture(series: "pd.Series", name: str, kind: str, y: np.ndarray, n_classes: int) -> ColumnPicture:
@@ -96,16 +96,16 @@ def _level_picture(series: "pd.Series", name: str, kind: str, y: np.ndarray, n_c
         codes, values = places[codes], values[order]
     counts = count_levels(codes, y, len(values), n_classes)
     labels = tuple(str(value) for value in values)
-    what = "not used" if kind == "ignore" else kind
-    return _levels(f"{name}: {what}, {len(labels):,} levels", counts, labels, name, ordered=kind == "ordinal")
+    role = "not used" if kind == "ignore" else kind
+    return _levels(f"{name}: {role}, {len(labels):,} levels", counts, labels, name, ordered=kind == "ordinal")
 
 
 def _levels(title: str, counts: np.ndarray, labels: tuple[str, ...], name: str, *, ordered: bool) -> ColumnPicture:
-    if not ordered or len(labels) > MOST_BARS:
+    if not ordered or len(labels) > MAX_BARS:
         order = np.argsort(-counts.sum(axis=1), kind="stable")
         counts, labels = counts[order], tuple(labels[k] for k in order)
-    if len(labels) > MOST_BARS:  # the rest in one bar would dwarf them all
-        title += f", the {MOST_BARS} most frequent shown"
-        counts, labels = counts[:MOST_BARS], labels[:MOST_BARS]
+    if len(labels) > MAX_BARS:  # without a bar for the rest, which would dwarf all others
+        title += f", the {MAX_BARS} most frequent shown"
+        counts, labels = counts[:MAX_BARS], labels[:MAX_BARS]
     edges = np.arange(len(labels) + 1, dtype=float)
     return ColumnPicture(title, counts, edges, labels, True, np.empty(0), name)

@@ -1,7 +1,6 @@
 """All columns as cards: a histogram whose bars select rows, and the role of the column; drawn by `columns_wall.js`.
 
-`ColumnsWall` is the component, `LinkedHistograms` what it shows: the cards of a page of columns are made, and the rows
-of a selection are counted, on a thread.
+`ColumnsWall` is the component. `LinkedHistograms` computes its cards and counts the rows of a selection on a thread.
 """
 
 from collections.abc import Callable
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 CARDS_PER_PAGE = 9
-FEATURE = "feature"  # the role of a column that is used; of which kind is said beside its picture
+FEATURE = "feature"  # the role of a column of any feature kind; the kind is set beside the column's picture
 ROLES = {
     FEATURE: "feature",
     "target": "class",
@@ -39,14 +38,14 @@ _PACKAGE = "alrviz.explorer.pages.data"
 
 
 class ColumnsWall(JSComponent):
-    """The cards of a page of columns; `on_message` is called with each message of the browser."""
+    """The cards of a page of columns. on_message: called with each message of the browser."""
 
-    cards = param.List(default=[], doc="The cards: what columns are, and rows by bar and class.")
+    cards = param.List(default=[], doc="The cards: facts about each column, and rows by bar and class.")
     selected = param.List(default=[], doc="For each card the selected rows by bar and class; [] without a selection.")
     picks = param.Dict(default={}, doc="The picked bars by position of their column, as text.")
     colours = param.List(default=[], doc="Of the classes.")
     roles = param.Dict(default={}, doc="Name of each role that may be chosen.")
-    here = param.Integer(default=0, doc="Position of the column that is looked at.")
+    here = param.Integer(default=0, doc="Position of the column shown beside the cards.")
     n_columns = param.Integer(default=0, doc="Columns of the table.")
 
     _esm = asset("columns_wall.js", _PACKAGE)
@@ -65,25 +64,26 @@ class ColumnsWall(JSComponent):
 
 
 class LinkedHistograms:
-    """Shows the columns of a table as cards; rows picked in one card are shown in all others.
+    """Shows the columns of a table as cards; rows selected in one card are marked in all others.
 
     Args:
+        session: the visitor's.
         tasks: the page's.
-        look: called with the name of the column to show larger.
-        set_role: called with a column's name and a role.
-        selected: called with the rows of a selection, None without one.
+        on_look: called with the name of the column to show larger.
+        on_role: called with a column's name and its new role.
+        on_selection: called with the selected rows, None without a selection.
     """
 
     def __init__(
         self,
         session: Session,
         tasks: PageTasks,
-        look: Callable[[str], None],
-        set_role: Callable[[str, str], None],
-        selected: Callable[[LinkedSelection | None], None],
+        on_look: Callable[[str], None],
+        on_role: Callable[[str, str], None],
+        on_selection: Callable[[LinkedSelection | None], None],
     ):
         self._session, self._tasks = session, tasks
-        self._look, self._set_role, self._selected = look, set_role, selected
+        self._on_look, self._on_role, self._on_selection = on_look, on_role, on_selection
         self._linked: LinkedColumns | None = None
         self._selection: LinkedSelection | None = None
         self._positions = range(0)
@@ -100,28 +100,28 @@ class LinkedHistograms:
         return {int(position): bars for position, bars in self.wall.picks.items()}
 
     def show(self, dataset: "Dataset", name: str) -> None:
-        """Show a table, on the page of the column called `name`; nothing is picked."""
-        whole = self._session.table.full_table
-        assert whole is not None
-        self._linked = LinkedColumns(dataset, whole)
+        """Show a table without a selection, on the page of cards with the column `name`."""
+        original = self._session.table.full_table
+        assert original is not None
+        self._linked = LinkedColumns(dataset, original)
         self.wall.param.update(picks={}, selected=[], n_columns=len(dataset.columns))
         self._show_selection(None)
         self.wall.here = self._position(name)
         self._turn(self.wall.here)
 
     def mark(self, name: str) -> None:
-        """Mark the column that is looked at, and turn to its page."""
+        """Mark the column shown beside the cards, and turn to its page."""
         position = self._position(name)
         self.wall.here = position
         if position not in self._positions:
             self._turn(position)
 
     def reset(self) -> None:
-        """Show the columns' own roles again, after a role was refused."""
+        """Show the current roles again after a role was refused."""
         self.wall._send_msg({})
 
     def clear(self) -> None:
-        """Pick no bar."""
+        """Clear the selection."""
         self.wall.picks = {}
         self._count()
 
@@ -149,16 +149,16 @@ class LinkedHistograms:
                 cards.append(_card(linked, k))
             return cards
 
-        def done(cards: list[dict[str, Any]]) -> None:
+        def finish(cards: list[dict[str, Any]]) -> None:
             self._positions = positions
             self.wall.param.update(selected=[], colours=_colours(linked), cards=cards)
             if self.picked:
                 self._count()
 
-        self._tasks.start("columns", work, done)
+        self._tasks.start("columns", work, finish)
 
     def _on_message(self, message: Any) -> None:
-        """Handle a message of the browser; those that do not fit the table shown are ignored."""
+        """Handle a message of the browser; messages that do not fit the current table are ignored."""
         linked = self._linked
         position = message.get("position") if isinstance(message, dict) else None
         if linked is None or not isinstance(position, int) or not 0 <= position < len(linked.dataset.columns):
@@ -166,9 +166,9 @@ class LinkedHistograms:
         name = linked.dataset.columns[position].name
         match message:
             case {"look": True}:
-                self._look(name)
+                self._on_look(name)
             case {"role": str(role)} if role in self.wall.roles:
-                self._set_role(name, role)
+                self._on_role(name, role)
             case {"turn": True}:
                 self._turn(position)
             case {"pick": list(bars)} if position in self._positions:
@@ -179,7 +179,7 @@ class LinkedHistograms:
                 self._count()
 
     def _count(self) -> None:
-        """Count the rows of the selection in the columns that are shown."""
+        """Count the selected rows in the columns shown."""
         linked, picks, positions = self._linked, self.picked, self._positions
         if linked is None or not picks:
             self._tasks.cancel("selection")
@@ -188,16 +188,16 @@ class LinkedHistograms:
             self._tasks.start("selection", lambda stop: linked.select(positions, picks, stop), self._show_selection)
 
     def _show_selection(self, selection: LinkedSelection | None) -> None:
-        linked, whole = self._linked, self._session.table.full_table
+        linked, original = self._linked, self._session.table.full_table
         self._selection, self.bar.visible = selection, selection is not None
         self.wall.selected = [] if selection is None else [selection.counts[k].tolist() for k in self._positions]
-        self._selected(selection)
-        if selection is None or linked is None or whole is None:
+        self._on_selection(selection)
+        if selection is None or linked is None or original is None:
             return
         n_rows = linked.dataset.n_rows
         self.words.object = (
             f"<p><b>{selection.n_rows:,} of {n_rows:,} rows</b> ({100 * selection.n_rows / n_rows:.3g} %): "
-            f"{safe(describe_filters(whole, selection.filters), 200)}</p>"
+            f"{safe(describe_filters(original, selection.filters), 200)}</p>"
         )
         self.keep.visible = selection.n_rows > 0 and self._session.table.stream is None
 
@@ -224,6 +224,6 @@ def _card(linked: LinkedColumns, position: int) -> dict[str, Any]:
     }
 
 
-def _plain(text: object, longest: int) -> str:
-    shown = "".join(ch if ch.isprintable() else " " for ch in str(text))
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+def _plain(text: object, max_chars: int) -> str:
+    printable = "".join(ch if ch.isprintable() else " " for ch in str(text))
+    return printable if len(printable) <= max_chars else printable[: max_chars - 1] + "…"

@@ -1,8 +1,8 @@
-"""The Data page: which table, what its columns are, what each order would cost.
+"""The Data page: the table, its columns, and the cost of each order.
 
-States: empty (nothing loaded: the demo sets), a table whose class is still to be chosen, a table. Reading and its
-errors are shown by the shell's notice. Whatever computes (pictures, costs) does so on a thread and arrives with
-the pump. A state is built when it is first shown.
+States: empty (shows the demo sets), a table whose class must be chosen, a table. A state is built when it is first
+shown. The shell's notice shows the progress of reading and errors. Pictures and costs are computed on threads and
+arrive with the pump.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from panel.viewable import Viewable
 from alrviz.data.doubts import DoubtNote, NoteCode, notes_about
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
-from alrviz.explorer.pages.data.cards import ABOUT, classes_html, columns_frame, head_html, layout_words, notes_html
+from alrviz.explorer.pages.data.cards import ABOUT_HTML, classes_html, columns_frame, head_html, layout_text, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_wall import FEATURE, LinkedHistograms
 from alrviz.explorer.pages.data.linked_columns import LinkedSelection
@@ -40,40 +40,42 @@ if TYPE_CHECKING:
     from alrviz.studies.core.cost import RecipeEstimate
 
 
-def demo_list(take: Callable[[str], None]) -> Viewable:
-    """Return all demo sets in two columns; `take` is called with the name of the one pressed."""
+def demo_list(on_choice: Callable[[str], None]) -> Viewable:
+    """Return all demo sets in two columns; `on_choice` is called with a name."""
     from alrviz.data.demos import demo_line, demo_names
 
     cells = []
     for name in demo_names():
-        chosen = button(name, partial(take, name), variant="outlined", size="small", width=150, margin=(0, 12, 0, 0))
-        line = html(text=f"<span class='quiet'>{safe(demo_line(name), 300)}</span>")
-        cells.append(pn.Row(chosen, line, sizing_mode="stretch_width", margin=(5, 12, 5, 0)))
+        name_button = button(
+            name, partial(on_choice, name), variant="outlined", size="small", width=150, margin=(0, 12, 0, 0)
+        )
+        description = html(text=f"<span class='quiet'>{safe(demo_line(name), 300)}</span>")
+        cells.append(pn.Row(name_button, description, sizing_mode="stretch_width", margin=(5, 12, 5, 0)))
     half = (len(cells) + 1) // 2
     columns = [pn.Column(*part, sizing_mode="stretch_width", margin=0) for part in (cells[:half], cells[half:])]
     return pn.Row(*columns, sizing_mode="stretch_width", margin=0)
 
 
 class DataPage(Page):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Data", "table_chart", "Data", "data"
 
     def __init__(self, session: Session):
         self.session = session
-        self.chosen = ""
+        self.column_name = ""
         self._tasks = PageTasks(session)
         self._estimates: list[RecipeEstimate] = []
         self._estimates_shown = -1
-        self._asked_target = ""
-        self._shown: Dataset | None = None
-        self._asked_about: Table | None = None
+        self._requested_target = ""
+        self._dataset_shown: Dataset | None = None
+        self._pending_asked: Table | None = None
         self._built = False
 
     # ---- building ----------------------------------------------------------------------------------------------
 
     def view(self) -> Viewable:
-        """Return the page, in the state that the session is in."""
+        """Build the page in the session's state."""
         self._gallery = LazyDialog(self._build_gallery)
         self._target = TargetCard(self.session, self._gallery.open)
         self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
@@ -90,7 +92,7 @@ class DataPage(Page):
         return pn.Column(*states, self._gallery.place, sizing_mode="stretch_width", margin=0)
 
     def _build(self) -> None:
-        """Build what is shown of a table."""
+        """Build the widgets of a table."""
         self._built = True
         self._name, self._head, self._notes = html((4, 12, 0, 0)), html(), html()
         self._classes, self._costs = html((8, 0, 0, 0)), html()
@@ -100,10 +102,10 @@ class DataPage(Page):
         self._full[:] = [self._columns_row(), self._cost_card()]
 
     def _head_card(self) -> Viewable:
-        plain = {"variant": "outlined", "margin": (0, 8, 0, 0)}
+        look = {"variant": "outlined", "margin": (0, 8, 0, 0)}
         go, drawer = partial(self.session.go, "convergence", race=True), partial(self.session.open_drawer, True)
-        demos = button("Demo sets", self._gallery.open, icon="apps", **plain)
-        options = button("How it was read", drawer, icon="tune", **plain)
+        demos = button("Demo sets", self._gallery.open, icon="apps", **look)
+        options = button("How it was read", drawer, icon="tune", **look)
         race = button("Open in Convergence", go, icon="show_chart", variant="contained", margin=0)
         self._name.css_classes = ["alrviz-line"]
         self._split = split_menu(self.session)
@@ -114,9 +116,9 @@ class DataPage(Page):
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
-        left = card(self._columns.panel, export, styles={**CARD, "flex": "12 1 0"})
+        cards = card(self._columns.panel, export, styles={**CARD, "flex": "12 1 0"})
         self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "8 1 0"})
-        return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
+        return pn.Row(cards, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
     def _cost_card(self) -> Viewable:
         head = html((0, 0, 8, 0), "<h2>What each order would cost</h2>")
@@ -128,8 +130,8 @@ class DataPage(Page):
         text = html((0, 0, 12, 0))
         text.object = (
             "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, JSON, Parquet, Arrow, "
-            "ARFF, Excel, OpenDocument, SPSS, Stata or SAS, also packed, one row per example and a column that says "
-            "its class. Or take one of these demo sets, whose truth is known.</p>"
+            "ARFF, Excel, OpenDocument, SPSS, Stata or SAS, also compressed, with one row per example and a column for "
+            "its class. Or choose one of these demo sets.</p>"
         )
         return card(text, demo_list(self._take_demo))
 
@@ -147,9 +149,9 @@ class DataPage(Page):
         self.session.table.load_demo(name)
 
     def drawer(self) -> Viewable:
-        """Build the drawer: how the table was read, and what the page shows."""
-        about = html(16, ABOUT)
-        return pn.Column(ReadOptionsPanel(self.session).panel, about, sizing_mode="stretch_width", margin=0)
+        """Build the drawer: the options of reading, and the text about the page."""
+        about_pane = html(16, ABOUT_HTML)
+        return pn.Column(ReadOptionsPanel(self.session).panel, about_pane, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------
 
@@ -161,52 +163,54 @@ class DataPage(Page):
         self._target.panel.visible = pending is not None
         self._top.visible = self._full.visible = dataset is not None and pending is None
         self._empty.visible = empty
-        if pending is not None and pending is not self._asked_about:
+        if pending is not None and pending is not self._pending_asked:
             self._target.ask(pending)
             self._ask_questions()
-        self._asked_about = pending
+        self._pending_asked = pending
         if not self._built and session.table.loading is not None:
-            return  # the browser keeps the columns of a grid that changes while it is first built
-        if pending is None and dataset is not None and dataset is not self._shown:
-            self._shown = dataset
+            return  # a grid that changes while it is first built would keep its first columns in the browser
+        if pending is None and dataset is not None and dataset is not self._dataset_shown:
+            self._dataset_shown = dataset
             if not self._built:
                 self._build()
-            self._show(dataset, _line(session))
+            self._show(dataset, _source_line(session))
 
     def _show(self, dataset: "Dataset", line: str) -> None:
         names = [column.name for column in dataset.columns]
-        if self.chosen not in names:
-            self.chosen = next((c.name for c in dataset.columns if c.kind not in ("target", "ignore")), dataset.target)
+        if self.column_name not in names:
+            self.column_name = next(
+                (c.name for c in dataset.columns if c.kind not in ("target", "ignore")), dataset.target
+            )
         self._name.object = f"<h1>{safe(dataset.name, 80)}</h1>"
         self._head.object = head_html(dataset, line)
-        self._notes.object = notes_html(dataset, self._asked_notes(dataset))
+        self._notes.object = notes_html(dataset, self._notes_of_questions(dataset))
         show_split(self._split, self.session)
-        self._columns.show(dataset, self.chosen)
+        self._columns.show(dataset, self.column_name)
         self._ask_questions()
-        self._column.show(dataset, self.chosen)
+        self._column.show(dataset, self.column_name)
         self._estimate(dataset)
 
     def _show_classes(self, selection: LinkedSelection | None) -> None:
-        dataset = self._shown
+        dataset = self._dataset_shown
         if dataset is not None:
             self._classes.object = classes_html(dataset, None if selection is None else selection.classes)
 
     def choose(self, name: str) -> None:
-        """Look at another column."""
+        """Show another column beside the cards."""
         dataset = self.session.table.dataset
-        if dataset is None or name == self.chosen:
+        if dataset is None or name == self.column_name:
             return
-        self.chosen = name
+        self.column_name = name
         self._columns.mark(name)
         self._column.show(dataset, name)
 
     def ask_kind(self, name: str, kind: str) -> None:
-        """Change a column's kind; what it leads to arrives with the pump."""
-        self._asked_target = name if kind == "target" else ""
+        """Change a column's kind; the new table arrives with the pump."""
+        self._requested_target = name if kind == "target" else ""
         self.session.table.set_kinds({name: kind})
 
     def set_role(self, name: str, role: str) -> None:
-        """Give a column a role; a feature is of the kind that is guessed of it."""
+        """Set a column's role; the kind of a feature is guessed."""
         dataset = self.session.table.dataset
         if dataset is not None:
             self.ask_kind(name, _feature_kind(dataset, name) if role == FEATURE else role)
@@ -217,8 +221,8 @@ class DataPage(Page):
             return
         self._columns.reset()
         self._column.sync(dataset)
-        if isinstance(problem, TableError) and self._asked_target and is_number(dataset, self._asked_target):
-            self._ask_questions(quartiles_of=self._asked_target)
+        if isinstance(problem, TableError) and self._requested_target and is_number(dataset, self._requested_target):
+            self._ask_questions(quartiles_of=self._requested_target)
 
     def _ask_questions(self, quartiles_of: str = "") -> None:
         """Ask about the table shown, or about the one whose class is still to be chosen."""
@@ -228,16 +232,16 @@ class DataPage(Page):
         elif dataset is not None:
             self._questions.show(self.session.table.full_table or dataset.table, dataset, quartiles_of)
 
-    def _asked_notes(self, dataset: "Dataset") -> list[str]:
-        """Return the notes whose content a question repeats: they are not shown again."""
-        asked = [dataset.leaks_note]
+    def _notes_of_questions(self, dataset: "Dataset") -> list[str]:
+        """Return the notes that are asked as questions, and need not be shown."""
+        notes = [dataset.leaks_note]
         if self.session.table.source.upload is not None:
-            asked += [note for note in dataset.notes if isinstance(note, DoubtNote)]
+            notes += [note for note in dataset.notes if isinstance(note, DoubtNote)]
         if class_in_doubt(dataset):
-            asked += notes_about(dataset.notes, {NoteCode.TARGET})
-        return asked
+            notes += notes_about(dataset.notes, {NoteCode.TARGET})
+        return notes
 
-    # ---- costs and leaks ---------------------------------------------------------------------------------------
+    # ---- costs -------------------------------------------------------------------------------------------------
 
     def _estimate(self, dataset: "Dataset") -> None:
         estimates: list[RecipeEstimate] = []
@@ -251,26 +255,26 @@ class DataPage(Page):
         self._show_costs()
 
     def _recut(self) -> None:
-        """Estimate fits of the table that is shown with other cuts."""
+        """Estimate the costs again after the cuts have changed."""
         dataset = self.session.table.dataset
-        if self._built and dataset is not None and dataset is self._shown:
+        if self._built and dataset is not None and dataset is self._dataset_shown:
             self._estimate(dataset)
 
     def _show_costs(self) -> None:
-        waiting, dataset = self._tasks.busy("costs"), self.session.table.dataset
-        state = 2 * len(self._estimates) + waiting
-        if self._built and state != self._estimates_shown:
-            self._estimates_shown = state
+        is_estimating, dataset = self._tasks.busy("costs"), self.session.table.dataset
+        version = 2 * len(self._estimates) + is_estimating
+        if self._built and version != self._estimates_shown:
+            self._estimates_shown = version
             n_columns = 0 if dataset is None else dataset.X.shape[1]
-            self._costs.object = order_costs.costs_html(tuple(self._estimates), n_columns, waiting)
+            self._costs.object = order_costs.costs_html(tuple(self._estimates), n_columns, is_estimating)
 
     # ---- the shell's calls -------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
         """Take over what threads have finished."""
-        waiting = self._tasks.poll()
+        busy = self._tasks.poll()
         self._show_costs()
-        return waiting
+        return busy
 
     def close(self) -> None:
         """End the threads' work."""
@@ -279,7 +283,7 @@ class DataPage(Page):
     # ---- export ------------------------------------------------------------------------------------------------
 
     def columns_csv(self) -> str:
-        """Return the list of columns, with the table it is of."""
+        """Return the list of columns, with the origin of the table."""
         dataset = self.session.table.dataset
         if dataset is None:
             return ""
@@ -288,7 +292,7 @@ class DataPage(Page):
         return to_csv(columns_frame(dataset, by_maker), self.session.table.provenance())
 
     def costs_csv(self) -> str:
-        """Return what each order would cost, with the table it is of."""
+        """Return the costs of each order, with the origin of the table."""
         table = self.session.table
         if table.dataset is None:
             return ""
@@ -296,7 +300,7 @@ class DataPage(Page):
 
 
 def _feature_kind(dataset: "Dataset", name: str) -> str:
-    """Return the kind that is guessed of a column, or of its values if the guess is to leave it out."""
+    """Return the guessed kind of a column, or the kind of its values if the guess is "ignore"."""
     from alrviz.data.kinds import FEATURE_KINDS, guess_kind
 
     values = dataset.table.values[dataset.table.names.index(name)]
@@ -305,7 +309,7 @@ def _feature_kind(dataset: "Dataset", name: str) -> str:
     return guess if guess in FEATURE_KINDS else "numeric" if is_number(dataset, name) else "categorical"
 
 
-def _line(session: Session) -> str:
+def _source_line(session: Session) -> str:
     if session.table.source.demo is not None:
         from alrviz.data.demos import demo_line
 
@@ -313,5 +317,5 @@ def _line(session: Session) -> str:
     upload, dataset = session.table.source.upload, session.table.dataset
     if upload is None or dataset is None:
         return ""
-    layout = layout_words(dataset.options)
+    layout = layout_text(dataset.options)
     return f"from {upload.name}" + (f": {layout}" if layout else "")

@@ -1,8 +1,8 @@
-"""Questions about what is doubtful in a table: how it was read, which column is the class, which columns leak it.
+"""Questions about a table: is it read correctly, which column is the class, which columns leak the class?
 
-One question about the reading is asked at a time, as an answer may settle others. It shows both readings side by side;
-the other one is made on a thread, of the whole file or, if that is large, of its first lines. Answers are changes of
-the table, which can be undone.
+Questions about the reading are asked one at a time, since an answer may settle others. Both readings are shown side
+by side; the alternative is read on a thread, from the first lines of a large file. Answers change the table and can be
+undone.
 """
 
 from collections.abc import Callable
@@ -33,37 +33,38 @@ if TYPE_CHECKING:
 MAX_TARGETS = 3  # other columns offered as the class
 MAX_LEAKS = 4
 PREVIEW_BYTES = 1_000_000
-_BELOW = {"size": "small", "margin": (6, 0, 0, 0)}
-_ASIDE = {**CARD, "padding": "10px 12px"}
+_BUTTON_LOOK = {"size": "small", "margin": (6, 0, 0, 0)}
+_READING_STYLES = {**CARD, "padding": "10px 12px"}
 
 
 class Questions:
     """Asks the questions about the session's table.
 
     Args:
+        session: the visitor's.
         tasks: the page's.
-        ask: called with a column's name and the kind that an answer gives it.
+        on_kind: called with a column's name and the kind that an answer gives it.
     """
 
-    def __init__(self, session: Session, tasks: PageTasks, ask: Callable[[str, str], None]):
-        self._session, self._tasks, self._ask = session, tasks, ask
+    def __init__(self, session: Session, tasks: PageTasks, on_kind: Callable[[str, str], None]):
+        self._session, self._tasks, self._on_kind = session, tasks, on_kind
         self._table: Table | None = None
         self._doubt: Doubt | None = None
-        self._result: tuple[Reading, Reading] | str | None = None  # both readings, or why there is no other one
-        self._is_part = False  # whether both are readings of the file's first lines
+        self._result: tuple[Reading, Reading] | str | None = None  # both readings, or why there is no alternative
+        self._is_part = False  # whether only the file's first lines are read
         self._panes, self._change = (html(), html()), button("", lambda: None)
         self.panel = pn.Column(sizing_mode="stretch_width", margin=0)
 
-    def open_doubts(self, table: "Table") -> "list[Doubt]":
-        """Return the doubts about the reading that are open; a table that cannot be read again has them as notes."""
+    def open_doubts(self, table: "Table | Dataset") -> "list[Doubt]":
+        """Return the open doubts about the reading; [] for a table that cannot be read again, whose notes have them."""
         source = self._session.table.source
         if source.upload is None:
             return []
         return [doubt for doubt in table.doubts if doubt.question not in source.confirmed_questions]
 
     def show(self, table: "Table", dataset: "Dataset | None", quartiles_of: str = "") -> None:
-        """Ask about a table and its data set; `quartiles_of` is a numeric column that was chosen as the class."""
-        doubts, upload = self.open_doubts(table), self._session.table.source.upload
+        """Ask about a table and its data set. quartiles_of: a numeric column that was chosen as the class."""
+        doubts, upload = self.open_doubts(dataset or table), self._session.table.source.upload
         doubt = doubts[0] if doubts else None
         if table is not self._table or doubt != self._doubt:
             self._table, self._doubt, self._result = table, doubt, None
@@ -82,32 +83,32 @@ class Questions:
 
     def _doubt_card(self, table: "Table", doubt: "Doubt") -> Viewable:
         session, question = self._session.table, doubt.question
-        look = {"variant": "outlined", **_BELOW}  # both alike: neither answer is the likelier one
-        keep = button("Keep this reading", lambda: session.confirm_reading(question), **look)
-        other = table.asked.with_change(doubt.change)
-        reread = button("Read it this way", lambda: session.reread(other, f"{question} Yes"), **look)
+        button_look = {"variant": "outlined", **_BUTTON_LOOK}  # both alike: neither answer is the likelier one
+        keep = button("Keep this reading", lambda: session.confirm_reading(question), **button_look)
+        options = table.asked.with_change(doubt.change)
+        reread = button("Read it this way", lambda: session.reread(options, f"{question} Yes"), **button_look)
         self._panes, self._change = (html(), html()), reread
-        half = {"sizing_mode": "stretch_width", "styles": _ASIDE, "margin": (0, 12, 0, 0)}
+        column_look = {"sizing_mode": "stretch_width", "styles": _READING_STYLES, "margin": (0, 12, 0, 0)}
         sides = pn.Row(
-            pn.Column(html(text="<h2>As it was read</h2>"), self._panes[0], keep, **half),
-            pn.Column(html(text="<h2>The other way</h2>"), self._panes[1], reread, **half),
+            pn.Column(html(text="<h2>As it was read</h2>"), self._panes[0], keep, **column_look),
+            pn.Column(html(text="<h2>The other way</h2>"), self._panes[1], reread, **column_look),
             sizing_mode="stretch_width",
             margin=0,
-            css_classes=["alrviz-pictures"],  # below each other where a page is narrow
+            css_classes=["alrviz-pictures"],  # stacked in a narrow window
         )
         self._fill()
         return card(html((0, 0, 6, 0), f"<p><b>{safe(question, 400)}</b></p>"), sides, margin=(12, 0, 0, 0))
 
     def _fill(self) -> None:
-        now, other = self._panes
+        current, alternative = self._panes
         self._change.visible = not isinstance(self._result, str)
         if self._result is None:
-            now.object = other.object = "<p class='quiet'>Reading both ways …</p>"
+            current.object = alternative.object = "<p class='quiet'>Reading both ways …</p>"
         elif isinstance(self._result, str):
-            now.object, other.object = "", f"<p>{safe(self._result, 300)}</p>"
+            current.object, alternative.object = "", f"<p>{safe(self._result, 300)}</p>"
         else:
             note = "<p class='quiet'>of the first lines of the file</p>" if self._is_part else ""
-            now.object, other.object = (reading.html + note for reading in self._result)
+            current.object, alternative.object = (reading.html + note for reading in self._result)
 
     def _compare(self, table: "Table", upload: "Upload", doubt: "Doubt") -> None:
         limits, owner = self._session.registry.limits, self._session.owner
@@ -116,45 +117,48 @@ class Questions:
 
         def work(stop: StopToken) -> tuple[Reading, Reading] | str:
             try:
-                now = table if part is upload else read_upload(part.replace(options=table.asked), limits, stop, owner)
-                otherwise = part.replace(options=table.asked.with_change(doubt.change))
-                return compare_readings(now, read_upload(otherwise, limits, stop, owner), doubt.columns)
+                current = (
+                    table if part is upload else read_upload(part.replace(options=table.asked), limits, stop, owner)
+                )
+                alternative = part.replace(options=table.asked.with_change(doubt.change))
+                return compare_readings(current, read_upload(alternative, limits, stop, owner), doubt.columns)
             except AlrvizError as error:
                 stop.check()
                 return for_page(error)
 
-        def done(result: tuple[Reading, Reading] | str) -> None:
+        def finish(result: tuple[Reading, Reading] | str) -> None:
             self._result = result
             self._fill()
 
-        self._tasks.start("readings", work, done)
+        self._tasks.start("readings", work, finish)
 
     # ---- meaning ---------------------------------------------------------------------------------------------------
 
     def _meaning(self, dataset: "Dataset", quartiles_of: str) -> list[Viewable]:
         rows = []
         if quartiles_of:
-            text = f"<b>{safe(quartiles_of, 60)}</b> is a measured number. It can be the class if it is cut into four."
+            text = f"<b>{safe(quartiles_of, 60)}</b> is a measurement. Cut into quartiles it can be the class."
             rows.append(self._row(text, {"Cut into quartiles": (quartiles_of, "quartiles")}))
         if class_in_doubt(dataset):
             choices = [choice.name for choice in dataset.table.target_choices if choice.name != dataset.target]
-            text = f"<b>{safe(dataset.target, 60)}</b> was taken as the class, {_why(dataset)}. Is it another column?"
+            reason = _target_reason(dataset)
+            text = f"<b>{safe(dataset.target, 60)}</b> was taken as the class, {reason}. Is it another column?"
             rows.append(self._row(text, {name: (name, "target") for name in choices[:MAX_TARGETS]}))
         for name, share in [*dataset.leaks.items()][:MAX_LEAKS]:
-            told = f"the class of {percent_told(share)} of the rows"
-            text = f"<b>{safe(name, 60)}</b> alone tells {told}. Is it known beforehand?"
+            share_text = f"the class of {percent_told(share)} of the rows"
+            text = f"<b>{safe(name, 60)}</b> alone predicts {share_text}. Is it known before the class is?"
             rows.append(self._row(text, {"No, ignore it": (name, "ignore")}))
         return rows
 
     def _row(self, text: str, answers: dict[str, tuple[str, str]]) -> Viewable:
         row = pn.Row(html((4, 0), f"<p>{text}</p>"), sizing_mode="stretch_width", margin=(2, 0))
         for label, (name, kind) in answers.items():
-            pressed = self._answer(name, kind)
-            row.append(button(label[:40], pressed, variant="outlined", size="small", margin=(0, 0, 0, 12)))
+            on_press = self._answer(name, kind)
+            row.append(button(label[:40], on_press, variant="outlined", size="small", margin=(0, 0, 0, 12)))
         return row
 
     def _answer(self, name: str, kind: str) -> Callable[[], None]:
-        return lambda: self._ask(name, kind)
+        return lambda: self._on_kind(name, kind)
 
     def _change_row(self, place: int) -> Viewable:
         """Return the row of a change that can be undone."""
@@ -171,7 +175,7 @@ class Questions:
 
 
 def class_in_doubt(dataset: "Dataset") -> bool:
-    """Whether the class was guessed by something weaker than its name, and others are as likely."""
+    """Whether the class was guessed, not by its name, and other columns are as likely."""
     guessed = any(column.guessed for column in dataset.columns if column.kind == "target")
     certain = dataset.table.default_target.reason in (TargetReason.NAME, TargetReason.STATED)
     return guessed and not certain and len(dataset.table.target_choices) > 1
@@ -182,13 +186,13 @@ def is_number(dataset: "Dataset", name: str) -> bool:
     return name in dataset.frame and pd.api.types.is_numeric_dtype(dataset.frame[name].dtype)
 
 
-def _why(dataset: "Dataset") -> str:
+def _target_reason(dataset: "Dataset") -> str:
     choice = dataset.table.default_target
     return f"as it {'is' if choice.reason is TargetReason.LAST else 'has'} {choice.why}"
 
 
 def _first_lines(upload: "Upload", table: "Table") -> "Upload":
-    """Return the file; of a large one of text only its first lines."""
+    """Return the file, reduced to its first lines if it is a large text file."""
     if table.options.delimiter is None or is_packed(upload.data):
         return upload
     lines = first_lines(upload.data, PREVIEW_BYTES)

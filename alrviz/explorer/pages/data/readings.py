@@ -1,4 +1,4 @@
-"""Two readings of one file side by side: the first rows that differ, and in them what differs."""
+"""Two readings of one file side by side: the first rows that differ, with the differences marked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from alrviz.views.core.style import safe
 if TYPE_CHECKING:
     from alrviz.data.dataset import Table
 
-ROWS, COLUMNS = 3, 4  # shown of each reading
-LONGEST_CELL = 24
-_MARKED = "background: color-mix(in srgb, var(--alrviz-accent) 24%, transparent); color: inherit; font-weight: 500"
+MAX_ROWS, MAX_COLUMNS = 3, 4  # of each reading
+MAX_CELL_CHARS = 24
+_MARK_STYLE = "background: color-mix(in srgb, var(--alrviz-accent) 24%, transparent); color: inherit; font-weight: 500"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A part of a table as it was read: names, texts of cells (None: missing), and which of either differ."""
+    """A part of a table as it was read: names, texts of cells (None: missing), and the positions of differences."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
@@ -33,7 +33,8 @@ class Reading:
     def html(self) -> str:
         """The reading as a small table."""
         head = "".join(
-            f"<th>{_mark(safe(name, LONGEST_CELL), k in self.changed_names)}</th>" for k, name in enumerate(self.names)
+            f"<th>{_mark(safe(name, MAX_CELL_CHARS), k in self.changed_names)}</th>"
+            for k, name in enumerate(self.names)
         )
         body = "".join(
             f"<tr>{''.join(self._cell(i, k, text) for k, text in enumerate(row))}</tr>"
@@ -42,31 +43,41 @@ class Reading:
         return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div><p class='quiet'>{self.size}</p>"
 
     def _cell(self, row: int, column: int, text: str | None) -> str:
-        shown = "<i>missing</i>" if text is None else safe(text, LONGEST_CELL)
+        shown = "<i>missing</i>" if text is None else safe(text, MAX_CELL_CHARS)
         return f"<td>{_mark(shown, (row, column) in self.changed_cells)}</td>"
 
 
-def compare_readings(now: "Table", other: "Table", about: Sequence[str] = ()) -> tuple[Reading, Reading]:
-    """Return a part of both readings of a file; `about` are the columns in doubt, () for all."""
-    alike = now.n_rows == other.n_rows and len(now.values) == len(other.values)
-    if not alike:  # rows and columns do not stand for each other
-        width = [range(min(COLUMNS, len(table.values))) for table in (now, other)]
-        new = frozenset(k for k in width[1] if other.names[k] not in now.names)
-        gone = frozenset(k for k in width[0] if now.names[k] not in other.names)
-        return _part(now, width[0], range(ROWS), gone), _part(other, width[1], range(ROWS), new)
-    differing = [k for k in range(len(now.values)) if now.names[k] != other.names[k] or _differ(now, other, k).any()]
-    first = [k for k in differing if now.names[k] in about] or differing
-    columns = sorted(dict.fromkeys((*first, *differing, *range(len(now.values)))), key=lambda k: k not in first)[
-        :COLUMNS
+def compare_readings(current: "Table", alternative: "Table", doubted: Sequence[str] = ()) -> tuple[Reading, Reading]:
+    """Return a part of both readings of a file. doubted: names of the columns in doubt, () for all."""
+    same_shape = current.n_rows == alternative.n_rows and len(current.values) == len(alternative.values)
+    if not same_shape:  # rows and columns do not correspond
+        columns_shown = [range(min(MAX_COLUMNS, len(table.values))) for table in (current, alternative)]
+        new_names = frozenset(k for k in columns_shown[1] if alternative.names[k] not in current.names)
+        lost_names = frozenset(k for k in columns_shown[0] if current.names[k] not in alternative.names)
+        return _part(current, columns_shown[0], range(MAX_ROWS), lost_names), _part(
+            alternative, columns_shown[1], range(MAX_ROWS), new_names
+        )
+    differing = [
+        k
+        for k in range(len(current.values))
+        if current.names[k] != alternative.names[k] or _differing_rows(current, alternative, k).any()
     ]
-    different = np.logical_or.reduce([_differ(now, other, k) for k in columns])
-    rows = np.flatnonzero(different)[:ROWS] if different.any() else np.arange(min(ROWS, now.n_rows))
+    doubted_columns = [k for k in differing if current.names[k] in doubted] or differing
+    columns = sorted(
+        dict.fromkeys((*doubted_columns, *differing, *range(len(current.values)))),
+        key=lambda k: k not in doubted_columns,
+    )[:MAX_COLUMNS]
+    differs = np.logical_or.reduce([_differing_rows(current, alternative, k) for k in columns])
+    rows = np.flatnonzero(differs)[:MAX_ROWS] if differs.any() else np.arange(min(MAX_ROWS, current.n_rows))
     columns.sort()
-    names = frozenset(place for place, k in enumerate(columns) if now.names[k] != other.names[k])
+    names = frozenset(place for place, k in enumerate(columns) if current.names[k] != alternative.names[k])
     cells = frozenset(
-        (i, place) for place, k in enumerate(columns) for i, row in enumerate(rows) if _differ(now, other, k)[row]
+        (i, place)
+        for place, k in enumerate(columns)
+        for i, row in enumerate(rows)
+        if _differing_rows(current, alternative, k)[row]
     )
-    return _part(now, columns, rows, names, cells), _part(other, columns, rows, names, cells)
+    return _part(current, columns, rows, names, cells), _part(alternative, columns, rows, names, cells)
 
 
 def _part(
@@ -82,18 +93,18 @@ def _part(
     return Reading(tuple(table.names[k] for k in columns), tuple(map(tuple, texts)), changed_names, changed_cells, size)
 
 
-def _differ(now: "Table", other: "Table", position: int) -> np.ndarray:
-    """Return in which rows (N,) a column of both readings differs."""
-    first, second = now.values[position].series, other.values[position].series
+def _differing_rows(current: "Table", alternative: "Table", position: int) -> np.ndarray:
+    """Return whether a column's value differs between both readings, for each row (N,)."""
+    first, second = current.values[position].series, alternative.values[position].series
     if all(not isinstance(series.dtype, pd.CategoricalDtype) for series in (first, second)):
-        left, right = as_numbers(first), as_numbers(second)
-        return (left != right) & ~(np.isnan(left) & np.isnan(right))
-    left, right = _texts(first), _texts(second)
-    return np.asarray(left != right)
+        first_values, second_values = as_numbers(first), as_numbers(second)
+        return (first_values != second_values) & ~(np.isnan(first_values) & np.isnan(second_values))
+    first_values, second_values = _texts(first), _texts(second)
+    return np.asarray(first_values != second_values)
 
 
 def _texts(series: pd.Series) -> np.ndarray:
-    """Return a column as texts (N,), numbers as they are written; "" for a missing value."""
+    """Return a column as texts (N,); "" for a missing value."""
     codes, distinct = pd.factorize(series)
     texts = np.array([*(str(_plain(value)) for value in distinct), ""], dtype=object)
     return texts[codes]
@@ -110,5 +121,5 @@ def _plain(value: object) -> object:
     return number_text(value) if isinstance(value, int | float | np.number) else value
 
 
-def _mark(html: str, changed: bool) -> str:
-    return f"<mark style='{_MARKED}'>{html}</mark>" if changed else html
+def _mark(html: str, is_different: bool) -> str:
+    return f"<mark style='{_MARK_STYLE}'>{html}</mark>" if is_different else html

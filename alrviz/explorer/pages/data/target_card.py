@@ -1,4 +1,4 @@
-"""The question "which column is the class?", asked where nobody can guess it, with its ways out."""
+"""The question "Which column is the class?", asked if no column is a good guess."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ class TargetCard:
     """Asks for the class of the session's pending table.
 
     Args:
+        session: the visitor's.
         demos: called by the button "Demo sets".
     """
 
@@ -26,19 +27,19 @@ class TargetCard:
         self.session = session
         self.text = html((0, 0, 8, 0))
         self.target = pmui.Select(label="The class", options=[], width=320, margin=(0, 12, 0, 0))
-        plain = {"variant": "outlined", "margin": (6, 12, 0, 0)}
-        self.quartiles = button("Cut into quartiles", lambda: self._use("quartiles"), **plain)
+        look = {"variant": "outlined", "margin": (6, 12, 0, 0)}
+        self.quartiles = button("Cut into quartiles", lambda: self._use("quartiles"), **look)
         self.target.param.watch(lambda event: self._offer_quartiles(event.new), "value")
         row = pmui.Row(
             self.target,
-            button("Use as the class", lambda: self._use("target"), **plain | {"variant": "contained"}),
+            button("Use as the class", lambda: self._use("target"), **look | {"variant": "contained"}),
             self.quartiles,
-            button("Cancel", session.table.discard_pending, **plain),
-            button("Demo sets", demos, **plain),
+            button("Cancel", session.table.discard_pending, **look),
+            button("Demo sets", demos, **look),
             margin=0,
         )
-        self.lacking = html((4, 0, 0, 0))
-        self.panel = card(self.text, row, self.lacking, margin=(0, 0, 12, 0))
+        self.missing_note = html((4, 0, 0, 0))
+        self.panel = card(self.text, row, self.missing_note, margin=(0, 0, 12, 0))
 
     def ask(self, table: "Table") -> None:
         """Ask about this table."""
@@ -47,9 +48,9 @@ class TargetCard:
             f"{len(table.names):,} columns. {why_no_class(table)}</p>"
         )
         target = table.default_target.name
-        likely = [choice.name for choice in table.target_choices]
-        others = [name for name in table.names if name not in likely]
-        self.target.param.update(options=[*likely, *others], value=target)
+        likely_names = [choice.name for choice in table.target_choices]
+        other_names = [name for name in table.names if name not in likely_names]
+        self.target.param.update(options=[*likely_names, *other_names], value=target)
         self._offer_quartiles(target)
 
     def _use(self, kind: str) -> None:
@@ -62,22 +63,22 @@ class TargetCard:
             series = table.values[table.names.index(name)].series
             self.quartiles.visible = pd.api.types.is_numeric_dtype(series.dtype)
             empty = int(series.isna().sum())
-            lacking = f"{empty:,} of {len(series):,} rows have no value in {safe(name, 60)} and would be left out."
-            self.lacking.object = f"<p>{lacking}</p>" if empty else ""
+            text = f"{empty:,} of {len(series):,} rows have no value in {safe(name, 60)} and would be left out."
+            self.missing_note.object = f"<p>{text}</p>" if empty else ""
 
 
 def why_no_class(table: "Table") -> str:
-    """Return why the column that would be taken cannot be the class, for people, as HTML."""
-    name, why = table.default_target.name, table.default_target.why
+    """Return as HTML why the most likely column cannot be the class."""
+    name, reason = table.default_target.name, table.default_target.why
     try:
         table.dataset(name)
     except TableError as error:
         series = table.values[table.names.index(name)].series
         if pd.api.types.is_numeric_dtype(series.dtype) and series.nunique() > 1:
             return (
-                f"{safe(name, 60)}, {why}, holds {series.nunique():,} different numbers, too many to be classes. "
+                f"{safe(name, 60)}, {reason}, holds {series.nunique():,} different numbers, too many to be classes. "
                 "Choose another column, or cut this one into quartiles: four classes of equal size."
             )
         text = for_page(error)
         return safe(text[:1].upper() + text[1:], 600) + "."
-    return "Choose it, then go on."
+    return "Choose it to continue."

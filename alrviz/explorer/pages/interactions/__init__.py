@@ -1,1 +1,1 @@
-"""Interactions: what a model says, taken apart."""
+"""Interactions: a model's score as a sum of effects of single columns, pairs and larger tuples."""

@@ -1,4 +1,4 @@
-"""The page "Interactions": which tuples matter to a model, how sure that is, and why it predicts a row so."""
+"""The page "Interactions": the importance of tuples in a model, its uncertainty, and the explanation of a row."""
 
 import io
 import zipfile
@@ -12,15 +12,15 @@ from panel.viewable import Viewable
 from alrviz.data.dataset import Dataset
 from alrviz.errors import TableError
 from alrviz.estimators.model_file import load_model
-from alrviz.explorer.recipes.questions import OWN
-from alrviz.explorer.recipes.recipe_fields import alphas_beside
+from alrviz.explorer.recipes.questions import CUSTOM
+from alrviz.explorer.recipes.recipe_fields import alpha_choices
 from alrviz.explorer.server.tables import UploadClaim, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
-from alrviz.explorer.widgets.study_page import Answer, StudyPage
+from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families.param import in_digits
@@ -36,54 +36,57 @@ from alrviz.views.studies.interactions import InteractionsView
 
 ORDERS = (1, 2, 3, 4)
 FILE_WORDS = "Drop a model (.zip), or browse"
-FILE_TOLD = (
+FILE_HELP = (
     "A model saved as a zip by save_model, or on this server by 'Export model'. It stays in this server's memory."
 )
 REFITS = {"0": 0, "10": 10, "30": 30, "100": 100}
 HOLDOUT = 0.3
 
 
-def _unpacked(data: bytes) -> int:
-    """Bytes of the files in a zip; of what is none its own."""
+def _unpacked_bytes(data: bytes) -> int:
+    """Return the unpacked size of a zip in bytes; the size of `data` if it is no zip."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as zipped:
-            return sum(one.file_size for one in zipped.infolist())
+            return sum(file.file_size for file in zipped.infolist())
     except zipfile.BadZipFile:
         return len(data)
 
 
-def _release(*rooms: UploadClaim | None) -> None:
-    for room in rooms:
-        if room is not None:
-            room.release()
+def _release(*claims: UploadClaim | None) -> None:
+    for claim in claims:
+        if claim is not None:
+            claim.release()
 
 
 def _family(spec: "InteractionsSpec", family: str) -> "InteractionsSpec":
-    before = spec.recipe
-    taken = {name: before.params[name] for name in ("order", "alpha") if name in before.params}
-    own = {name: value for name, value in taken.items() if name in Recipe(family).params}
+    previous = spec.recipe
+    params = {name: previous.params[name] for name in ("order", "alpha") if name in previous.params}
+    family_params = {name: value for name, value in params.items() if name in Recipe(family).params}
     return replace(
-        spec, recipes=(Recipe(family, seed=before.seed, discretize=before.discretize, n_bins=before.n_bins, **own),)
+        spec,
+        recipes=(
+            Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins, **family_params),
+        ),
     )
 
 
 def _alphas(spec: "InteractionsSpec") -> dict[str, Any]:
-    return {in_digits(a): a for a in alphas_beside(spec.recipe.params["alpha"])}
+    return {in_digits(alpha): alpha for alpha in alpha_choices(spec.recipe.params["alpha"])}
 
 
 @dataclass(frozen=True)
 class InteractionsSpec(StudySpec):
-    """One recipe, and how many refits."""
+    """The effects of one recipe, and the number of refits."""
 
-    noun, icon, make, single = "interactions", "hub", staticmethod(effect_bands), True
-    first = (Recipe("hlr", order=2, alpha=1.0),)
+    noun, icon, study_function, takes_one_recipe = "interactions", "hub", staticmethod(effect_bands), True
+    default_recipes = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, {name: name for name in FAMILIES}, lambda spec: spec.recipe.family, _family),
         "order": recipe_menu("order", 96, {f"n = {n}": n for n in ORDERS}, "Order"),
         "alpha": recipe_menu("alpha", 104, _alphas, "alpha"),
         "refits": Menu("Refits", 96, {name: name for name in REFITS}),
     }
-    prints = """study.run()
+    print_code = """study.run()
 print(study.interactions.sentence())
 print(study.importance())
 """
@@ -97,23 +100,23 @@ print(study.importance())
 
     @property
     def holdout(self) -> float:
-        """Share of the rows that losses are measured on."""
+        """Fraction of test rows."""
         return HOLDOUT
 
     @classmethod
-    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return the first whose cells refits share."""
-        found = (recipe for recipe in recipes if not no_bands(recipe))
-        return tuple(found)[:1]
+    def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+        """Return the first recipe that supports refits with the same cells."""
+        supported = (recipe for recipe in recipes if not no_bands(recipe))
+        return tuple(supported)[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
-        """Return how many refits, and the share of test rows."""
+        """Return the number of refits, and the fraction of test rows."""
         return {"refits": REFITS[self.refits], "holdout": HOLDOUT}
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of the fit and the refits, and of taking each apart."""
+        """Return the cost of the fit, of the refits, and of computing the effects of each."""
         refits = REFITS[self.refits]
-        total = (1 + refits) * sum((one.cost for one in fits), Cost())
+        total = (1 + refits) * sum((fit.cost for fit in fits), Cost())
         if dataset is None or not fits:
             return total
         rows, order = round(dataset.n_rows * (1 - HOLDOUT)), self.recipe.params["order"]
@@ -121,132 +124,136 @@ print(study.importance())
         return total + Cost(seconds=seconds)
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
-        """Estimate the fit, and what the refits say of each cell, in single precision."""
+        """Estimate the fit, including the memory for the refits' effects in single precision."""
         fits, refits = estimate_recipes(dataset, self.recipes, HOLDOUT, stop), REFITS[self.refits]
-        effects = (Cost(bytes=4 * one.cost.parameters * refits) for one in fits)
-        return tuple(replace(one, cost=one.cost.alongside(own)) for one, own in zip(fits, effects, strict=True))
+        effects = (Cost(bytes=4 * fit.cost.parameters * refits) for fit in fits)
+        return tuple(replace(fit, cost=fit.cost.alongside(memory)) for fit, memory in zip(fits, effects, strict=True))
 
 
 class InteractionsPage(StudyPage):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
-    spec_of, view_of = InteractionsSpec, InteractionsView
-    viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
-    use_hint = "race this model on the page Convergence"
-    at_once = 5.0
-    cost_text = staticmethod(time_line)  # the time alone: the menus leave no more room
-    _raced: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
-    _shown_racers: bool = False  # whether racers were looked at before
-    # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.
-    _shown_room: UploadClaim | None = None
-    _coming_room: UploadClaim | None = None
+    spec_class, view_class = InteractionsSpec, InteractionsView
+    packed_params = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
+    offers_race = True
+    autorun_seconds = 5.0
+    cost_text = staticmethod(time_line)  # the time only: the menus fill the row
+    _last_racer: Recipe | None = None  # the first supported racer of Convergence at the last request
+    _saw_racers: bool = False  # whether there was a request before
+    # Memory claimed for the model file that is shown, and for one that is being opened.
+    _shown_claim: UploadClaim | None = None
+    _opening_claim: UploadClaim | None = None
 
     def build(self) -> tuple[Viewable, Viewable]:
-        """Make what every study page shows, and the part that takes a model file."""
-        first, below = super().build()
+        """Build the study's widgets, and the part for a model file."""
+        menu_row, body = super().build()
         self.strip = FileStrip(
-            self.session, self._dropped, self._refused, FILE_WORDS, FILE_TOLD, width=400, margin=(0, 16, 8, 0)
+            self.session, self._open_model, self._show_error, FILE_WORDS, FILE_HELP, width=400, margin=(0, 16, 8, 0)
         )
-        self.back = button("Back to the recipe", self._leave_file, icon="undo", visible=False)
-        self.said = html(text=about_html("model-file"))
+        self.back_button = button("Back to the recipe", self._leave_file, icon="undo", visible=False)
+        self.file_text = html(text=about_html("model-file"))
         self.file = Collapsible(
-            "Your own model: open a file", self.said,
-            pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
+            "Open a model file", self.file_text,
+            pn.FlexBox(self.strip, self.back_button, align_items="center", gap="4px", margin=0),
         )  # fmt: skip
-        self.study_view.param.watch(lambda event: self._shown(event.new), "given")
-        below.insert(below.objects.index(self.layout.card) + 1, self.file)
-        return first, below
+        self.study_view.param.watch(lambda event: self._on_model(event.new), "given")
+        body.insert(body.objects.index(self.layout.card) + 1, self.file)
+        return menu_row, body
 
-    def ask(self) -> None:
-        """Learn of what is set: of racers set since it was looked at last, by "Use this" or by hand, the first whose
-        cells refits share. A model that a link asks for comes before the racers in it.
+    def request_estimate(self) -> None:
+        """Use the first supported racer of Convergence if it has changed since the last request.
+
+        A model in the link takes precedence over the racers in the same link.
         """
         session = self.session
-        if self.front:
-            found = InteractionsSpec.usable(session.recipes) if session.question == OWN else ()
-            raced = found[0].replace(seed=self.spec.recipe.seed) if found else None
-            changed, given = raced != self._raced, self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes
-            given, self._raced, self._shown_racers = given and not self._shown_racers, raced, True
-            if raced is not None and changed and not given and (raced,) != self.spec.recipes:
-                self.change(replace(self.spec, recipes=(raced,)))
+        if self.is_front:
+            racers = InteractionsSpec.usable_recipes(session.recipes) if session.question == CUSTOM else ()
+            racer = racers[0].replace(seed=self.spec.recipe.seed) if racers else None
+            is_new, is_from_link = (
+                racer != self._last_racer,
+                self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes,
+            )
+            is_from_link, self._last_racer, self._saw_racers = is_from_link and not self._saw_racers, racer, True
+            if racer is not None and is_new and not is_from_link and (racer,) != self.spec.recipes:
+                self.change(replace(self.spec, recipes=(racer,)))
                 return
-        super().ask()
+        super().request_estimate()
 
-    def _dropped(self, name: str, data: bytes) -> None:
-        """Take the model of a file apart, on the table that is chosen."""
+    def _open_model(self, name: str, data: bytes) -> None:
+        """Compute the effects of a model file on the session's table."""
         dataset, name = self.session.table.dataset, safe_name(name)
-        room = self.session.registry.tables.claim(self.session.owner)
+        claim = self.session.registry.tables.claim(self.session.owner)
         try:
-            room.resize(_unpacked(data))
+            claim.resize(_unpacked_bytes(data))
         except TableError as error:
-            self._refused(error)
+            self._show_error(error)
             return
-        _release(self._coming_room)  # of one that was still being opened: its work is replaced
-        self._coming_room = room
-        say(self.said, f"<p class='quiet'>{safe(name, 60)} is taken apart &hellip;</p>")
+        _release(self._opening_claim)  # a file that was still being opened is replaced
+        self._opening_claim = claim
+        say(self.file_text, f"<p class='quiet'>analysing {safe(name, 60)} &hellip;</p>")
 
         def work(stop: StopToken) -> Interactions:
-            found = interactions(load_model(io.BytesIO(data)), dataset, stop=stop)
-            found.importance(stop)
-            found.keep_best(stop=stop)
-            found.next_order(stop)
-            return found
+            model = interactions(load_model(io.BytesIO(data)), dataset, stop=stop)
+            model.importance(stop)
+            model.keep_best(stop=stop)
+            model.next_order(stop)
+            return model
 
-        def done(found: Interactions) -> None:
+        def finish(model: Interactions) -> None:
             try:
-                room.resize(found.nbytes)
+                claim.resize(model.nbytes)
             except TableError as error:
-                failed(error)
+                fail(error)
                 return
-            _release(self._shown_room)
-            self._shown_room, self._coming_room = room, None
-            of = f"{safe(name, 60)} on {safe(dataset.name if dataset else '', 60)}"
-            say(self.said, f"<p>Shown is the model of <b>{of}</b>, {found.encoded.n_rows:,} rows.</p>")
-            about = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
-            self.study_view.show_model(found, about)
+            _release(self._shown_claim)
+            self._shown_claim, self._opening_claim = claim, None
+            description = f"{safe(name, 60)} on {safe(dataset.name if dataset else '', 60)}"
+            say(self.file_text, f"<p>Model shown: <b>{description}</b>, {model.encoded.n_rows:,} rows.</p>")
+            origin = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
+            self.study_view.show_model(model, origin)
             self.update()
 
-        def failed(error: Exception) -> None:
-            _release(room)
-            self._coming_room = None
-            self._refused(error)
+        def fail(error: Exception) -> None:
+            _release(claim)
+            self._opening_claim = None
+            self._show_error(error)
 
-        self.tasks.start("model file", work, done, failed)
+        self.tasks.start("model file", work, finish, fail)
 
-    def _refused(self, error: Exception) -> None:
-        say(self.said, f"<p class='bad'>The model cannot be taken apart: {safe(error_text(error), 600)}</p>")
+    def _show_error(self, error: Exception) -> None:
+        say(self.file_text, f"<p class='bad'>The model cannot be analysed: {safe(error_text(error), 600)}</p>")
 
-    def _shown(self, given: Interactions | None) -> None:
-        """Where the recipe's study has taken the place of a file's model, that leaves the memory."""
-        self.back.visible = given is not None
-        if given is None:
-            _release(self._shown_room)
-            self._shown_room = None
-            say(self.said, about_html("model-file"))
+    def _on_model(self, model: Interactions | None) -> None:
+        """Update the button; release the memory of a file's model when the recipe's study replaces it."""
+        self.back_button.visible = model is not None
+        if model is None:
+            _release(self._shown_claim)
+            self._shown_claim = None
+            say(self.file_text, about_html("model-file"))
 
     def _leave_file(self) -> None:
-        if self.runner.costs is not None:  # otherwise it follows when they are estimated
+        if self.runner.costs is not None:  # else it is shown when the estimate arrives
             self.runner.show(self.runner.costs)
 
     def pump(self) -> bool:
-        """Take over what threads have finished, and what comes of a file; returns whether there may be more."""
-        coming = self.strip.pump()
-        return super().pump() or coming
+        """Take over what threads have finished and files have been received; return whether there may be more."""
+        receiving = self.strip.pump()
+        return super().pump() or receiving
 
     def close(self) -> None:
-        """End the threads' work, and a file that still comes."""
+        """End the threads' work, and the upload of a file."""
         if "strip" in vars(self):  # it is built on the first visit
             self.strip.cancel()
-        _release(self._shown_room, self._coming_room)
+        _release(self._shown_claim, self._opening_claim)
         super().close()
 
-    def answer(self) -> Answer | None:
-        """Return the model once it is fitted, and its rival beside it; not that of a file, which is no recipe."""
+    def recommendation(self) -> Recommendation | None:
+        """Return the fitted model and its rival; None for a model file, which has no recipe."""
         if getattr(self.study_view.study, "interactions", None) is None:
             return None
-        mine = self.spec.recipe.replace(seed=self.session.seed)
-        shared = {name: mine.params[name] for name in ("order", "alpha") if name in mine.params}
-        other = mine.definition.rival or "alr"
-        known = {name: value for name, value in shared.items() if name in Recipe(other).params}
-        return Answer("this model", lambda: (mine, Recipe(other, seed=self.session.seed, **known)))
+        model = self.spec.recipe.replace(seed=self.session.seed)
+        params = {name: model.params[name] for name in ("order", "alpha") if name in model.params}
+        rival = model.definition.rival or "alr"
+        rival_params = {name: value for name, value in params.items() if name in Recipe(rival).params}
+        return Recommendation("this model", lambda: (model, Recipe(rival, seed=self.session.seed, **rival_params)))

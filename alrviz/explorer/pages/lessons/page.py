@@ -1,4 +1,4 @@
-"""The page Lessons: a list with topic, audience, minutes and the progress of this visitor."""
+"""The page Lessons: the list of lessons, with the visitor's progress in each."""
 
 import panel as pn
 from panel.viewable import Viewable
@@ -12,18 +12,18 @@ from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.theme import html
 from alrviz.views.core.style import safe
 
-_ABOUT = (
-    "<p>Each lesson asks before it shows: you say what you expect, lock it, press Run, and see what happened. "
-    "All answers are computed from what runs here.</p>"
+_INTRODUCTION = (
+    "<p>A lesson asks before it shows: you predict a result, lock your answer, press Run and see what happens. All "
+    "answers are computed here.</p>"
 )
-_MAKE = (
-    "<p class='quiet'>One of your own: set a page as you want it and press <em>Make a lesson from here</em> in the "
-    "header; <code>alrviz explore --lesson FILE</code> opens it.</p>"
+_WRITE_HINT = (
+    "<p class='quiet'>To write your own: set up a page and press <em>Make a lesson from here</em> in the header; "
+    "<code>alrviz explore --lesson FILE</code> opens it.</p>"
 )
 
 
 class LessonsPage(Page):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Lessons", "school", "Explore", "lessons"
 
@@ -34,9 +34,9 @@ class LessonsPage(Page):
         return pn.Column(self._list, sizing_mode="stretch_width", margin=0)
 
     def on_shown(self) -> None:
-        """Say how far the visitor is by now."""
+        """Update the visitor's progress."""
         items = "".join(self._item(id) for id in library.names())
-        self._list.object = f"{_ABOUT}<ul class='lessons'>{items}</ul>{_MAKE}"
+        self._list.object = f"{_INTRODUCTION}<ul class='lessons'>{items}</ul>{_WRITE_HINT}"
 
     def _item(self, id: str) -> str:
         try:
@@ -44,17 +44,17 @@ class LessonsPage(Page):
         except AlrvizError as error:
             return f"<li><a href='?lesson={safe(id)}'><b>{safe(id)}</b><span class='bad'>{safe(error)}</span></a></li>"
         assert lesson is not None
-        at = progress_of(self.session.owner, lesson).step
-        link = f"?lesson={lesson.id}" + (f"&amp;step={at}" if 1 < at < len(lesson.steps) else "")
+        step = progress_of(self.session.owner, lesson).step
+        link = f"?lesson={lesson.id}" + (f"&amp;step={step}" if 1 < step < len(lesson.steps) else "")
         parts = [safe(lesson.audience)] if lesson.audience else []
         return (
-            f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{''.join(f'<span>{one}</span><br>' for one in parts)}"
+            f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{''.join(f'<span>{text}</span><br>' for text in parts)}"
             f"<span class='quiet'>{lesson.minutes} minutes, {plural(len(lesson.questions), 'question')}"
-            f"{_where(at, lesson)}</span></a></li>"
+            f"{_progress_text(step, lesson)}</span></a></li>"
         )
 
 
-def _where(at: int, lesson: Lesson) -> str:
-    if not at:
+def _progress_text(step: int, lesson: Lesson) -> str:
+    if not step:
         return ""
-    return " · done" if at == len(lesson.steps) else f" · you are at step {at} of {len(lesson.steps)}"
+    return " · done" if step == len(lesson.steps) else f" · you are at step {step} of {len(lesson.steps)}"

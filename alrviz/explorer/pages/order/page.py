@@ -1,4 +1,4 @@
-"""The page "Which order?": the same cross-validation for orders 0 to 3, one sentence, and a way to use the answer."""
+"""The page "Which order?": cross-validation of orders 0 to 3 on the same folds, and a recommended order."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from alrviz.data.dataset import Dataset
-from alrviz.explorer.recipes.recipe_fields import alphas_beside
+from alrviz.explorer.recipes.recipe_fields import alpha_choices
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_estimate import (
@@ -16,7 +16,7 @@ from alrviz.explorer.widgets.study_estimate import (
     estimate_recipes,
     time_line,
 )
-from alrviz.explorer.widgets.study_page import Answer, StudyPage
+from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families.param import in_digits
@@ -26,7 +26,7 @@ from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automatic_line, choose_order, middle_alpha
 from alrviz.views.studies.order import OrderStudyView
 
-ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
+ORDERS = (1, 2, 3)  # and 0, the class prior, which is not fitted
 FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
 REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
 
@@ -35,28 +35,29 @@ _COSTS_PX = 172  # px of the table of costs under the reliability curve
 
 
 def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
-    before = spec.recipe
-    alpha = before.params.get("alpha", spec.alpha)
-    recipe = Recipe(family, seed=before.seed, discretize=before.discretize, n_bins=before.n_bins)
+    previous = spec.recipe
+    alpha = previous.params.get("alpha", spec.alpha)
+    recipe = Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins)
     if "alpha" in recipe.params:
-        each = recipe.definition.params["alpha"].each  # one alpha for all orders is not what these are for
-        own = "auto" if each and alpha == "cv" else alpha if each or not isinstance(alpha, tuple) else alpha[-1]
-        recipe = recipe.replace(alpha=own)
+        if recipe.definition.params["alpha"].each:  # "cv" would choose one alpha for all orders
+            recipe = recipe.replace(alpha="auto" if alpha == "cv" else alpha)
+        else:
+            recipe = recipe.replace(alpha=alpha[-1] if isinstance(alpha, tuple) else alpha)
     return replace(spec, recipes=(recipe,), alpha=alpha)
 
 
 def _alphas(spec: "OrderSpec") -> dict[str, Any]:
-    return {"by itself": "auto", "nested CV": "cv"} | {
-        in_digits(a): a for a in alphas_beside(spec.recipe.params["alpha"])
+    return {"automatic": "auto", "nested CV": "cv"} | {
+        in_digits(alpha): alpha for alpha in alpha_choices(spec.recipe.params["alpha"])
     }
 
 
 @dataclass(frozen=True)
 class OrderSpec(StudySpec):
-    """Orders of one recipe."""
+    """Cross-validation of the orders of one recipe."""
 
-    noun, icon, make, single = "which order", "stairs", staticmethod(choose_order), True
-    first = (Recipe("lr", alpha="cv"),)
+    noun, icon, study_function, takes_one_recipe = "which order", "stairs", staticmethod(choose_order), True
+    default_recipes = (Recipe("lr", alpha="cv"),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
@@ -64,7 +65,7 @@ class OrderSpec(StudySpec):
         "center": recipe_menu("center", 136),
         "references": Menu("Compare with", 264, REFERENCES, folded=True),
     }
-    prints = """for row in study.rows():
+    print_code = """for row in study.rows():
     if row["outcome"] == "failed":
         print(row["order"], row["repeat"], row["fold"], row["sentence"])
     else:
@@ -78,7 +79,7 @@ for sentence in (verdict.sentence, *verdict.notes):
 
     folds: str = choice("2x5", FOLDS)
     references: str = choice("all", tuple(REFERENCES.values()))
-    alpha: Any = field(default="cv", compare=False)  # the last that was set: AnJE has none
+    alpha: Any = field(default="cv", compare=False)  # remembered while a family without alpha is chosen
 
     @property
     def recipe(self) -> Recipe:
@@ -86,37 +87,37 @@ for sentence in (verdict.sentence, *verdict.notes):
         return self.recipes[0]
 
     @property
-    def judges_references(self) -> bool:
-        """Whether AutoClassifier's model and boosting are judged beside the orders."""
+    def fits_references(self) -> bool:
+        """Whether AutoClassifier and gradient boosting are fitted for comparison."""
         return self.references == "all"
 
     @classmethod
-    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return the first that has orders."""
+    def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+        """Return the first recipe of a family that has orders."""
         return tuple(recipe for recipe in recipes if recipe.family in FAMILIES.values())[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
-        orders = [0, *(order for order, one in zip(ORDERS, fits, strict=False) if not one.refused)]
-        return {"orders": orders} | super().arguments(fits) | {"references": self.judges_references}
+        orders = [0, *(order for order, fit in zip(ORDERS, fits, strict=False) if not fit.refused)]
+        return {"orders": orders} | super().arguments(fits) | {"references": self.fits_references}
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
-        """Estimate a fit of each order above 0, and AutoClassifier's where it is judged."""
-        named = estimate_orders(dataset, [self.recipe.replace(order=n) for n in ORDERS], self.holdout, stop)
-        if not self.judges_references:
-            return named
+        """Estimate a fit of each order above 0, and of AutoClassifier if it is compared."""
+        estimates = estimate_orders(dataset, [self.recipe.replace(order=n) for n in ORDERS], self.holdout, stop)
+        if not self.fits_references:
+            return estimates
         (automatic,) = estimate_recipes(dataset, [AUTOMATIC], self.holdout, stop)
-        refused = automatic.refused or named[0].refused  # n = 1 is its least
-        return *named, replace(automatic, name="Auto", note="", refused=refused)
+        reason = automatic.refused or estimates[0].refused  # AutoClassifier's lowest order is 1
+        return *estimates, replace(automatic, name="Auto", note="", refused=reason)
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
-        """Return the recipe, where it has an order above 0."""
-        return () if all(one.refused for one in fits[: len(ORDERS)]) else self.recipes
+        """Return the recipe, unless all its orders are refused."""
+        return () if all(fit.refused for fit in fits[: len(ORDERS)]) else self.recipes
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of the study, boosting included where it is judged."""
+        """Return the cost of the study, including boosting if it is compared."""
         orders = super().cost(dataset, fits)
-        if not self.judges_references:
+        if not self.fits_references:
             return orders
         assert dataset is not None
         rows = round(dataset.n_rows * (1 - self.holdout))
@@ -125,23 +126,23 @@ for sentence in (verdict.sentence, *verdict.notes):
 
 
 class OrderPage(StudyPage):
-    """See the module's text; the shell describes what a page is."""
+    """The page."""
 
     title, icon, group, slug = "Which order?", "stairs", "Evaluate", "order"
-    spec_of, view_of = OrderSpec, OrderStudyView
-    looks: ClassVar[Mapping[str, Any]] = {
+    spec_class, view_class = OrderSpec, OrderStudyView
+    view_params: ClassVar[Mapping[str, Any]] = {
         "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"clamp(240px, {_ROOM} - {_COSTS_PX}px, 420px)")
     }
-    judges = True
-    use_hint = "race this model on the page Convergence"
-    cost_text = staticmethod(time_line)  # the time alone: the menus leave no more room
+    has_evaluation = True
+    offers_race = True
+    cost_text = staticmethod(time_line)  # the time only: the menus fill the row
 
     def cost_html(self, costs: PlannedStudy) -> str:
-        """Return what each order costs: what its fits took, as the picture has it, where some are there."""
-        return costs_html(costs, term_html("order"), "", "n", self._measured())
+        """Return the table of costs by order, measured if fits have finished."""
+        return costs_html(costs, term_html("order"), "", "n", self._measurements())
 
-    def _measured(self) -> dict[str, tuple[float, float]]:
-        """Return the mean parameters and seconds of the fits of each order, by the name of its estimate."""
+    def _measurements(self) -> dict[str, tuple[float, float]]:
+        """Return mean parameters and seconds of the finished fits, by the name of the estimate."""
         study = self.runner.current
         if study is None:
             return {}
@@ -152,8 +153,8 @@ class OrderPage(StudyPage):
         automatic = automatic_line(study)
         return means | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
 
-    def answer(self) -> Answer | None:
-        """Return the verdict's order, or AutoClassifier's model where that is better."""
+    def recommendation(self) -> Recommendation | None:
+        """Return the verdict's order, or AutoClassifier's model if that is better."""
         study, verdict = self.study_view.study, self.study_view.verdict
         if study is None or verdict is None:
             return None
@@ -161,26 +162,26 @@ class OrderPage(StudyPage):
         if verdict.automatic is not None:
             recipe, label = AUTOMATIC, f"all orders, n = {verdict.automatic.params['order']}"
         best = None if recipe is None else str(study.names[study.recipes.index(recipe)])
-        return Answer(label, lambda: racers_of(study, self.session.seed), best)
+        return Recommendation(label, lambda: racers_of(study, self.session.seed), best)
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
-    """Return the racers of "use this": the verdict's recipe, and lr or alr beside it; none for the class prior.
+    """Return the recommended models: the verdict's recipe, and its rival (lr or alr); none for the class prior.
 
-    An alpha that each fold chose is the middle one of them. AutoClassifier's model comes first where it is better.
+    If each fold chose an alpha, the median is used. AutoClassifier's model comes first if it is better.
     """
-    chosen, automatic = study.recipe(), study.verdict().automatic
-    ahead = () if automatic is None else (automatic.replace(seed=seed),)
-    if chosen is None:
-        return ahead
-    if chosen.params.get("alpha") in ("cv", "auto"):
+    recipe, automatic = study.recipe(), study.verdict().automatic
+    automatic_models = () if automatic is None else (automatic.replace(seed=seed),)
+    if recipe is None:
+        return automatic_models
+    if recipe.params.get("alpha") in ("cv", "auto"):
         frame = study.frame()
-        mine = frame[(frame.order == chosen.params["order"]) & (frame.outcome != "failed")]
-        chosen = chosen.replace(alpha=middle_alpha(mine))
-    own = chosen.replace(seed=seed)
-    if ahead:
-        return *ahead, own
-    shared = {name: own.params[name] for name in ("order", "alpha", "penalty") if name in own.params}
-    if isinstance(shared.get("alpha"), tuple):
-        shared["alpha"] = shared["alpha"][-1]  # of the order's own cells
-    return own, Recipe(own.definition.rival, seed=seed, **shared)
+        order_rows = frame[(frame.order == recipe.params["order"]) & (frame.outcome != "failed")]
+        recipe = recipe.replace(alpha=middle_alpha(order_rows))
+    model = recipe.replace(seed=seed)
+    if automatic_models:
+        return *automatic_models, model
+    params = {name: model.params[name] for name in ("order", "alpha", "penalty") if name in model.params}
+    if isinstance(params.get("alpha"), tuple):
+        params["alpha"] = params["alpha"][-1]  # the alpha of the highest order
+    return model, Recipe(model.definition.rival, seed=seed, **params)

@@ -1,1 +1,1 @@
-"""Selection: which tuples a model is made of, and how many it needs."""
+"""Selection: which tuples a selective model keeps, and how many it needs."""

@@ -1,0 +1,263 @@
+"""Texts of the Boundaries page: the accuracy of a model at the place shown, and the scripts."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alrviz import __version__
+from alrviz.data.encoded import Encoded
+from alrviz.explorer.pages.boundaries.fit import BEST, PeerFit
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core.export import made_from
+from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
+from alrviz.studies.statistics.evaluation import wilson
+from alrviz.views.core.style import safe
+from alrviz.views.core.trace_reader import Racer
+from alrviz.views.maps.decision_map import DecisionMapView
+from alrviz.views.race.fit_player import FitPlayer
+from alrviz.views.race.words import number
+
+if TYPE_CHECKING:
+    from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
+    from alrviz.explorer.pages.boundaries.drawing import DlrState
+
+
+_BEST_HINT = "Knows the true densities: no model has a lower expected error; on these rows one may be ahead by chance."
+MIN_CLASS_ROWS = 20  # fewer get a warning: on eight points a loss of 0.04 was seen with four points misclassified
+_FEW_ROWS_HINT = "So few rows say little about new rows, and a density without a row gives away the class of that row."
+_DENSITY_HINTS = {
+    "leave-one-out": "every training row is left out of its own densities",
+    "self-included": "every training row counts in its own densities: new rows have a higher one",
+}
+
+
+def loss_words(bandwidth: str, nll: float) -> str:
+    """Return the loss of the training rows, and whether their densities include the rows themselves."""
+    method = "leave-one-out" if bandwidth in ("loo", "validation") else "self-included"
+    return f"<abbr title='{_DENSITY_HINTS[method]}'>{method}</abbr> NLL {number(nll)}"
+
+
+def few_rows_html(encoded: Encoded | None, noun: str) -> str:
+    """Return a warning if a class has few rows. noun: "row" or "point"."""
+    rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
+    if rows >= MIN_CLASS_ROWS:
+        return ""
+    count = f"{rows:,} {noun}{'s' if rows != 1 else ''}"
+    return f" <span class='bad'><abbr title='{_FEW_ROWS_HINT}'><b>Few {noun}s</b></abbr>: a class has {count}.</span>"
+
+
+def trace_values(racer: Racer, head: int) -> dict[str, float]:
+    """Return the values of a run's trace at an iteration, or at its end if that is earlier; NaN for missing values."""
+
+    def value(name: str) -> float:
+        column = racer.columns.get(name, ())
+        return float(column[min(head, len(column) - 1)]) if len(column) else float("nan")
+
+    rows = racer.run.trace.rows or 1.0
+    return {
+        "nll": value("nll") / rows,
+        "validation": value("validation_log_loss"),
+        "heldout": value("heldout_log_loss"),
+        "error": value("heldout_error"),
+    }
+
+
+def run_html(player: FitPlayer, outdated: bool) -> str:
+    """Return a line on the run shown: losses at the iteration, and how it ended."""
+    racer = player.racer
+    if racer is None or not len(racer) or outdated:
+        outcome = None if racer is None or len(racer) or outdated else racer.run.outcome
+        reason = "" if outcome is None else safe(outcome.sentence, 400)
+        return f"<p class='bad'>{reason}</p>" if reason else "<p class='quiet'>&nbsp;</p>"
+    values = trace_values(racer, player.place)
+    words = [f"NLL {number(values['nll'])} per training row"]
+    if np.isfinite(values["heldout"]):
+        words.append(f"test {number(values['heldout'])}")
+    if np.isfinite(values["error"]):
+        words.append(_right_of_rows(values["error"], racer.run.trace.heldout_rows))
+    end = racer.run.outcome
+    outcome_html = (
+        f"; <abbr title='{safe(end.sentence)}'>{safe(end.code)}</abbr>" if end is not None and player.ended else ""
+    )
+    return (
+        f"<p><b>{safe(racer.recipe.name, 80)}</b> <span class='quiet'>at iteration {player.place:,}:</span> "
+        f"{', '.join(words)}<span class='quiet'>{outcome_html}</span></p>"
+    )
+
+
+def peer_html(name: str, peer: PeerFit) -> str:
+    """Return a line on the peer: its name and test accuracy."""
+    from alrviz.estimators.peers import known_peers
+
+    peer_info = known_peers().get(name)
+    label = BEST if name == TRUTH else peer_info.label if peer_info is not None else name
+    note = _BEST_HINT if peer_info is None else peer_info.note
+    if peer.waiting:
+        return f"<p><b>{safe(label)}</b> <span class='quiet'>is being fitted &hellip;</span></p>"
+    fit: ReferenceFit | None = peer.reference
+    if fit is None or fit.name != name:
+        return "<p class='quiet'>&nbsp;</p>"
+    words = []
+    if np.isfinite(fit.error):
+        words.append(_right_of_rows(fit.error, fit.heldout_rows))
+    if np.isfinite(fit.log_loss):
+        words.append(f"log loss {number(fit.log_loss)}")
+    if fit.rows:
+        words.append(f"fitted on {fit.rows:,} rows")
+    return f"<p><b>{safe(label)}</b> {', '.join(words)} <span class='quiet'>{safe(note, 200)}</span></p>"
+
+
+def dlr_html(tab: "DlrState") -> str:
+    """Return the sentence of the tab DLR: accuracy of the frame shown, of the peer, and the best possible."""
+    frame, sketch = tab.frame, tab.drawing.sketch
+    if frame is None:
+        return run_html(tab.player, tab.outdated)
+    if sketch is not None:
+        return _drawn_html(frame, tab.recipe) if frame.live is not None and frame.run is None else "<p>&nbsp;</p>"
+    racer = tab.player.racer
+    if racer is None or frame.run is not racer.run or tab.outdated:
+        return "<p class='quiet'>&nbsp;</p>"
+    values = trace_values(racer, tab.player.place)
+    bandwidth, warning = racer.recipe.params["bandwidth"], few_rows_html(racer.run.encoded, "row")
+    if frame.live is not None:
+        fit_text = f"the fit reached {number(values['nll'])} at iteration {tab.player.place:,}"
+        validation = frame.live.validation
+        validation_text = f", validation {number(validation)}" if np.isfinite(validation) else ""
+        return (
+            f"<p><b>Bandwidths by hand</b>: {loss_words(bandwidth, frame.live.nll)} per training row"
+            f"{validation_text}; <span class='quiet'>{fit_text}; the weights were fitted again.</span>{warning}</p>"
+        )
+    trace = racer.run.trace
+    words = [f"{loss_words(bandwidth, values['nll'])} per training row"]
+    words += [f"validation {number(values['validation'])}"] if np.isfinite(values["validation"]) else []
+    if np.isfinite(values["error"]):
+        words.append(_right_of_rows(values["error"], trace.heldout_rows))
+    words += _peer_texts(tab)
+    place = f"<span class='quiet'>iteration {tab.player.place:,}:</span>"
+    return f"<p><b>dlr</b> {place} {', '.join(words)}{warning}</p>{_no_scale_html(tab)}"
+
+
+def source_line(tab: "DlrState") -> str:
+    """Return the source of the frame shown in a line, for saved pictures."""
+    frame = tab.frame
+    if frame is None or frame.X is None:
+        return tab.player.made_from()
+    return made_from({"alrviz": __version__, "points drawn": len(frame.X)}, [tab.recipe])
+
+
+def _no_scale_html(tab: "DlrState") -> str:
+    """Return a hint that categorical columns have no bandwidth; "" if both columns are numeric."""
+    table = tab.table
+    columns = [] if table is None else list(table.X.columns)
+    names = [str(name) for name in columns if table is not None and table.kinds.get(name) != "numeric"]
+    if not names:
+        return ""
+    predicate = "is categorical: it has" if len(names) == 1 else "are categorical: they have"
+    return (
+        f"<p class='quiet'><b>{safe(' and '.join(names), 80)}</b> {predicate} no bandwidth to move, and points cannot "
+        "be drawn. DLR is about numbers: choose numeric columns, other data, or an example.</p>"
+    )
+
+
+def _peer_texts(tab: "DlrState") -> list[str]:
+    fit = tab.peer.reference
+    if fit is None or tab.peer.waiting or not np.isfinite(fit.error):
+        return []
+    rows, words = fit.heldout_rows, []
+    if fit.name != TRUTH:
+        words.append(f"{safe(tab.menus.peer_label, 60)} {_right(fit.error, rows)}")
+    if np.isfinite(tab.peer.best_error):
+        words.append(f"<abbr title='{_BEST_HINT}'>{BEST}</abbr> {_right(tab.peer.best_error, rows)}")
+    return words
+
+
+def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
+    live = frame.live
+    assert live is not None
+    widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in frame.scene.columns if r.x is not None]
+    loss = loss_words(recipe.params["bandwidth"], live.nll)
+    return (
+        f"<p><b>dlr</b> <span class='quiet'>on the drawn points, without test rows:</span> {loss} per point, "
+        f"bandwidths {', '.join(widths)}<span class='quiet'>{'' if live.settled else ' &hellip;'}</span>"
+        f"{few_rows_html(live.encoded, 'point')}</p>"
+    )
+
+
+def _right(error: float, rows: float) -> str:
+    """Return the accuracy with its 95 % interval."""
+    if rows < 1:  # runs stored by earlier versions lack the number of test rows
+        return f"<b>{100 * (1 - error):.1f} %</b>"
+    low, high = wilson(1 - error, rows)
+    interval = f"<abbr title='95 % interval of {rows:,.0f} rows (Wilson)'>{100 * low:.1f} to {100 * high:.1f}</abbr>"
+    return f"<b>{100 * (1 - error):.1f} %</b> ({interval})"
+
+
+def _right_of_rows(error: float, rows: float) -> str:
+    return f"{_right(error, rows)} of {rows:,.0f} test rows right"
+
+
+def dlr_script(tab: "DlrState") -> str:
+    """Return the script of the tab DLR, which computes its numbers and both maps."""
+    session, names = tab.session, tab.columns.chosen or ("", "")
+    imports, body = run_code([tab.recipe])
+    peer_imports, peer_code = _peer_code(session, tab.recipe, tab.name)
+    has_all_columns = session.table.dataset is None or session.table.dataset is tab.table
+    columns_code = "" if has_all_columns else _TWO_COLUMNS_CODE.format(names=tuple(map(str, names)))
+    axes = f"across={names[0]!r}, up={names[1]!r}"
+    return f"""# alrviz {__version__}
+import alrviz
+{imports}{peer_imports}
+{dataset_code(session)}{columns_code}
+{body}
+{peer_code.replace("model = peer.model", "").rstrip()}
+dlr = alrviz.DecisionMapView(model, dataset.X, dataset.y, {axes})
+beside = alrviz.DecisionMapView(peer.model, dataset.X, dataset.y, {axes})
+dlr  # in a notebook; then beside; or dlr.servable() in a script for `panel serve`
+"""
+
+
+_TWO_COLUMNS_CODE = """
+rest = [name for name in dataset.X.columns if name not in {names!r}]
+dataset = dataset.with_kinds(**dict.fromkeys(rest, "ignore"))"""
+
+
+def family_script(session: Session, recipe: Recipe, peer: str, view: DecisionMapView) -> str:
+    """Return the script of the tab "Any family", which computes its map."""
+    options = [f"across={view.across!r}", f"up={view.up!r}"]
+    options += [f"others={view.others!r}"] if view.others != "typical" else []
+    options += [f"row={view.row}"] if view.others == "row" else []
+    model_code = _peer_code(session, recipe, peer) if peer else run_code([recipe])
+    return f"""# alrviz {__version__}
+import alrviz
+{model_code[0]}
+{dataset_code(session)}
+{model_code[1]}
+view = alrviz.DecisionMapView(model, dataset.X, dataset.y, {", ".join(options)})
+view  # in a notebook; view.servable() in a script for `panel serve`
+"""
+
+
+def run_code(recipes: Sequence[Recipe]) -> tuple[str, str]:
+    """Return imports, and code that fits a recipe and prints the result."""
+    body = f"""recipe = {recipe_code(recipes[0])}
+run = alrviz.Run(dataset, recipe)
+for step in run.steps():
+    pass
+print(f"{{recipe.name}}: {{run.outcome.code}} after {{step.index}} iterations, NLL {{step.nll / run.trace.rows:.6f}}")
+print({{name: value for name, value in step.extra.items()}})
+model = model_at(run)"""
+    return "from alrviz.studies.maps.run_classifier import model_at\n", body
+
+
+def _peer_code(session: Session, recipe: Recipe, peer: str) -> tuple[str, str]:
+    imports, truth = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
+    if peer == TRUTH and session.table.source.demo is not None:
+        imports += "from alrviz.data.demos import demo_truth\n"
+        truth = f", truth=demo_truth({session.table.source.demo[0]!r})"
+    body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
+print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of test rows right")
+model = peer.model"""
+    return imports, body
