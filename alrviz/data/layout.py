@@ -509,7 +509,7 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
 # ---- totals amid the rows --------------------------------------------------------------------------------------------
 
 
-def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[Note]]:
+def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[str]]:
     """Return the rows without totals of those above, and notes.
 
     A total is named so in one of the first columns, and a number in it is the sum of the rows above: since the last
@@ -529,7 +529,7 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[No
     for row in rows.tolist():
         if any(_is_sum(each, row, start, is_named) for each in numbers):
             is_total[row], start = True, row + 1
-    notes = []
+    notes = list[str]()
     if n_totals := int(is_total.sum()):
         first = f"the first is data row {int(is_total.argmax()) + 1:,}"
         text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}"
