@@ -1,8 +1,8 @@
 """A table with its meaning: which column is the class, what kind each other one is, and a hash of both.
 
-`Table` is what was read, before any meaning: all rows, parsed columns, notes. `Dataset` is a table for one target:
-rows without a class are gone, kinds are guessed or given, `X` carries the kinds as dtypes and `y` the classes as text.
-Both are immutable; `with_target` and `with_kinds` return new ones, which keep the kinds that were given.
+A `Dataset` is a `Table` for one target: rows without a class are gone, kinds are guessed or given, `X` carries the
+kinds as dtypes and `y` the classes as text. It is immutable; `with_target` and `with_kinds` return new ones, which keep
+the kinds that were given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,11 @@ from alrviz.data.kinds import (
     ROLES,
     KindCode,
     as_levels,
-    date_parts,
     guess_kind,
-    pair_parts,
     sort_levels,
 )
 from alrviz.data.leaks import find_leaks, leaks_note
-from alrviz.data.limits import NO_LIMITS, Limits, check_levels, require_rows
-from alrviz.data.missing import sentinel_notes, sentinels
+from alrviz.data.limits import check_levels
 from alrviz.data.numbers import check_numbers
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec, Layout, ParseSpec
@@ -44,15 +41,14 @@ from alrviz.data.splitting import (
     split_by,
     split_by_role,
 )
-from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, no_answer_doubt, target_choices
-from alrviz.data.text import RawTable
+from alrviz.data.table import Table, read_columns
+from alrviz.data.target import TargetReason, check_labels, class_labels, no_answer_doubt
 from alrviz.data.values import Values, read_values, text_of
-from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, plural, short
+from alrviz.errors import Sentence, TableError, for_page, listed, nearest, plural
 from alrviz.stop import NEVER, StopToken
 
 _NOTED_REPEATS = 0.01  # share of the rows from which repeats are noted
 MOST_DROPPED = 0.5  # of the rows: a guessed class that more rows lack is asked for
-MOST_OFFERED = 3  # other columns named beside a guess
 
 
 @dataclass(frozen=True)
@@ -74,194 +70,6 @@ class Column:
     def offered_role(self) -> str:
         """The role of `ROLES` that its name and values suggest; "" for none."""
         return OFFERED_ROLES.get(self.code, "")
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table as read: parsed columns of all rows; no target and no kinds yet.
-
-    Attributes:
-        options: those in force, detected ones included; `asked`: those that the user gave.
-        sheets: of its workbook.
-        head: the cells of its first row of names as they stand.
-        stated_kinds: the kinds that its file states beside the names.
-    """
-
-    name: str
-    values: tuple[Values, ...]
-    options: ReadOptions
-    limits: Limits = NO_LIMITS
-    notes: tuple[str, ...] = ()
-    sheets: tuple[str, ...] = ()
-    asked: ReadOptions = field(default_factory=ReadOptions)
-    head: tuple[str, ...] = ()
-    stated_kinds: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        parsed: RawTable,
-        limits: Limits,
-        asked: ReadOptions,
-        notes: Sequence[str] = (),
-        alone: bool = False,
-    ) -> "Table":
-        """Make a table of columns of `Values`; the parts of a date (year, month ...) follow it as columns.
-
-        `notes` come before the table's own. `alone`: one column is enough.
-
-        Raises:
-            TableError: fewer columns than a class and one to tell it by, or no rows.
-        """
-        values, options = parsed.columns, parsed.options
-        if len(values) < 2 - alone:
-            raise TableError(
-                f"the table has only one column, {short(values[0].name)}; a class and at least one more were expected"
-                + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
-                if values
-                else "the table has no columns; a class and at least one more were expected",
-                code=ONE_COLUMN if values else EMPTY_TABLE,
-            )
-        require_rows(len(values[0].series))
-        table = cls(
-            name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
-        )
-        series = {column.name: column.series for column in table.values}
-        return replace(table, notes=(*notes, *parsed.notes, *sentinel_notes(table.sentinels, series, options)))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns' names, in order."""
-        return tuple(column.name for column in self.values)
-
-    @property
-    def n_rows(self) -> int:
-        """Rows read, those without a class included."""
-        return len(self.values[0].series)
-
-    @cached_property
-    def sentinels(self) -> dict[str, list[str]]:
-        """Numbers that look like a missing value ("-999"), each with the columns that hold it."""
-        return sentinels([column.series for column in self.values if not column.made])
-
-    @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """Doubtful decisions of the reading, each with the options for the other reading."""
-        return doubts_among(self.notes)
-
-    @cached_property
-    def target_choices(self) -> list[TargetChoice]:
-        """The columns that may be the class, the likeliest first, each with why."""
-        return target_choices(self.values)
-
-    @property
-    def default_target(self) -> TargetChoice:
-        """The column stated or guessed to be the class."""
-        stated = next((name for name, kind in self.stated_kinds.items() if kind == "target"), None)
-        return self.target_choices[0] if stated is None else TargetChoice(stated, TargetReason.STATED)
-
-    def other_targets(self, name: str) -> str:
-        """Return other columns that may be the class, for a sentence; "" for none."""
-        others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
-        return " or ".join(map(short, others))
-
-    def where(self, keep: np.ndarray) -> "Table":
-        """Return the rows of a mask (N,), without the levels that none of them has."""
-        return replace(self, values=tuple(column.where(keep) for column in self.values))
-
-    def dataset(
-        self,
-        target: str | None = None,
-        *,
-        kinds: Mapping[str, str] | None = None,
-        quartiles: bool | None = None,
-        stop: StopToken = NEVER,
-    ) -> "Dataset":
-        """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed).
-
-        Raises:
-            TableError: no such column, no kind of that name, or a target that cannot be a class or be guessed.
-        """
-        notes, guessed = list(self.notes), target is None
-        if target is None:
-            choice = self.default_target
-            target, why = choice.name, choice.why
-            others = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else self.other_targets(target)
-            text = f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else "")
-            notes.append(Note.about(NoteCode.TARGET, text))
-        position = self.position(target)
-        try:
-            classes, remarks = class_labels(self.values[position], quartiles)
-        except TableError as error:
-            others = self.other_targets(target) if guessed else ""
-            if not others:
-                raise
-            such = f"; such as {others}"
-            raise TableError(Sentence(f"{error}{such}", for_page(error) + such), code=error.code) from error
-        keep = classes.notna().to_numpy()
-        dropped = int(len(keep) - keep.sum())
-        kinds = dict(kinds or {})
-        _check_kinds(kinds, target, self)
-        weighed, unit = self._weighed({**self.stated_kinds, **kinds}, keep, notes)
-        if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
-            others = self.other_targets(target)
-            text = f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
-            such = f", such as {others}" if others else ""
-            raise TableError(
-                Sentence(
-                    f"{text}out; pass target={target!r} if that is meant, or another column{such}",
-                    f"{text}out; choose it as the class if that is meant, or another column{such}",
-                )
-            )
-        if dropped:
-            left = f", {len(keep) - dropped:,} are left" if dropped > MOST_DROPPED * len(keep) else ""
-            rows = plural(dropped, "row without a class was", "rows without a class were")
-            notes.append(f"{rows} dropped{left}")
-        notes += remarks
-        keep = keep & weighed
-        classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
-        notes += check_labels(target, classes, self.limits)
-        notes += no_answer_doubt(target, classes, self.options)
-        values = self.values if keep.all() else tuple(column.where(keep) for column in self.values)
-        return _build(self, target, classes, values, kinds, bool(quartiles), notes, stop, guessed, unit)
-
-    def _weighed(
-        self, kinds: Mapping[str, str], has_class: NDArray[np.bool_], notes: list[str]
-    ) -> tuple[NDArray[np.bool_], float]:
-        """Return which rows (N,) have a weight above 0, and by what weights are divided (see `Dataset.weights`)."""
-        name = next((name for name, kind in kinds.items() if kind == "weight"), None)
-        if name is None:
-            return np.ones_like(has_class), 1.0
-        series = _column_of_kind(self.values[self.position(name)], "weight", "", self)[1]
-        weights = series.to_numpy(np.float64, na_value=np.nan)
-        if (weights < 0).any():
-            row = int((weights < 0).argmax())
-            raise TableError(
-                f"column {name!r} has the weight {weights[row]:g} in row {row + 1:,}; expected none below 0, "
-                f"or another kind, such as {name}='numeric'"
-            )
-        used = weights[has_class & (weights > 0)]
-        if not len(used):
-            raise TableError(f"column {name!r} has no weight above 0 in a row with a class; one at least was expected")
-        if lost := int(has_class.sum()) - len(used):
-            notes.append(f"{plural(lost, 'row')} of weight 0, or without a weight, dropped")
-        if (used == np.floor(used)).all():
-            notes.append(f"rows count as often as {name!r} says: {used.sum():,.0f} in all, of {len(used):,} rows")
-            return weights > 0, 1.0
-        mean = float(used.mean())
-        notes.append(
-            f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(used):,} rows"
-        )
-        return weights > 0, mean
-
-    def position(self, name: str) -> int:
-        """Return the position of a column, from 0; `TableError` for a name that no column has."""
-        if name not in self.names:
-            raise TableError(
-                f"no column is called {name!r}{nearest(name, self.names)}; the columns are {listed(self.names)}"
-            )
-        return self.names.index(name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,8 +120,6 @@ class Dataset:
         >>> Dataset.from_arrays([[1.5, 2], [2.5, 1], [0.5, 2]], ["no", "yes", "no"])
         <Dataset 'table': 3 rows, 2 columns, 2 classes of 'class'>
         """
-        from alrviz.data.read import read_columns
-
         features, classes = read_columns(X, name=name, alone=True), read_columns({target: np.asarray(y)}, alone=True)
         if features.n_rows != classes.n_rows:
             raise TableError(
@@ -322,7 +128,7 @@ class Dataset:
         if target in features.names:
             raise TableError(f"X has a column {target!r}, as the target is called; pass another name as target")
         table = replace(features, values=(*features.values, *classes.values))
-        return table.dataset(target, kinds=kinds, quartiles=quartiles)
+        return dataset_of(table, target, kinds=kinds, quartiles=quartiles)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -395,7 +201,7 @@ class Dataset:
         The rules of `split_by` are kept.
         """
         kinds = {column: kind for column, kind in self.given_kinds.items() if column != name}
-        return split_again(self.table.dataset(name, kinds=kinds, quartiles=quartiles), self.splitting)
+        return split_again(dataset_of(self.table, name, kinds=kinds, quartiles=quartiles), self.splitting)
 
     def with_kinds(self, /, **kinds: str) -> "Dataset":
         """Return the same table with these columns' kinds changed; the others stay as they are, and so do splits.
@@ -411,7 +217,7 @@ class Dataset:
         if targets:
             kinds.pop(target, None)
         quartiles = None if targets else self.quartiles or None
-        return split_again(self.table.dataset(target, kinds=kinds, quartiles=quartiles), self.splitting)
+        return split_again(dataset_of(self.table, target, kinds=kinds, quartiles=quartiles), self.splitting)
 
     @cached_property
     def repeated(self) -> np.ndarray:
@@ -468,17 +274,6 @@ class Dataset:
         return f"<Dataset {self.name!r}: {size} of {self.target!r}>"
 
 
-def with_date_parts(values: Sequence[Values]) -> list[Values]:
-    """Return the columns; dates and blood pressures have the columns that stand for them right behind them."""
-    taken = {column.name for column in values}
-    result: list[Values] = []
-    for column in values:
-        result.append(column)
-        parts = date_parts(column) if pd.api.types.is_datetime64_any_dtype(column.series.dtype) else pair_parts(column)
-        result += [part for part in parts if part.name not in taken]
-    return result
-
-
 def require_dataset(given: object) -> None:
     """Raise `TableError` for what is no data set: a frame, say, does not tell which of its columns is the class."""
     if not isinstance(given, Dataset):
@@ -486,6 +281,91 @@ def require_dataset(given: object) -> None:
             f"a {type(given).__name__} is no data set; expected what read_table(path_or_frame, target=...) or "
             "load_demo(name) returns"
         )
+
+
+def dataset_of(
+    table: Table,
+    target: str | None = None,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    quartiles: bool | None = None,
+    stop: StopToken = NEVER,
+) -> Dataset:
+    """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed).
+
+    Raises:
+        TableError: no such column, no kind of that name, or a target that cannot be a class or be guessed.
+    """
+    notes, guessed = list(table.notes), target is None
+    if target is None:
+        choice = table.default_target
+        target, why = choice.name, choice.why
+        others = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else table.other_targets(target)
+        text = f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else "")
+        notes.append(Note.about(NoteCode.TARGET, text))
+    position = table.position(target)
+    try:
+        classes, remarks = class_labels(table.values[position], quartiles)
+    except TableError as error:
+        others = table.other_targets(target) if guessed else ""
+        if not others:
+            raise
+        such = f"; such as {others}"
+        raise TableError(Sentence(f"{error}{such}", for_page(error) + such), code=error.code) from error
+    keep = classes.notna().to_numpy()
+    dropped = int(len(keep) - keep.sum())
+    kinds = dict(kinds or {})
+    _check_kinds(kinds, target, table)
+    weighed, unit = _weighed(table, {**table.stated_kinds, **kinds}, keep, notes)
+    if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
+        others = table.other_targets(target)
+        text = f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
+        such = f", such as {others}" if others else ""
+        raise TableError(
+            Sentence(
+                f"{text}out; pass target={target!r} if that is meant, or another column{such}",
+                f"{text}out; choose it as the class if that is meant, or another column{such}",
+            )
+        )
+    if dropped:
+        left = f", {len(keep) - dropped:,} are left" if dropped > MOST_DROPPED * len(keep) else ""
+        rows = plural(dropped, "row without a class was", "rows without a class were")
+        notes.append(f"{rows} dropped{left}")
+    notes += remarks
+    keep = keep & weighed
+    classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
+    notes += check_labels(target, classes, table.limits)
+    notes += no_answer_doubt(target, classes, table.options)
+    values = table.values if keep.all() else tuple(column.where(keep) for column in table.values)
+    return _build(table, target, classes, values, kinds, bool(quartiles), notes, stop, guessed, unit)
+
+
+def _weighed(
+    table: Table, kinds: Mapping[str, str], has_class: NDArray[np.bool_], notes: list[str]
+) -> tuple[NDArray[np.bool_], float]:
+    """Return which rows (N,) have a weight above 0, and by what weights are divided (see `Dataset.weights`)."""
+    name = next((name for name, kind in kinds.items() if kind == "weight"), None)
+    if name is None:
+        return np.ones_like(has_class), 1.0
+    series = _column_of_kind(table.values[table.position(name)], "weight", "", table)[1]
+    weights = series.to_numpy(np.float64, na_value=np.nan)
+    if (weights < 0).any():
+        row = int((weights < 0).argmax())
+        raise TableError(
+            f"column {name!r} has the weight {weights[row]:g} in row {row + 1:,}; expected none below 0, "
+            f"or another kind, such as {name}='numeric'"
+        )
+    used = weights[has_class & (weights > 0)]
+    if not len(used):
+        raise TableError(f"column {name!r} has no weight above 0 in a row with a class; one at least was expected")
+    if lost := int(has_class.sum()) - len(used):
+        notes.append(f"{plural(lost, 'row')} of weight 0, or without a weight, dropped")
+    if (used == np.floor(used)).all():
+        notes.append(f"rows count as often as {name!r} says: {used.sum():,.0f} in all, of {len(used):,} rows")
+        return weights > 0, 1.0
+    mean = float(used.mean())
+    notes.append(f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(used):,} rows")
+    return weights > 0, mean
 
 
 def _build(

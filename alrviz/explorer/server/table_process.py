@@ -37,8 +37,8 @@ from alrviz.memory import free_memory
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Table
     from alrviz.data.options import ReadOptions
+    from alrviz.data.table import Table
 
 LOOK = 0.05  # seconds between two looks at the token, the clock and the memory of a reading
 SHORT = 1.0  # seconds of work, its process started, after which a reading counts as long

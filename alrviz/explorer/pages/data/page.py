@@ -36,7 +36,8 @@ from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset, Table
+    from alrviz.data.dataset import Dataset
+    from alrviz.data.table import Table
     from alrviz.studies.core.cost import RecipeEstimate
 
 
