@@ -235,11 +235,11 @@ class Dataset:
 
         Also "" if the columns have so few values that rows must repeat.
         """
-        again = int(self.repeated.sum())
-        if self.splitting.words or again < _NOTED_REPEATS * self.n_rows or repeat_by_nature(self.X):
+        n_repeats = int(self.repeated.sum())
+        if self.splitting.words or n_repeats < _NOTED_REPEATS * self.n_rows or repeat_by_nature(self.X):
             return ""
         return (
-            f"{again:,} of {self.n_rows:,} rows are duplicates of earlier ones and may be both in training and "
+            f"{n_repeats:,} of {self.n_rows:,} rows are duplicates of earlier ones and may be both in training and "
             "in test rows (leakage, which favours high orders): drop them, or keep them together"
         )
 
@@ -310,8 +310,8 @@ def dataset_of(
         others = table.other_targets(target) if guessed else ""
         if not others:
             raise
-        such = f"; such as {others}"
-        raise TableError(Sentence(f"{error}{such}", for_page(error) + such), code=error.code) from error
+        advice = f"; such as {others}"
+        raise TableError(Sentence(f"{error}{advice}", for_page(error) + advice), code=error.code) from error
     keep = classes.notna().to_numpy()
     dropped = int(len(keep) - keep.sum())
     kinds = dict(kinds or {})
@@ -320,11 +320,11 @@ def dataset_of(
     if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
         others = table.other_targets(target)
         text = f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
-        such = f", such as {others}" if others else ""
+        advice = f", such as {others}" if others else ""
         raise TableError(
             Sentence(
-                f"{text}out; pass target={target!r} if that is meant, or another column{such}",
-                f"{text}out; choose it as the class if that is meant, or another column{such}",
+                f"{text}out; pass target={target!r} if that is meant, or another column{advice}",
+                f"{text}out; choose it as the class if that is meant, or another column{advice}",
             )
         )
     if dropped:
@@ -386,29 +386,29 @@ def _build(
     for column in values:
         stop.check()
         if column.name == target:
-            shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
+            column_shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
             parsed, spec = column.series, column.spec or spec_of_typed(column)
         else:
-            shown, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
-            if shown.guessed and column.name == counts:
+            column_shown, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
+            if column_shown.guessed and column.name == counts:
                 why = "counts of cases? no combination of the other columns is there twice"
-                shown = replace(shown, kind="ignore", why=why, code=KindCode.COUNT)
-        specs.append(replace(spec, kind=shown.kind, order=_unnatural_order(parsed, shown.kind)))
-        columns.append(shown)
+                column_shown = replace(column_shown, kind="ignore", why=why, code=KindCode.COUNT)
+        specs.append(replace(spec, kind=column_shown.kind, order=_unnatural_order(parsed, column_shown.kind)))
+        columns.append(column_shown)
         series[column.name] = parsed
     used = {column.name: series[column.name] for column in columns if column.kind in FEATURE_KINDS}
-    again = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
-    if again and not repeat_by_nature(pd.DataFrame(used)):
-        repeated = "are duplicates of earlier ones" if again > 1 else "is a duplicate of an earlier one"
-        repeat = f"{again:,} of {len(classes):,} rows {repeated} in all columns used; "
+    n_repeats = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
+    if n_repeats and not repeat_by_nature(pd.DataFrame(used)):
+        repeated = "are duplicates of earlier ones" if n_repeats > 1 else "is a duplicate of an earlier one"
+        repeat = f"{n_repeats:,} of {len(classes):,} rows {repeated} in all columns used; "
         repeat += "a random split may have such rows on both sides "
         notes.append(
             Sentence(f"{repeat}(split_by(repeats='once') drops them)", f'{repeat}("Split rows" can drop them)')
         )
     digests = []
-    for shown in columns:
+    for column_shown in columns:
         stop.check()
-        digests.append(digest_series(classes if shown.kind == "target" else series[shown.name], stop))
+        digests.append(digest_series(classes if column_shown.kind == "target" else series[column_shown.name], stop))
     suspects = find_leaks(used, classes, stop)
     notes += filter(None, [leaks_note(suspects)])
     notes += column_notes(columns)
@@ -442,14 +442,15 @@ def _unnatural_order(series: pd.Series, kind: str) -> tuple[str, ...]:
 
 
 def _feature_column(
-    column: Values, said: str | None, table: Table, notes: list[str]
+    column: Values, given_kind: str | None, table: Table, notes: list[str]
 ) -> tuple[Column, pd.Series, ColumnSpec]:
-    """Return a feature as shown, its series and how it is read: of the kind that was said, else that its file states,
-    else that is guessed. What is stated of a column that cannot be is noted.
+    """Return a feature as shown, its series and its spec, of the given kind, else the file's, else the guessed one.
+
+    A kind of the file that the column cannot have is noted.
     """
     stated = table.stated_kinds.get(column.name)
-    if said is not None:
-        return _column_of_kind(column, said, "as you said", table)
+    if given_kind is not None:
+        return _column_of_kind(column, given_kind, "as you said", table)
     if stated not in (None, "target"):
         try:
             return _column_of_kind(column, stated, "as the file states", table)

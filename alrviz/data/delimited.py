@@ -221,8 +221,8 @@ def _sample(data: Buffer, start: int, end: int) -> str:
     if stop < end:
         cut = max(data.rfind(b"\n", start, stop), data.rfind(b"\r", start, stop))
         if cut < 0:
-            found = data.find(b"\n", stop, start + LONGEST_HEADER)
-            cut = found if found >= 0 else min(end, start + LONGEST_HEADER)
+            line_end = data.find(b"\n", stop, start + LONGEST_HEADER)
+            cut = line_end if line_end >= 0 else min(end, start + LONGEST_HEADER)
             if cut == start + LONGEST_HEADER and cut < end:
                 raise TableError(
                     f"the first line is longer than {LONGEST_HEADER:,} characters; a row of names was expected"
@@ -241,11 +241,11 @@ def detect_delimiter(sample: str) -> tuple[str, str]:
     bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
     lines = [line for line in bare.splitlines() if line.strip()][:200]
     for titles in range(min(MOST_TITLES, max(1, len(lines) - 2))):  # lines before the names may have any marks
-        found, other, share = _cut_best(lines[titles:])
-        if titles and found == " ":
+        delimiter, other, share = _cut_best(lines[titles:])
+        if titles and delimiter == " ":
             continue
         if share > (0.5 if titles == 0 else 0.8):
-            return found, other
+            return delimiter, other
     return _cut_best(lines)[:2]
 
 

@@ -209,8 +209,8 @@ class _Extent:
                 "the workbook holds a document type, which no spreadsheet program writes; it was not opened"
             )
         self.is_sheet = self.is_sheet or b"sheetData" in piece
-        found = PLACE.findall(piece)
-        cells = [(letters, number) for _, letters, number in found if letters]
+        places_in_xml = PLACE.findall(piece)
+        cells = [(letters, number) for _, letters, number in places_in_xml if letters]
         places, rows = set(cells), [int(number) for _, number in cells]
         falls = rows != sorted(rows) or rows[:1] <= [self.n_rows]
         if self.is_sheet and cells and (falls or len(places) < len(cells)):
@@ -224,7 +224,7 @@ class _Extent:
             in_rows[0] += self._n_in_row
             self._n_in_row = in_rows[-1]
             self.n_columns = max(self.n_columns, *in_rows)
-            self.n_rows = max(self.n_rows + len(in_rows) - 1, *(int(number) for *_, number in found), 0)
+            self.n_rows = max(self.n_rows + len(in_rows) - 1, *(int(number) for *_, number in places_in_xml), 0)
             self.n_unplaced += n_unplaced
         self.n_uncached += sum(len(pattern.findall(piece)) for pattern in UNCACHED) if b"<f" in piece else 0
 
@@ -304,7 +304,7 @@ def _sheet_titles(book: Any) -> list[str]:
 
 
 def _choose_sheet(
-    book: Any, wanted: str | int | None, expected: Collection[str], limits: Limits, stop: StopToken, n_uncached: int
+    book: Any, requested: str | int | None, expected: Collection[str], limits: Limits, stop: StopToken, n_uncached: int
 ) -> tuple["_Sheet", list[str]]:
     """Return the sheet to read, and the titles of those before it that are no table, or lack the `expected` names."""
     titles, passed = _sheet_titles(book), list[str]()
@@ -312,14 +312,14 @@ def _choose_sheet(
         raise TableError("the workbook has no sheets; one with a row of names and rows of values was expected")
     hidden = {sheet.name for sheet in book.sheets_metadata if sheet.visible != calamine.SheetVisibleEnum.Visible}
     candidates = sorted(titles, key=lambda title: title in hidden)
-    if wanted is not None:
-        candidates = [_wanted_title(wanted, titles)]
+    if requested is not None:
+        candidates = [_wanted_title(requested, titles)]
     first = table = None
     for title in candidates:
         sheet = _Sheet.read(book.get_sheet_by_name(title), limits, stop)
         if sheet.n_rows > int(n_uncached > 0):  # of formulas without values the names alone are left
-            if wanted is not None or sheet.looks_like_a_table():
-                if wanted is not None or sheet.holds(expected):
+            if requested is not None or sheet.looks_like_a_table():
+                if requested is not None or sheet.holds(expected):
                     return sheet, passed
                 table = table or sheet
             first = first or sheet
@@ -331,18 +331,18 @@ def _choose_sheet(
             f"the workbook holds {n_uncached:,} formulas whose values the file does not keep, and no other row of "
             "values; open it in a spreadsheet program and save it again, or save it as CSV"
         )
-    what = "workbook" if wanted is None else f"sheet {candidates[0]!r}"
-    raise TableError(f"the {what} is empty; a row of names and at least one row of values were expected")
+    subject = "workbook" if requested is None else f"sheet {candidates[0]!r}"
+    raise TableError(f"the {subject} is empty; a row of names and at least one row of values were expected")
 
 
-def _wanted_title(wanted: str | int, titles: Sequence[str]) -> str:
-    if isinstance(wanted, str) and wanted in titles:
-        return wanted
-    digits = str(wanted)  # a text of digits is a place only where no sheet is called so, as those of years are
+def _wanted_title(requested: str | int, titles: Sequence[str]) -> str:
+    if isinstance(requested, str) and requested in titles:
+        return requested
+    digits = str(requested)  # a text of digits is a place only where no sheet is called so, as those of years are
     place = int(digits) - 1 if digits.isdecimal() and len(digits) <= MAX_INDEX_DIGITS else -1
     if not 0 <= place < len(titles):
         raise TableError(
-            f"the workbook has no sheet {wanted!r}{nearest(wanted, titles)}; its {len(titles)} sheets are "
+            f"the workbook has no sheet {requested!r}{nearest(requested, titles)}; its {len(titles)} sheets are "
             + listed(titles)
         )
     return titles[place]
