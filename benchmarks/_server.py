@@ -232,7 +232,7 @@ class _Desk:
         entry = registry.add(race(load_demo("led", rows=3000), (plain, plain.replace(family="alr"))), OWNER)
         entry.keep = True
         self._begin = entry.start
-        self._secret = registry.share(entry)
+        self._secret = registry.share_link(entry)
         return entry.id, self._secret
 
     def classroom(self) -> str:
@@ -280,13 +280,13 @@ class _Desk:
         """Return the page with a view of a race that has not begun."""
         import panel as pn
 
-        from alrviz.explorer.server.process_tuning import hush, settle
+        from alrviz.explorer.server.process_tuning import filter_log, tune_process
         from alrviz.views.race.race_view import RaceView
 
         pn.extension(notifications=False)
-        hush()
+        filter_log()
         self._view = RaceView(self._race())
-        settle(pn.state.curdoc.session_context)  # as the explorer does: Panel collects whenever a page is left
+        tune_process(pn.state.curdoc.session_context)  # as the explorer does: Panel collects whenever a page is left
         return pn.panel(self._view)
 
     def _race(self) -> Any:

@@ -37,7 +37,7 @@ def kept_rows(study: str, steps: Sequence[Step], settings: Settings) -> Progress
     keys = json.dumps([study, [task.options for task in tasks]])
     keeping = Checkpoint(settings.keep, OWNER, "reproduce", keys, tasks[0].data_hash if tasks else "")
     keeping.begin(study, "")
-    found = dict(keeping.taken(tasks, ()))
+    found = dict(keeping.load(tasks, ()))
     left = [] if settings.kept_only else [step for place, step in enumerate(steps) if place not in found]
     calls = (delayed(step.compute)(*step.arguments) for step in left)
     # A pool that nobody takes a result from warns when it is dropped.

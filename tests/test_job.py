@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from alrviz.errors import Stopped, TableError
-from alrviz.explorer.server.limits import AT_ONCE, PAGES, TABLES
+from alrviz.explorer.server.limits import MAX_CONCURRENT_TASKS, PAGES, TABLES
 from alrviz.job import Job, LatestJob
 from tests.conftest import wait_until
 
@@ -227,7 +227,7 @@ def test_a_thread_that_could_not_be_started_is_tried_again(monkeypatch):
 
 def test_no_more_than_a_few_compute_at_a_time():
     go = threading.Event()
-    some = [Told(TABLES).run(lambda stop: go.wait(60)) for _ in range(AT_ONCE)]
+    some = [Told(TABLES).run(lambda stop: go.wait(60)) for _ in range(MAX_CONCURRENT_TASKS)]
     wait_until(lambda: not any(told.task.waiting for told in some), 60, "the first ones' beginning")
     extra = Told(TABLES).run(lambda stop: 1)
     extra.task.wait(0.2)

@@ -71,11 +71,11 @@ class TableRegion:
         named = [TextColumn.of(name, c.codes, c.levels, c.typed) for name, c in zip(names, columns, strict=True)]
         named, beside = largest_table(named, self.names.names)
         named, stacked = join_stacked(named, self.title, stop) if self.names.n_rows else (named, [])
-        named, totals = drop_subtotals(named)
-        changes = [*beside, *stacked, *totals]
+        rows_kept, totals = drop_subtotals(named)
+        is_parted = bool(beside or stacked) or rows_kept is not named
         kinds = kinds_by_name(names, self.names.kinds)
-        notes = [*notes, *self.notes, *changes, *renamed]
-        return RawTable(named, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=bool(changes))
+        notes = [*notes, *self.notes, *beside, *stacked, *totals, *renamed]
+        return RawTable(rows_kept, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=is_parted)
 
 
 def find_table(

@@ -81,9 +81,9 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     from alrviz.explorer.web import guard, page_server
 
     pn.extension("tabulator", notifications=False)
-    if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
+    if not guard.is_admitted(getattr(pn.state.curdoc, "session_context", None)):
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
-    page_server.same_for_all(pn.state.curdoc)
+    page_server.mark_uniform(pn.state.curdoc)
     pages = page_classes()
     try:
         return build(pages, dataset, "" if path is None else str(path)).root

@@ -56,8 +56,8 @@ def confusion(evaluation: Evaluation, shares: str | None = None, most: int = CLA
     shares: None for rows; "true" for shares of the lines, "pred" of the columns. most: classes, of more the rest is
     one.
     """
-    counts, parts = evaluation.confusion(most=most), evaluation.confusion("true", most=most)
-    values = counts if shares is None else evaluation.confusion(shares, most=most)
+    counts, parts = evaluation.confusion(max_classes=most), evaluation.confusion("true", max_classes=most)
+    values = counts if shares is None else evaluation.confusion(shares, max_classes=most)
     names, n = list(map(str, counts.index)), len(counts)
     y, x = (at.ravel() for at in np.indices((n, n)))
     strength = (parts if shares is None else values).to_numpy().ravel()

@@ -6,7 +6,7 @@ coarse as it is known.
 
 from collections.abc import Mapping
 
-from alrviz.studies.core.progress import left_text as left_text
+from alrviz.studies.core.progress import duration_text as duration_text
 
 LOSSES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}  # on axes
 

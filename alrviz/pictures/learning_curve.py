@@ -16,7 +16,7 @@ from alrviz.pictures.formatting import LOSSES
 from alrviz.pictures.labels import Box, spread
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, padded, write
-from alrviz.studies.statistics.crossing import FIRST, Crossing
+from alrviz.studies.statistics.crossing import MIN_ROWS, Crossing
 
 SPANS: Mapping[str, str] = {"all": "rows seen, log scale", "first": "rows seen"}
 START = 1000  # rows of the zoom
@@ -60,7 +60,7 @@ def learning_curve(
     parts = [shown[shown["racer"] == k] if has_measure else shown for k in range(len(racers))]
     lines = tuple(_line(part, measure) for part in parts)
     # Of points that average enough rows: the very first leap from 0 to 1.
-    spans = (line[side][line["x"] >= FIRST] for line in lines for side in ("low", "high"))
+    spans = (line[side][line["x"] >= MIN_ROWS] for line in lines for side in ("low", "high"))
     x, y = _across(end, span), padded(spans, 0.08, 0.08, least=0.0)
     rings: Data = {"x": [], "y": [], "words": []}
     for crossing in crossed:

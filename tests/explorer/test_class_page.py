@@ -75,7 +75,7 @@ def test_a_class_is_told_its_race_and_its_question_and_answers():
         assert (await held.vote(eve)).code == 200
         mine = await held.ask(f"{held.own}/vote", headers=bob)
         assert json.loads(mine.body) == {"answer": "alr", "note": f"nobody's {EVIL}"}
-        held.registry.take_back(held.entry)
+        held.registry.revoke_link(held.entry)
         held.race.take(1)
         late, _ = held.told(eve)
         assert "steps" in await late.get(), "the picture stays when its race is gone"
@@ -166,8 +166,8 @@ def test_rates_are_limited_and_a_door_can_be_closed():
         held = Class()
         held.room.ask(CHOICE)
         bob = await held.student()
-        codes = [(await held.vote(bob)).code for _ in range(classes.VOTES[0] + 3)]
-        assert codes[: classes.VOTES[0]] == [200] * classes.VOTES[0]
+        codes = [(await held.vote(bob)).code for _ in range(classes.STUDENT_VOTES[0] + 3)]
+        assert codes[: classes.STUDENT_VOTES[0]] == [200] * classes.STUDENT_VOTES[0]
         assert codes[-1] == 429
         held.room.locked = True
         eve = await held.student()
@@ -179,12 +179,12 @@ def test_rates_are_limited_and_a_door_can_be_closed():
 
 
 def test_a_page_opened_often_and_a_crowd_beyond_all_places_are_told_so(monkeypatch):
-    monkeypatch.setattr(spectators, "MAX_READERS", class_page.MAX_PAGES + 1)
+    monkeypatch.setattr(spectators, "MAX_READERS", class_page.MAX_STUDENT_PAGES + 1)
 
     async def look():
         held = Class()
         bob = await held.student()
-        open_pages = [held.told(bob) for _ in range(class_page.MAX_PAGES)]
+        open_pages = [held.told(bob) for _ in range(class_page.MAX_STUDENT_PAGES)]
         for came, _ in open_pages:
             await came.get()
         assert (await held.ask(f"{held.own}/steps", headers=bob)).code == 429
@@ -192,7 +192,7 @@ def test_a_page_opened_often_and_a_crowd_beyond_all_places_are_told_so(monkeypat
         await came.get()
         full = await held.ask(f"{held.own}/steps", headers=await held.student())
         assert (full.code, full.body) == (503, b"There is no place for more readers now")
-        assert held.room.here.total() == class_page.MAX_PAGES + 1, "who was refused is not here"
+        assert held.room.open_pages.total() == class_page.MAX_STUDENT_PAGES + 1, "who was refused is not here"
 
     in_loop(look())
 
@@ -206,8 +206,8 @@ def test_six_letters_lead_to_the_class_and_wrong_ones_run_out():
             assert right.code == 303
             led = right.headers["Location"]
             assert led == f"./{'' if form else 'class/'}{held.room.secret}"
-        codes = [(await held.ask("?code=%3Cb%3EBBBB")) for _ in range(classes.CODES[0] + 1)]
-        assert [answer.code for answer in codes] == [404] * classes.CODES[0] + [429]
+        codes = [(await held.ask("?code=%3Cb%3EBBBB")) for _ in range(classes.BROWSER_CODES[0] + 1)]
+        assert [answer.code for answer in codes] == [404] * classes.BROWSER_CODES[0] + [429]
         assert b"<b>BBBB" not in codes[0].body
         right = f"?code={held.room.code}"
         assert (await held.ask(right)).code == 429

@@ -32,7 +32,7 @@ class Teacher(ClassPanel):
 
     @property
     def room(self):
-        return self.session.registry.classes.of("ann")
+        return self.session.registry.classes.class_of("ann")
 
     def press(self, button):
         button.clicks += 1
@@ -60,20 +60,20 @@ def test_a_class_is_opened_found_after_a_reload_and_ended_by_two_presses():
     teacher.session.runs.entry = teacher.session.registry.add(race, "ann")
     teacher.look()
     registry, room = teacher.session.registry, teacher.room
-    assert registry.by_token(room.race).job is race, "the live picture"
+    assert registry.find_by_token(room.race).job is race, "the live picture"
     reloaded.session.runs.entry = registry.add(ByHand(), "ann")
     shown = []
     for window in (reloaded, teacher, reloaded):
         window.look()
         shown.append(room.race)
     assert shown == [reloaded.session.runs.entry.token] * 3, "of two windows the one that has raced last"
-    assert reloaded.session.runs.entry.shared, "a race tells its steps only where somebody was given its link"
-    registry.take_back(reloaded.session.runs.entry)
+    assert reloaded.session.runs.entry.is_shared, "a race tells its steps only where somebody was given its link"
+    registry.revoke_link(reloaded.session.runs.entry)
     reloaded.look()
-    assert not reloaded.session.runs.entry.shared, "a link that was revoked stays so"
-    used = room.used
+    assert not reloaded.session.runs.entry.is_shared, "a link that was revoked stays so"
+    used = room.last_used
     teacher.look()
-    assert room.used > used, "a teacher who looks uses it"
+    assert room.last_used > used, "a teacher who looks uses it"
     teacher.press(teacher._end)
     assert teacher._end.label == CONFIRM_END
     teacher.press(teacher._end)

@@ -53,17 +53,17 @@ def test_one_vote_a_student_and_round_changed_at_will_until_it_is_closed(room):
     assert "closed" in refused(409, room.vote, "bob", 1, "lr"), "an answer to the round before"
     room.vote("bob", 2, "lr")
     assert [one.votes["bob"].answer for one in room.rounds_of(CHOICE)] == ["alr", "lr"]
-    assert room.told()["again"]
+    assert room.phone_message()["again"]
     assert (first.open, again.open) == (False, True)
 
 
 def test_phones_are_told_the_question_and_never_an_answer(room):
-    assert room.told() == {"round": 0, "open": False}
+    assert room.phone_message() == {"round": 0, "open": False}
     room.ask(CHOICE)
-    version, told = room.version, json.dumps(room.told())
+    version, told = room.version, json.dumps(room.phone_message())
     room.vote("bob", 1, "alr", "secret words")
-    assert (room.version, json.dumps(room.told())) == (version, told)
-    assert room.told()["options"] == [["lr", "LR"], ["alr", "ALR"]]
+    assert (room.version, json.dumps(room.phone_message())) == (version, told)
+    assert room.phone_message()["options"] == [["lr", "LR"], ["alr", "ALR"]]
 
 
 @pytest.mark.parametrize("given", ["svm", 1, None, ["lr"], {"lr": 1}, True, "lr\0"])
@@ -91,11 +91,11 @@ def test_texts_are_one_line_and_short(room):
 
 def test_a_student_may_not_send_too_often(room, clock):
     room.ask(CHOICE)
-    for _ in range(classes.VOTES[0]):
+    for _ in range(classes.STUDENT_VOTES[0]):
         room.vote("bob", 1, "lr")
-    assert "too often" in refused(429, room.vote, "bob", 1, "alr")
+    assert "wait" in refused(429, room.vote, "bob", 1, "alr")
     room.vote("eve", 1, "lr")
-    clock.now += classes.VOTES[1]
+    clock.now += classes.STUDENT_VOTES[1]
     room.vote("bob", 1, "alr")
 
 
@@ -103,30 +103,30 @@ def test_ten_thousand_who_come_take_the_room_of_a_thousand_and_keep_out_nobody_w
     monkeypatch.setattr(classes, "MAX_STUDENTS", 50)
     room.ask(CHOICE)
     for student in ("bob", "ann"):
-        room.come(student, "here")
+        room.open_page(student, "here")
     room.vote("bob", 1, "lr", "", "here")
-    room.leave("bob")
+    room.close_page("bob")
     for k in range(10_000):
         room.join(f"{k}", f"{k % 3}")
     assert len(room.students) == 50
     assert {"bob", "ann"} <= set(room.students), "who has voted, or whose page is open"
     assert {f"{k}" for k in range(47)} <= set(room.students), "of those who only came the latest make room"
-    room.come("cid", "0")
+    room.open_page("cid", "0")
     assert "cid" in room.students, "a student of the address that the flood comes from"
-    room.leave("cid")
-    assert dict(room.came_from()) == {"here": 2, "0": 17, "1": 16, "2": 15}
+    room.close_page("cid")
+    assert dict(room.join_addresses()) == {"here": 2, "0": 17, "1": 16, "2": 15}
     for k in range(60):
         room.vote(f"script {k}", 1, "lr")
     assert len(room.round.votes) == 49, "all but ann"
     for k in range(48):
-        room.come(f"new {k}")
-        room.leave(f"new {k}")
+        room.open_page(f"new {k}")
+        room.close_page(f"new {k}")
         room.vote(f"new {k}", 1, "alr")
     assert set(room.students) == {"bob", "ann"} | {f"new {k}" for k in range(48)}, "votes without a page make room"
     assert [vote.answer for vote in room.round.votes.values()] == ["lr"] + ["alr"] * 48
-    assert "full" in refused(503, room.come, "one more")
-    room.leave("ann")
-    assert not room.here
+    assert "full" in refused(503, room.open_page, "one more")
+    room.close_page("ann")
+    assert not room.open_pages
 
 
 def test_a_vote_that_is_refused_takes_nobodys_place(room, monkeypatch):
@@ -137,7 +137,7 @@ def test_a_vote_that_is_refused_takes_nobodys_place(room, monkeypatch):
     refused(409, room.vote, "eve", 0, "e")
     refused(422, room.vote, "eve", 1, 7)
     refused(503, room.vote, "eve", 1, "e" * 200)
-    for _ in range(classes.VOTES[0]):
+    for _ in range(classes.STUDENT_VOTES[0]):
         with pytest.raises(ClassRefused):
             room.vote("ann", 1, 7)
     refused(429, room.vote, "ann", 1, "a")
@@ -171,21 +171,21 @@ def test_a_class_is_found_by_its_code_and_wrong_codes_run_out(clock):
     assert (len(room.code), set(room.code) <= set(LETTERS)) == (6, True)
     code = f" {room.code[:3]}-{room.code[3:].lower()}\u00e9"
     assert held.enter(code, "here") is room
-    for k in range(classes.CODES[0]):
+    for k in range(classes.BROWSER_CODES[0]):
         refused(404, held.enter, f"BBBBB{k}", "there")
     assert "Too many" in refused(429, held.enter, room.code, "there"), "else the right one would be told"
     assert held.enter(code, "here") is room
     assert held.enter(code, "there", "eve's") is room, "another browser behind the same router"
-    for k in range(classes.HALL_CODES[0] - classes.CODES[0]):
+    for k in range(classes.ADDRESS_CODES[0] - classes.BROWSER_CODES[0]):
         refused(404, held.enter, "BBBBBB", "there", f"made up {k}")
-    assert "QR code goes on" in refused(429, held.enter, code, "there", "eve's")
+    assert "QR code" in refused(429, held.enter, code, "there", "eve's")
     room.join(room.student("eve's"))
     assert held.enter(code, "there", "eve's") is room, "who is in the class learns nothing by it"
-    for k in range(classes.ALL_CODES[0]):
+    for k in range(classes.TOTAL_CODES[0]):
         with pytest.raises(ClassRefused):
             held.enter("BBBBBB", f"{k}")
     refused(429, held.enter, room.code, "here")
-    tries = classes.ALL_CODES[0] + 24 * 3600 / classes.ALL_CODES[1]
+    tries = classes.TOTAL_CODES[0] + 24 * 3600 / classes.TOTAL_CODES[1]
     assert tries / len(LETTERS) ** 6 < 0.002, "a day's tries from everywhere find a class by one in 500"
     assert held.find(room.secret) is room, "the QR code needs no letters"
 
@@ -194,24 +194,24 @@ def test_a_class_is_forgotten_when_it_ends_or_nobody_uses_it(clock, monkeypatch)
     monkeypatch.setattr(classes, "MAX_CLASSES", 2)
     held = Classes(clock)
     room, used = held.open("ann"), held.open("bob")
-    used.come("eve")
-    with pytest.raises(AlrvizError, match="as many as it takes"):
+    used.open_page("eve")
+    with pytest.raises(AlrvizError, match="2 classes"):
         held.open("cid")
     clock.now += classes.IDLE_CLASS_SECONDS + 1
     held.open("cid")
-    assert (held.of("ann"), held.of("bob")) == (None, used)
+    assert (held.class_of("ann"), held.class_of("bob")) == (None, used)
     assert room.ended
     clock.now += classes.IDLE_CLASS_SECONDS + 1
-    used.leave("eve")
-    asked = held.of("cid")
+    used.close_page("eve")
+    asked = held.class_of("cid")
     asked.ask(CHOICE)
     clock.now += classes.IDLE_CLASS_SECONDS - 1
-    used.use()  # its teacher's page is open
+    used.touch()  # its teacher's page is open
     held.sweep()
-    assert (held.of("cid"), held.of("bob")) == (asked, used), "a question counts, and a look"
+    assert (held.class_of("cid"), held.class_of("bob")) == (asked, used), "a question counts, and a look"
     clock.now += 2
     held.sweep()
-    assert (held.of("cid"), held.of("bob")) == (None, used), "without anybody who opens another"
+    assert (held.class_of("cid"), held.class_of("bob")) == (None, used), "without anybody who opens another"
     held.end(used)
     assert held.find(used.secret) is None
 
@@ -243,15 +243,15 @@ def test_a_saved_class_is_there_after_a_restart_for_its_teacher_and_its_students
     restore(other, lambda: store)
     assert other.find(room.secret) is None, "its votes would be written over"
     wait_until(lambda: len(list(tmp_path.glob("runs.class.*"))) == 1, 20, "the lock")
-    room.keeper._held.release()  # the server was killed: nothing was ended
+    room.keeper._lock.release()  # the server was killed: nothing was ended
     after = Classes()
     restore(after, lambda: store)
     restore(other, lambda: store)
     assert other.find(room.secret) is None, "one of them takes it in"
     back = after.find(room.secret)
     assert (back.code, back.rounds[0].votes, back.rounds[0].open) == (room.code, room.rounds[0].votes, False)
-    assert after.of("ann") is back
-    assert after.of("bob's cookie") is None
+    assert after.class_of("ann") is back
+    assert after.class_of("bob's cookie") is None
     assert "bob's cookie" not in str(store.tasks(room.secret)), "nobody votes by what is kept"
     back.vote(bob, 2, ["a", "b"])
     assert [row["student"] for row in back.rows()] == [1, 1]
@@ -276,7 +276,7 @@ def test_a_class_of_a_teacher_who_has_opened_another_is_not_taken_in_and_one_tha
     store.begin("bob", "class", kept, "", id="b" * 32)
     new = held.open("ann")  # the server has just begun
     restore(held, lambda: store)
-    assert (held.of("ann"), held.find("a" * 32)) == (new, None)
+    assert (held.class_of("ann"), held.find("a" * 32)) == (new, None)
     assert [run.state for run in store.runs("ann")] == ["interrupted"]
     keeper = held.find("b" * 32).keeper  # nobody has asked for bob's yet: his name is not known
     keeper.end(delete=True)

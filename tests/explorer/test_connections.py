@@ -147,7 +147,7 @@ def test_without_files_accepting_pauses(monkeypatch, caplog):
     )
     made_room = []
     table = SimpleNamespace(make_room=lambda: made_room.append(1))
-    end = connections._accept_gently(Listener(), loop, None, table)
+    end = connections._accept_with_pause(Listener(), loop, None, table)
     calls.pop()(1, IOLoop.READ)
     assert calls[0] == "removed"
     assert made_room

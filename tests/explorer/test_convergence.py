@@ -282,7 +282,7 @@ def test_whatever_is_set_races_by_itself_where_that_is_cheap(monkeypatch):
     page.chooser.change(0, page.recipes[0].replace(alpha=0.1))
     until(page, lambda: page.race_view.race is not before and ended(page))
     before = page.race_view.race
-    monkeypatch.setattr(race_cost, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(race_cost, "MAX_CHEAP_SECONDS", 0.0)
     page.chooser.change(0, page.recipes[0].replace(alpha=1.0))
     until(page, lambda: page.starter.known and page.race_view.outdated)
     page.pump()
@@ -307,18 +307,19 @@ def test_only_a_hand_that_keeps_a_race_from_being_shown_is_told_as_a_pause():
     page = open_page("?data=monks-1", registry=registry)
     rested = set()
     until(
-        page, lambda: page.race_view.race is not None and (rested.add(page.session.runs.entry.resting) or ended(page))
+        page,
+        lambda: page.race_view.race is not None and (rested.add(page.session.runs.entry.rest_reason) or ended(page)),
     )
     page.pump()
-    assert rested | {page.session.runs.entry.resting} == {""}, "while it begins, runs, and when it has ended"
+    assert rested | {page.session.runs.entry.rest_reason} == {""}, "while it begins, runs, and when it has ended"
     page.race_view.player.scrub(1)
     page.pump()
-    assert page.session.runs.entry.resting == "paused"
+    assert page.session.runs.entry.rest_reason == "paused"
     page.on_hidden()
-    assert page.session.runs.entry.resting == "away"
+    assert page.session.runs.entry.rest_reason == "away"
     page.race_view.player.run()
     page.pump()
-    assert page.session.runs.entry.resting == ""
+    assert page.session.runs.entry.rest_reason == ""
 
 
 def test_a_reload_finds_the_race_and_a_secret_link_leads_others_to_it_until_it_is_taken_back():
@@ -329,18 +330,18 @@ def test_a_reload_finds_the_race_and_a_secret_link_leads_others_to_it_until_it_i
     until(page, lambda: page.race_view.race is not None and ended(page))
     entry = page.race_view.race.entry
     assert open_page(page.session.link.query, registry=registry).race_view.race.entry is entry
-    assert not entry.shared
+    assert not entry.is_shared
     page.dialogs.show_share()
     first = page.dialogs._link.value
-    assert registry.by_token(first.removeprefix("race/")) is entry
+    assert registry.find_by_token(first.removeprefix("race/")) is entry
     stranger = open_page(page.session.link.query, owner="c" * 32, registry=registry)
     assert getattr(stranger.race_view.race, "entry", None) is None
     page.dialogs._revoke_button.clicks += 1
-    assert registry.by_token(first.removeprefix("race/")) is None
+    assert registry.find_by_token(first.removeprefix("race/")) is None
     assert not page.dialogs._link.visible
     page.dialogs.show_share()
     assert page.dialogs._link.visible
-    assert registry.by_token(page.dialogs._link.value.removeprefix("race/")) is entry
+    assert registry.find_by_token(page.dialogs._link.value.removeprefix("race/")) is entry
 
 
 def test_the_script_gives_the_screens_numbers():

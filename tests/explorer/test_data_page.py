@@ -260,7 +260,7 @@ def test_many_columns_are_shown_page_by_page(page):
     page.choose(names[1])
     settle(page)
     assert cards(page)[1]["name"] == names[1], "the page that the column is on"
-    assert page._columns.wall.here == 1
+    assert page._columns.wall.position_shown == 1
 
 
 def test_a_column_that_gives_the_class_away_is_asked_about(page):

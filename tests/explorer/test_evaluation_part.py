@@ -124,8 +124,8 @@ def test_a_peer_beside_a_map_is_judged_too(peer):
         assert "expected a classifier with predict_proba" in part.view.sentence.object
     else:
         found = evaluated(page, part)
-        assert found.error == pytest.approx(tab.peer.found.error)
-        assert found.summary().log_loss == pytest.approx(tab.peer.found.log_loss)
+        assert found.error == pytest.approx(tab.peer.reference.error)
+        assert found.summary().log_loss == pytest.approx(tab.peer.reference.log_loss)
     page.close()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
-from alrviz.explorer.web.race_feed import MAX_STEPS, RaceFeed
+from alrviz.explorer.web.race_feed import MAX_FILM_STEPS, RaceFeed
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import Outcome
 from alrviz.pictures.replay import COLUMNS, content
@@ -24,7 +24,7 @@ def registry():
 def shared(registry, race=None):
     race = race or ByHand()
     entry = registry.add(race, "ann")
-    return race, entry, RaceFeed(registry, registry.share(entry))
+    return race, entry, RaceFeed(registry, registry.share_link(entry))
 
 
 class Player:
@@ -65,7 +65,7 @@ def film_of(race, **options):
     watched = RaceReader(race)
     watched.pull()
     watched.move(watched.last)
-    return json.loads(json.dumps(content(race_film(watched, by="its owner", most=MAX_STEPS, **options))))
+    return json.loads(json.dumps(content(race_film(watched, by="its owner", most=MAX_FILM_STEPS, **options))))
 
 
 def test_message_after_message_it_is_the_film(registry):
@@ -80,7 +80,7 @@ def test_message_after_message_it_is_the_film(registry):
         early.take(feed.pull())
         assert early.film == film_of(race)
         assert feed.pull() == b""
-    late.take(feed.whole)
+    late.take(feed.full_message)
     race.take(2)
     race.end()
     line = feed.pull()
@@ -109,7 +109,7 @@ def test_of_a_long_race_every_second_step_goes(registry):
         race.take(100)
         player.take(feed.pull())
         assert player.film == film_of(race)
-        assert len(player.known["steps"]) <= MAX_STEPS + 1
+        assert len(player.known["steps"]) <= MAX_FILM_STEPS + 1
     assert player.known["steps"] == [*range(0, 1199, 4), 1199]
 
 
@@ -120,17 +120,17 @@ def test_the_link_leads_on_to_the_next_race_and_ends_when_it_is_taken_back(regis
     other = ByHand(race.recipes[0].replace(alpha=1.0))
     after = registry.add(other, "ann")
     secret = entry.token
-    registry.hand_on(entry, after)
-    assert registry.by_token(secret) is after
+    registry.transfer_link(entry, after)
+    assert registry.find_by_token(secret) is after
     other.take(2)
     assert player.take(feed.pull()).film == film_of(other)
-    registry.take_back(after)
+    registry.revoke_link(after)
     assert feed.pull() == b'{"gone":true}\n'
-    assert feed.gone
-    assert registry.by_token(secret) is None
+    assert feed.is_ended
+    assert registry.find_by_token(secret) is None
     alone = registry.add(ByHand(), "ann")
-    registry.hand_on(alone, after)
-    assert not after.shared, "nobody was given its link"
+    registry.transfer_link(alone, after)
+    assert not after.is_shared, "nobody was given its link"
 
 
 def test_whoever_looks_on_keeps_the_race_going_and_does_nothing_else(registry):
@@ -182,14 +182,14 @@ def test_once_held_out_rows_were_scored_the_sentence_tells_a_tie(registry, monke
     race.take(5)
     race.end()
     player = Player().take(feed.pull())
-    feed._scoring.wait(10)
+    feed._tie_scoring.wait(10)
     assert "a tie" in player.take(feed.pull()).known["sentences"][-1][1]
     assert feed.pull() == b""
 
 
 def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
     race, entry, feed = shared(registry)
-    entry.attended, entry.screens = True, {1}
+    entry.was_on_screen, entry.screens = True, {1}
     reader = Player()
     race.take(100)
     race.end()
@@ -204,12 +204,12 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
         )
         assert reader.known["state"] == "Live."
         assert not any("faster" in words or "No difference" in words for _, words in reader.known["sentences"])
-        late = Player().take(feed.whole)
+        late = Player().take(feed.full_message)
         assert late.film == reader.film
     for resting, state in (("paused", "Paused by its owner."), ("away", "Its owner is on another page.")):
-        entry.resting = resting
+        entry.rest_reason = resting
         assert reader.take(feed.pull()).known["state"] == state
-    entry.last_seen_iteration, entry.resting = 99, ""
+    entry.last_seen_iteration, entry.rest_reason = 99, ""
     reader.take(feed.pull())
     assert reader.film == film_of(race)
     assert reader.known["state"] == "The race is over."
@@ -217,7 +217,7 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
 
 def test_a_race_that_its_owner_stopped_is_over_where_the_owner_saw_it(registry):
     race, entry, feed = shared(registry)
-    entry.attended, entry.screens = True, {1}
+    entry.was_on_screen, entry.screens = True, {1}
     race.take(100)
     race.end()
     race.stopped_at, entry.last_seen_iteration = 40, 42
@@ -229,7 +229,7 @@ def test_a_race_that_its_owner_stopped_is_over_where_the_owner_saw_it(registry):
 
 def test_a_race_that_goes_on_without_its_owner_is_told_as_it_goes(registry):
     race, entry, feed = shared(registry)
-    entry.attended, entry.screens = True, {1}
+    entry.was_on_screen, entry.screens = True, {1}
     race.take(30)
     entry.last_seen_iteration = 3
     reader = Player().take(feed.pull())

@@ -57,7 +57,7 @@ def test_no_secret_is_written(log, line):
 def test_lines_of_one_place_are_limited(log):
     for number in range(500):
         log.warning("line %d", number)
-    assert len(log.lines) == 2 * log_lines.LINES_AT_ONCE
+    assert len(log.lines) == 2 * log_lines.LINE_BURST
     log.error("another place")
     assert log.lines[-1] == "another place"
 
@@ -66,7 +66,7 @@ def test_next_line_counts_those_left_out(log):
     def write():
         log.warning("a line")
 
-    for _ in range(log_lines.LINES_AT_ONCE + 7):
+    for _ in range(log_lines.LINE_BURST + 7):
         write()
     log.clock.now += log_lines.SECONDS_PER_LINE
     write()

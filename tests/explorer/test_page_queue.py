@@ -78,7 +78,7 @@ def test_whoever_waits_knows_the_place_and_the_turns_come_in_that_order():
 
 
 def test_a_crowd_leaves_less_time_free(monkeypatch):
-    monkeypatch.setattr(page_queue, "CROWD", 2)
+    monkeypatch.setattr(page_queue, "CROWD_SIZE", 2)
 
     async def run():
         now, free = [0.0], []
@@ -131,7 +131,7 @@ def test_whoever_leaves_at_the_moment_of_ones_turn_begins_no_second_queue():
         tasks[0].cancel()  # and in the same pass of the loop it would have been its turn
         queue._next()
         await asyncio.gather(*tasks, return_exceptions=True)
-        return most, queue._had
+        return most, queue._recent_pages
 
     most, had = asyncio.run(run())
     assert most == [1] * 5

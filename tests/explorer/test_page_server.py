@@ -39,7 +39,7 @@ class Context:
 
 def coming(server, id, address="a"):
     request = SimpleNamespace(remote_ip=address)
-    return asyncio.ensure_future(server.begin(generate_jwt_token(id, signed=False), request, False))
+    return asyncio.ensure_future(server.ensure_session(generate_jwt_token(id, signed=False), request, False))
 
 
 async def turns(count=6):
@@ -55,7 +55,7 @@ def test_a_session_that_page_and_websocket_ask_for_is_built_once():
         await turns()
         context.built.set()
         assert await asyncio.gather(*both, coming(server, "one")) == [True] * 3
-        assert await server.begin(generate_jwt_token("one", signed=False), None, False)
+        assert await server.ensure_session(generate_jwt_token("one", signed=False), None, False)
         return context.begun
 
     assert asyncio.run(run()) == ["one"]
@@ -227,7 +227,7 @@ def test_a_message_that_is_not_completed_ends_its_websocket(monkeypatch):
 
     async def look():
         handler = object.__new__(page_server._Socket)
-        handler._incoming, handler._deadline, handler._refused = BoundedReceiver(), None, False
+        handler._incoming, handler._deadline, handler._is_refused = BoundedReceiver(), None, False
         handler.connection, handler.request = object(), SimpleNamespace(remote_ip="a")
         handler.close = lambda code, reason: closed.append(code)
         for part in fragments(change(1))[:2]:

@@ -119,7 +119,7 @@ def test_what_cannot_be_run_is_said_in_its_place():
 
 
 def test_a_visitor_who_leaves_ends_the_fit(page, monkeypatch):
-    monkeypatch.setattr(live_alpha_path, "QUICK", 0)
+    monkeypatch.setattr(live_alpha_path, "MAX_LIVE_WORK", 0)
     page.study_view._press_fit()
     page.close()
     assert not page.study_view.follower.busy

@@ -26,9 +26,9 @@ VISITORS = 3
 @pytest.fixture
 def unsettled(monkeypatch):
     interval = sys.getswitchinterval()
-    monkeypatch.setattr(process_tuning, "_settled", False)
+    monkeypatch.setattr(process_tuning, "_is_tuned", False)
     monkeypatch.setattr(process_tuning, "_frozen_page", False)
-    monkeypatch.setattr(process_tuning, "_leaving", weakref.WeakSet())
+    monkeypatch.setattr(process_tuning, "_left_pages", weakref.WeakSet())
     yield
     sys.setswitchinterval(interval)
     gc.unfreeze()
@@ -46,12 +46,12 @@ def event_loop():
 
 @pytest.mark.usefixtures("unsettled")
 def test_a_process_that_serves_pages_no_longer_looks_through_what_it_imported():
-    process_tuning.settle(object())
+    process_tuning.tune_process(object())
     assert gc.get_freeze_count() > 10_000
     assert sys.getswitchinterval() == pytest.approx(process_tuning.SWITCH_INTERVAL_SECONDS)
     frozen = gc.get_freeze_count()
     leftover = [[] for _ in range(100)]
-    process_tuning.settle(object())
+    process_tuning.tune_process(object())
     assert gc.get_freeze_count() <= frozen, "frozen again: what visitors leave would stay for ever"
     assert len(leftover) == 100
 
@@ -67,19 +67,19 @@ def test_a_message_to_a_browser_that_has_gone_leaves_no_traceback(caplog):
         await asyncio.sleep(0)
         assert task.done()
 
-    process_tuning.hush()
+    process_tuning.filter_log()
     for error in (WebSocketClosedError(), ValueError("of our own")):
         asyncio.get_event_loop().run_until_complete(unawaited(error))
         gc.collect()
     assert "of our own" in caplog.text
     assert "WebSocketClosedError" not in caplog.text
-    logging.getLogger("asyncio").removeFilter(process_tuning._concerns)
+    logging.getLogger("asyncio").removeFilter(process_tuning._is_relevant)
 
 
 @pytest.mark.usefixtures("unsettled")
 def test_a_notebook_keeps_its_own_settings():
     before = sys.getswitchinterval(), gc.get_freeze_count()
-    process_tuning.settle(None)
+    process_tuning.tune_process(None)
     assert (sys.getswitchinterval(), gc.get_freeze_count()) == before
 
 
@@ -94,9 +94,9 @@ def test_the_page_frozen_with_the_imports_is_freed_when_nobody_is_there():
     context = SimpleNamespace(server_context=server)
 
     def leave(page):
-        process_tuning.left(context, page, lambda seconds, call: calls.append(call))
+        process_tuning.page_left(context, page, lambda seconds, call: calls.append(call))
 
-    process_tuning.settle(object())
+    process_tuning.tune_process(object())
     leave(page)
     held = [page]
     del page

@@ -36,17 +36,21 @@ def test_widgets_stand_in_the_order_of_their_family():
 def test_an_alpha_for_each_order_is_typed_in_a_line():
     heard = []
     settings = opened(Recipe("hlr", alpha=(0.1, 3.0)), lambda _, recipe: heard.append(recipe))
-    assert (settings._each.visible, settings._fields["alpha"].visible, settings._each.value) == (True, False, "0.1, 3")
+    assert (settings._alphas.visible, settings._fields["alpha"].visible, settings._alphas.value) == (
+        True,
+        False,
+        "0.1, 3",
+    )
     for text in ("0.2, inf", "0.5", "1, 2, 3", "x"):
-        settings._each.value = text
+        settings._alphas.value = text
     assert heard == [Recipe("hlr", alpha=(0.2, float("inf"))), Recipe("hlr", alpha=0.5)]
     assert "expected one number, or such as 0.1, 1" in settings._problem.object
-    settings._each.value = "auto"
+    settings._alphas.value = "auto"
     assert heard[-1] == Recipe("hlr", alpha="auto")
     settings.show(0, Recipe("lr", alpha="auto"), "racer", is_only=True)
-    assert (settings._each.visible, settings._each.value) == (True, "auto")
+    assert (settings._alphas.visible, settings._alphas.value) == (True, "auto")
     settings.show(0, Recipe("lr"), "racer", is_only=True)
-    assert (settings._each.visible, settings._fields["alpha"].visible) == (False, True)
+    assert (settings._alphas.visible, settings._fields["alpha"].visible) == (False, True)
     assert FAMILIES["hlr"].params["alpha"].text((0.1, 3.0)) == "0.1, 3"
 
 

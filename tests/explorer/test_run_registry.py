@@ -34,8 +34,8 @@ def test_only_its_owner_finds_a_run_by_id_and_anybody_by_its_secret():
     (entry,) = entries(reg, "ann")
     assert reg.find(entry.id, "ann") is entry
     assert reg.find(entry.id, "bob") is None
-    assert reg.by_token(entry.token) is entry
-    assert reg.by_token(entry.id) is None
+    assert reg.find_by_token(entry.token) is entry
+    assert reg.find_by_token(entry.id) is None
 
 
 def test_a_free_place_is_taken_at_once():
@@ -104,8 +104,8 @@ def test_what_departed_owners_left_makes_room_ended_runs_first():
     more.start()
     assert more.place == 1  # the paused one was looked at a moment ago
     clock.now += 61
-    reg.look(mine)
-    reg.look(more)
+    reg.note_look(mine)
+    reg.note_look(more)
     reg.sweep()
     assert more.job.calls == ["start"]
     assert paused.job.ended
@@ -117,7 +117,7 @@ def test_the_tables_that_models_score_rows_with_are_booked():
     entry.job.runs = (
         SimpleNamespace(estimate=Estimate(Cost(2, 600), 1, 10**6, model_bytes=50), trace=SimpleNamespace(bytes=7)),
     )
-    assert entry.size == 657
+    assert entry.n_bytes == 657
 
 
 def grow(entry, bytes):
@@ -161,7 +161,7 @@ def test_steps_of_a_race_count_for_whoever_waits():
     first, second = reg.add(race, "a", bytes=49_000), reg.add(FakeRace(), "b", bytes=49_000)
     first.start()
     race.take(100)
-    assert first.size == 49_000 + sum(run.trace.bytes for run in race.runs) > 60_000
+    assert first.n_bytes == 49_000 + sum(run.trace.bytes for run in race.runs) > 60_000
     second.start()
     assert second.place == 1
     first.stop()
@@ -203,13 +203,13 @@ def test_a_single_race_may_ask_for_more_threads_than_there_are():
 
 def test_a_race_that_never_fits_is_refused_with_the_numbers():
     reg, _ = registry(memory=10**9)
-    with pytest.raises(CapReached, match=r"needs about 3\.0 GB .* 1\.0 GB"):
+    with pytest.raises(CapReached, match=r"needs about 3\.0 GB.* 1\.0 GB"):
         reg.add(FakeRace(), "ann", bytes=3 * 10**9)
 
 
 def test_a_study_that_never_fits_is_refused_in_words_of_studies():
     reg, _ = registry(memory=10**9)
-    with pytest.raises(CapReached, match=r"workers of this study need about 3\.0 GB .* smaller table"):
+    with pytest.raises(CapReached, match=r"workers of this study need about 3\.0 GB.* smaller table"):
         reg.add(Study.__new__(Study), "ann", bytes=3 * 10**9)
 
 
@@ -218,7 +218,7 @@ def test_nobody_looks_for_a_minute_and_the_run_is_stopped_and_kept():
     (entry,) = entries(reg, "ann")
     entry.start()
     clock.now += 59
-    reg.look(entry)
+    reg.note_look(entry)
     clock.now += 59
     reg.sweep()
     assert not entry.job.ended
@@ -235,7 +235,7 @@ def test_a_waiting_run_that_nobody_looks_at_leaves_the_queue():
     a.start()
     b.start()
     clock.now += 61
-    reg.look(a)
+    reg.note_look(a)
     reg.sweep()
     assert (b.place, b.job.ended, a.job.ended) == (0, True, False)
 
@@ -281,7 +281,7 @@ def test_a_paused_run_is_not_stopped_and_gives_its_place():
     a.pause()
     assert b.job.calls == ["start"]
     clock.now += 61
-    reg.look(b)
+    reg.note_look(b)
     reg.sweep()
     assert not a.job.ended
     a.start()
@@ -320,9 +320,9 @@ def shared_out(reg, clock, seconds):
     for _ in range(seconds):
         clock.now += 1.0
         for entry in reg._queue.entries.values():
-            reg.look(entry)
+            reg.note_look(entry)
         reg.sweep()
-    return {entry.owner: entry.used for entry in reg._queue.entries.values()}
+    return {entry.owner: entry.busy_seconds for entry in reg._queue.entries.values()}
 
 
 def test_long_runs_take_turns_and_everybody_has_as_much():
@@ -359,15 +359,15 @@ def test_who_comes_new_waits_for_the_end_of_a_turn_only():
     new.start()
     assert new.place == 1
     shared_out(reg, clock, 10)
-    assert new.used > 0
+    assert new.busy_seconds > 0
 
 
 def test_six_cookies_of_one_address_are_not_six_visitors():
     reg, clock = registry(runs=2, owner_runs=2, memory=None, threads=None)
     cookies = [f"cookie {k}" for k in range(6)]
     for owner in cookies:
-        reg.seen_at(owner, "10.0.0.1")
-    reg.seen_at("visitor", "10.0.0.2")
+        reg.note_address(owner, "10.0.0.1")
+    reg.note_address("visitor", "10.0.0.2")
     for entry in entries(reg, *cookies, *cookies, "visitor"):
         entry.start()
     used = shared_out(reg, clock, 900)
@@ -381,15 +381,15 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     first.start()
     second.start()
     shared_out(reg, clock, 16)
-    assert (first.turned, shown.phase, shown.turn) == (True, "preparing", 1)
+    assert (first.rotated_out, shown.phase, shown.turn) == (True, "preparing", 1)
     assert not shown.queued, "it waits for its turn, not for a place"
     shown.pause()
-    assert (first.turned, first.wanted, shown.phase) == (False, False, "paused")
+    assert (first.rotated_out, first.in_queue, shown.phase) == (False, False, "paused")
     assert shared_out(reg, clock, 30)["a"] < 20
     shown.start()
     shared_out(reg, clock, 3)
     assert first.under_way, "who has had less goes before"
-    assert second.turned
+    assert second.rotated_out
     second.stop()
     assert second.job.ended
     shared_out(reg, clock, 30)
@@ -427,9 +427,9 @@ def test_when_nobody_is_there_what_is_on_disk_is_let_go_and_found_there():
         entry.start()
         if entry is not running:
             entry.job.stop()
-    reg.share(shared)
+    reg.share_link(shared)
     clock.now += 50
-    reg.visit("somebody")
+    reg.note_visit("somebody")
     clock.now += 50
     reg.sweep()
     assert reg.find(ended.id, "a") is ended, "somebody was there a moment ago"
@@ -453,8 +453,8 @@ def test_what_an_open_page_shows_is_not_let_go_however_long_nothing_moves_there(
     reg.sweep()
     assert reg.entries("a") == [race, fit, study]
     assert reg.entries("b") == [], "nobody shows it"
-    assert reg.by_token(reg.share(race)) is race
-    reg.take_back(race)
+    assert reg.find_by_token(reg.share_link(race)) is race
+    reg.revoke_link(race)
     shell.close()
     reg.sweep()
     assert reg.entries("a") == []
@@ -466,9 +466,9 @@ def test_a_run_that_was_dropped_and_is_wanted_again_is_one_of_the_process(wanted
     shown, later = entries(reg, "a", "a")
     assert reg.entries("a") == [later], "the older one made room"
     shown.job = FakeRace()  # of a study: what was stopped may go on
-    reg.share(shown) if wanted == "share" else getattr(shown, wanted)()
+    reg.share_link(shown) if wanted == "share" else getattr(shown, wanted)()
     assert reg.find(shown.id, "a") is shown
-    assert reg.by_token(shown.token) is shown
+    assert reg.find_by_token(shown.token) is shown
     assert shown.job.calls == {"share": [], "start": ["start"], "step": ["step 1"]}[wanted]
     if wanted == "start":
         assert shown.under_way
@@ -499,8 +499,8 @@ def test_paused_runs_above_their_owners_share_give_way_to_a_small_run():
         entry.job.pause()
         clock.now += 1
     (small,) = entries(reg, "bob", bytes=100)
-    reg.look(first)  # its page is open
-    reg.look(second)
+    reg.note_look(first)  # its page is open
+    reg.note_look(second)
     small.start()
     assert small.job.calls == ["start"]
     assert (first.job.ended, second.job.ended) == (True, False), "the one was enough"
@@ -536,7 +536,7 @@ def test_runs_that_wait_for_their_turn_have_computed_for_a_round_before_they_giv
     for entry in (first, second):
         entry.start()
     shared_out(reg, clock, 12)
-    assert (first.turned, second.under_way) == (True, True)
+    assert (first.rotated_out, second.under_way) == (True, True)
     small.start()
     shared_out(reg, clock, 14)
     assert (first.job.ended, second.job.ended, small.job.calls) == (False, False, []), "neither had a round"
@@ -554,7 +554,7 @@ def test_a_waiting_run_that_was_ended_to_make_room_is_not_resumed():
         entry.start()
     for _ in range(200):
         shared_out(reg, clock, 1)
-        if all(entry.turned and entry.used >= ROUND_SECONDS for entry in held):
+        if all(entry.rotated_out and entry.busy_seconds >= ROUND_SECONDS for entry in held):
             break
     (small,) = entries(reg, "bob", bytes=200)
     small.start()
@@ -570,7 +570,7 @@ def memory_of_one_address(n_cookies, bytes, **limits):
     reg, _ = registry(runs=9, owner_runs=9, memory=1000, **limits)
     held = [reg.add(FakeRace(), f"cookie {k}", bytes=bytes) for k in range(n_cookies)]
     for entry in held:
-        reg.seen_at(entry.owner, "10.0.0.1")
+        reg.note_address(entry.owner, "10.0.0.1")
         entry.start()
         entry.job.pause()
     return reg, held
@@ -579,7 +579,7 @@ def memory_of_one_address(n_cookies, bytes, **limits):
 def test_cookies_of_one_address_shrink_nobodys_share_of_the_memory():
     reg, held = memory_of_one_address(n_cookies=9, bytes=110)
     visitor = reg.add(FakeRace(), "visitor", bytes=400)
-    reg.seen_at("visitor", "10.0.0.2")
+    reg.note_address("visitor", "10.0.0.2")
     visitor.start()
     assert visitor.job.calls == ["start"]
     assert sum(entry.job.ended for entry in held) == 4, "as many as make room"
@@ -589,6 +589,6 @@ def test_visitors_behind_one_router_divide_the_memory_equally():
     reg, (large, small) = memory_of_one_address(n_cookies=2, bytes=450)
     large.bytes, small.bytes = 600, 300
     neighbour = reg.add(FakeRace(), "neighbour", bytes=200)
-    reg.seen_at("neighbour", "10.0.0.1")
+    reg.note_address("neighbour", "10.0.0.1")
     neighbour.start()
     assert (neighbour.job.calls, large.job.ended, small.job.ended) == (["start"], True, False)

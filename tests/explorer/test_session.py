@@ -345,13 +345,13 @@ def test_a_run_is_found_again_by_its_owner_alone(registry):
 def test_a_link_that_was_given_away_leads_on_to_the_next_race_but_not_from_one_that_continues(registry):
     session = opened(registry)
     session.runs.adopt(FakeRace())
-    secret = registry.share(session.runs.entry)
+    secret = registry.share_link(session.runs.entry)
     session.runs.adopt(FakeRace())
-    assert registry.by_token(secret) is session.runs.entry
+    assert registry.find_by_token(secret) is session.runs.entry
     kept = session.runs.entry
     kept.keep = True
     session.runs.adopt(FakeRace())
-    assert registry.by_token(secret) is kept
+    assert registry.find_by_token(secret) is kept
 
 
 def test_a_new_race_takes_the_place_of_the_one_shown(registry):
@@ -387,9 +387,9 @@ def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
     fit.start()
     assert not race.ended
     assert session.busy
-    session.runs.map_entry.seen = session.runs.entry.seen = 0.0
+    session.runs.map_entry.last_look = session.runs.entry.last_look = 0.0
     session.pump(is_watched=True)
-    assert min(session.runs.map_entry.seen, session.runs.entry.seen) > 0.0
+    assert min(session.runs.map_entry.last_look, session.runs.entry.last_look) > 0.0
     again = opened(registry, **vars(session.link.state))
     assert again.link.state == session.link.state
     assert again.runs.map_race.entry is session.runs.map_entry
@@ -404,11 +404,11 @@ def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
 def test_looking_is_what_the_pump_does_while_a_browser_is_there(registry):
     session = opened(registry)
     session.runs.adopt(FakeRace()).entry.start()
-    session.runs.entry.seen = 0.0
+    session.runs.entry.last_look = 0.0
     session.pump(is_watched=False)
-    assert session.runs.entry.seen == 0.0
+    assert session.runs.entry.last_look == 0.0
     session.pump(is_watched=True)
-    assert session.runs.entry.seen > 0.0
+    assert session.runs.entry.last_look > 0.0
 
 
 def test_a_table_the_server_was_started_with(registry):

@@ -196,9 +196,9 @@ def test_nothing_of_the_process_holds_a_page_whose_visitor_has_gone():
 def test_a_tick_asks_the_page_shown_and_says_that_the_run_is_looked_at(shell):
     race = shell.session.runs.adopt(FakeRace())
     race.entry.start()
-    shell.session.runs.entry.seen = 0.0
+    shell.session.runs.entry.last_look = 0.0
     shell.pump()
-    assert shell.session.runs.entry.seen > 0
+    assert shell.session.runs.entry.last_look > 0
     assert shell.pages["first"].calls[-1] == "pump"
     assert "pump" not in shell.pages["second"].calls
 
@@ -259,7 +259,7 @@ def test_a_dropped_file_leads_to_the_data_page(shell):
 def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
     now = [10.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr("alrviz.explorer.server.process_tuning.settle", lambda context: None)
+    monkeypatch.setattr("alrviz.explorer.server.process_tuning.tune_process", lambda context: None)
     session = shell.session
     session.hold_tasks()
     session.table.load_demo("xor")

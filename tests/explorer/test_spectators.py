@@ -50,7 +50,7 @@ class Served:
         self.race.dataset.name = EVIL
         self.race.take(3)
         self.entry = self.registry.add(self.race, "ann")
-        self.secret = self.registry.share(self.entry)
+        self.secret = self.registry.share_link(self.entry)
         application = Application([*routes(self.registry), *class_page.routes(self.registry)])
         application.auth_provider = auth or NullAuth()
         application.prefix = ""
@@ -128,7 +128,7 @@ def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
         assert messages(await two.get())[0]["steps"] == [3]
         late, _ = served.listen()
         assert messages(await late.get())[0]["steps"] == [0, 1, 2, 3], "who comes late is told all"
-        served.registry.take_back(served.entry)
+        served.registry.revoke_link(served.entry)
         assert messages(await one.get()) == messages(await late.get()) == [{"gone": True}]
         assert (await one_ends).code == (await two_ends).code == 200
         assert (await served.ask(served.secret)).code == 404
@@ -137,9 +137,9 @@ def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
 
 
 def test_a_slow_reader_is_passed_over_and_then_told_all():
-    class Slow(spectators.RaceSteps):
+    class Slow(spectators.RaceStream):
         def __init__(self):
-            self.left, self.behind, self._sent, self.got = asyncio.Event(), 0, None, []
+            self.closed, self.missed_ticks, self._pending_write, self.got = asyncio.Event(), 0, None, []
 
         def write(self, chunk):
             self.got.append(chunk)
@@ -150,37 +150,37 @@ def test_a_slow_reader_is_passed_over_and_then_told_all():
     async def look():
         slow = Slow()
         for line in (b"1", b"2", b"3"):
-            slow.tell(line, lambda: pytest.fail("all there is costs much, and is not sent"))
+            slow.send(line, lambda: pytest.fail("all there is costs much, and is not sent"))
         assert slow.got == [b"1"]
-        slow._sent.set_result(None)
-        slow.tell(b"4", lambda: b"whole 4")
-        slow._sent.set_result(None)
-        slow.tell(b"5", lambda: b"whole 5")
+        slow._pending_write.set_result(None)
+        slow.send(b"4", lambda: b"whole 4")
+        slow._pending_write.set_result(None)
+        slow.send(b"5", lambda: b"whole 5")
         assert slow.got == [b"1", b"whole 4", b"5"]
         for _ in range(spectators.SILENT_TICKS + 1):
-            slow.tell(b"6", lambda: b"whole 6")
-        assert slow.left.is_set()
+            slow.send(b"6", lambda: b"whole 6")
+        assert slow.closed.is_set()
 
     in_loop(look())
 
 
 def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
-    monkeypatch.setattr(spectators, "READERS_AT_ONCE", 1)
+    monkeypatch.setattr(spectators, "WRITES_PER_TURN", 1)
 
     class Listens:
         def __init__(self):
-            self.left, self.behind, self.got = asyncio.Event(), 0, []
+            self.closed, self.missed_ticks, self.got = asyncio.Event(), 0, []
 
-        def tell(self, line, whole):
-            assert not self.left.is_set(), "Tornado refuses to write behind an answer's end"
+        def send(self, line, whole):
+            assert not self.closed.is_set(), "Tornado refuses to write behind an answer's end"
             self.got.append(line)
 
     async def look():
         crowd = spectators.Spectators(RaceFeed(Registry(ServerLimits(), timer=False), "f" * 32))
         crowd.readers = one, two, three = [Listens() for _ in range(3)]
-        telling = asyncio.ensure_future(crowd._tell(b"1"))
+        telling = asyncio.ensure_future(crowd._send_all(b"1"))
         await asyncio.sleep(0)
-        two.left.set()
+        two.closed.set()
         await telling
         assert [reader.got for reader in (one, two, three)] == [[b"1"], [], [b"1"]]
 
@@ -216,7 +216,7 @@ def test_beyond_so_many_readers_the_next_is_to_ask_again(limit, monkeypatch):
         served = Served()
         lines, _ = served.listen()
         await lines.get()
-        other = served.registry.share(served.registry.add(ByHand(), "bob"))
+        other = served.registry.share_link(served.registry.add(ByHand(), "bob"))
         for secret in (served.secret, other):
             assert (await served.ask(f"{secret}/steps")).code == 503
 

@@ -126,7 +126,7 @@ def test_what_a_table_is_estimated_to_take_is_limited(readers, monkeypatch):
 
 
 def test_a_file_that_ends_its_process_is_told(readers):
-    with pytest.raises(TableError, match="the file ended the process that read it"):
+    with pytest.raises(TableError, match="crashed the process"):
         read(readers, "crash")
     assert read(readers).n_rows == 40
 
@@ -166,7 +166,7 @@ def test_however_many_are_slow_others_are_served(readers):
 
 
 def test_however_many_big_files_are_read_a_small_one_finds_a_place_and_a_process(readers, monkeypatch):
-    monkeypatch.setattr(table_process, "BIG", 2 * len(TABLE))
+    monkeypatch.setattr(table_process, "LONG_READING_BYTES", 2 * len(TABLE))
     token = StopToken()
 
     def take(owner):
@@ -179,7 +179,7 @@ def test_however_many_big_files_are_read_a_small_one_finds_a_place_and_a_process
     try:
         for thread in threads:
             thread.start()
-        assert until(lambda: readers._long.awaited)
+        assert until(lambda: readers._long.has_waiting)
         waits = []
         assert read(readers, owner="small", tell=waits.append).n_rows == 40
         assert not any(waits)
@@ -203,10 +203,10 @@ def test_who_has_many_readings_waits_for_who_has_none(readers):
     threads = [threading.Thread(target=take, args=("many",)) for _ in range(3)]
     for thread in threads:
         thread.start()
-    assert until(lambda: len(line._waiting) == 3)
+    assert until(lambda: len(line._tickets) == 3)
     threads.append(threading.Thread(target=take, args=("one",)))
     threads[-1].start()
-    assert until(lambda: len(line._waiting) == 4)
+    assert until(lambda: len(line._tickets) == 4)
     line.give_back("many")
     for thread in threads:
         thread.join(20)

@@ -50,7 +50,7 @@ def test_the_longest_unseen_makes_room():
 def test_looking_keeps_a_file():
     tables, clock = holding("ann", "bob")
     clock.now += 61
-    tables.look("ann")
+    tables.note_look("ann")
     tables.keep("cid", "h", Upload("cid", b"x" * 40))
     assert held(tables, "ann")
     assert not held(tables, "bob")

@@ -32,7 +32,7 @@ def test_seconds_beside_a_point(seconds, text):
     ("seconds", "text"), [(0.2, "1 s"), (89.4, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h")]
 )
 def test_seconds_left_are_coarse(seconds, text):
-    assert formatting.left_text(seconds) == text
+    assert formatting.duration_text(seconds) == text
 
 
 def test_counts_are_short_where_nobody_reads_the_digits():

@@ -71,10 +71,10 @@ def test_a_summary_means_over_repeats():
 @pytest.mark.parametrize(
     ("recipe", "change", "complaint"),
     [
-        (Recipe("tan"), {}, "tan has no path"),
+        (Recipe("tan"), {}, "tan has no penalty alpha"),
         (Recipe("lr"), {"alphas": (1.0, 0.0)}, "expected alphas above 0"),
         (Recipe("lr"), {"alphas": ()}, "expected alphas above 0"),
-        (Recipe("lr"), {"holdout": 0}, "a share between 0 and 1"),
+        (Recipe("lr"), {"holdout": 0}, "a holdout between 0 and 1"),
     ],
 )
 def test_what_has_no_path(recipe, change, complaint):

@@ -13,7 +13,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.alpha_path_task import errors_above
 from alrviz.studies.protocols.alpha_path import alpha_path
-from alrviz.studies.protocols.alpha_path_verdict import best_of, path_names, reading, readings, sentence
+from alrviz.studies.protocols.alpha_path_verdict import best_of, path_names, sentence, verdict_on, verdicts_on
 from alrviz.studies.protocols.live_alpha_path import LiveAlphaPath, is_quick
 
 ALPHAS = [100.0, 1.0, 0.01]
@@ -35,7 +35,7 @@ def curve(values, errors=(0.01, 0.01, 0.01), measure="log_loss"):
     ],
 )
 def test_where_the_best_lies(values, place, alpha):
-    found = reading(curve(values), "log_loss")
+    found = verdict_on(curve(values), "log_loss")
     assert (found.place, found.alpha, found.value) == (place, alpha, min(values))
     assert (found.first, found.last) == (values[0], values[2])
     assert best_of([]) is None
@@ -44,7 +44,7 @@ def test_where_the_best_lies(values, place, alpha):
 @pytest.mark.parametrize(("error", "place"), [(0.0005, "between"), (0.002, "flat"), (0.008, "flat"), (0.01, "unclear")])
 def test_verdict_is_unclear_with_too_few_rows(error, place):
     """Both ends are 0.002 above 0.4; 5 % of that are 0.02, which two standard errors may exceed."""
-    found = reading(curve((0.402, 0.4, 0.402), (error,) * 3), "log_loss")
+    found = verdict_on(curve((0.402, 0.4, 0.402), (error,) * 3), "log_loss")
     assert (found.place, found.error) == (place, 2 * error)
 
 
@@ -111,9 +111,11 @@ def test_alpha_hardly_matters_only_where_that_is_sure(losses):
 
 def test_a_dip_of_rmse_is_said_where_log_loss_has_none():
     told = Told((0.4, 0.5, 0.6), rmse=(0.21, 0.19, 0.25))
-    assert sentence(told).endswith(" RMSE dips between all the same: 0.190 at alpha 1, 0.210 and 0.250 at the ends.")
+    assert sentence(told).endswith(
+        " RMSE however has a minimum in between: 0.190 at alpha 1, 0.210 and 0.250 at the ends."
+    )
     assert sentence(told, "rmse").startswith("An intermediate alpha is best: alpha 1 has test RMSE 0.190")
-    assert "dips" not in sentence(Told((0.5, 0.4, 0.6), rmse=(0.21, 0.19, 0.25)))
+    assert "minimum" not in sentence(Told((0.5, 0.4, 0.6), rmse=(0.21, 0.19, 0.25)))
 
 
 def test_errors_are_those_of_paired_rows():
@@ -139,7 +141,7 @@ def study():
 
 def test_names_say_the_center(study):
     assert path_names(study) == ["alr to AnJE", "lr to 0"]
-    assert [one.racer for one in readings(study, "rmse")] == [0, 1]
+    assert [one.racer for one in verdicts_on(study, "rmse")] == [0, 1]
     assert "of 2 paths" in sentence(study)
 
 

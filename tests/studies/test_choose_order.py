@@ -14,7 +14,7 @@ from alrviz.data.read import read_table
 from alrviz.errors import RecipeError, for_page
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.study_task import Result
-from alrviz.studies.protocols.choose_order import automatic_line, automatic_recipe, choose_order
+from alrviz.studies.protocols.choose_order import automatic_recipe, automatic_summary, choose_order
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.studies.statistics.significance import corrected_error
 from alrviz.views.studies.compare import sentence_html
@@ -132,7 +132,7 @@ def test_an_order_that_cannot_be_fitted_is_named_and_the_others_decide(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40)})
     assert study.verdict().order == 1
     assert study.verdict().sentence.endswith("; n = 2 could not be fitted: too large")
-    assert study.refused() == {2: "too large"}
+    assert study.failed_orders() == {2: "too large"}
 
 
 def test_an_order_that_has_not_begun_is_waited_for(planted):
@@ -144,7 +144,7 @@ def test_an_order_that_has_not_begun_is_waited_for(planted):
     for place, task in enumerate(study.tasks):
         if study.about(task.racer)["order"] == 2:
             study._results.pop(place, None)
-    study._framed = (None, None)
+    study._cached_frame = (None, None)
     assert study.verdict().order is None
     assert "not enough folds" in study.verdict().sentence
 
@@ -203,7 +203,7 @@ def test_the_verdict_names_the_cuts_it_stands_on_and_boosting_that_is_ahead():
     lost, ahead = blind.notes
     assert lost.startswith("MDL finds no cut in 2 of 2 numeric columns (a, b)")
     assert "try quantiles" in lost
-    rival, boosted = (loss_text(folds.log_loss.mean()) for folds in (study.automatic(), study.boosting()))
+    rival, boosted = (loss_text(folds.log_loss.mean()) for folds in (study.automatic_folds(), study.boosting_folds()))
     assert f"is better than AutoClassifier too: {boosted} against {rival}, by" in ahead, "of those it is the best"
     seeing = Recipe("lr", alpha=1.0, discretize="quantile")
     found = choose_order(dataset, seeing, **asked | {"references": False}).run().verdict()
@@ -231,7 +231,7 @@ def referenced():
 
 def test_the_verdict_names_what_autoclassifier_takes_and_gives_its_recipe_where_it_is_better(referenced):
     study = referenced
-    verdict, folds = study.verdict(), study.automatic()
+    verdict, folds = study.verdict(), study.automatic_folds()
     times = folds.order_chosen.tolist().count(2)
     assert times >= 4
     assert f"; AutoClassifier takes all orders up to n = 2 (in {times} of 5 folds): 0.0" in verdict.sentence
@@ -240,7 +240,7 @@ def test_the_verdict_names_what_autoclassifier_takes_and_gives_its_recipe_where_
     assert verdict.automatic.params["alpha"] == (
         pytest.approx(folds.alpha_1.median(), rel=5e-3), pytest.approx(folds.alpha_2.median(), rel=5e-3)
     )  # fmt: skip
-    assert automatic_line(study)["log_loss"] == pytest.approx(folds.log_loss.mean())
+    assert automatic_summary(study)["log_loss"] == pytest.approx(folds.log_loss.mean())
     assert study.recipe().family == "lr"
     assert set(study.reliability().order) == {1, 2}
 
@@ -251,7 +251,7 @@ def test_what_autoclassifier_fits_is_one_recipe():
 
 def test_boosting_is_no_order(referenced):
     assert referenced.summary().order.tolist() == [1, 2]
-    assert len(referenced.boosting()) == 5
+    assert len(referenced.boosting_folds()) == 5
     assert set(referenced.reliability().order) == {1, 2}
     without = choose_order(load_demo("monks-1"), Recipe("lr", alpha=1.0), orders=(1, 2), repeats=1, n_jobs=1)
     assert "hgb" not in {recipe.family for recipe in without.recipes}

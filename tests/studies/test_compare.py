@@ -91,7 +91,7 @@ def test_latex_escapes_names():
 
 
 def test_what_cannot_be_compared():
-    with pytest.raises(RecipeError, match="each with a name and content of its own"):
+    with pytest.raises(RecipeError, match="different names and contents"):
         compare([load_demo("xor"), load_demo("xor")], RECIPES)
     with pytest.raises(RecipeError, match="did you mean 'log_loss'"):
         table(compare(load_demo("xor", 50), RECIPES, n_jobs=1), "logloss")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
-from alrviz.studies.statistics.decomposition import decompose, left_out
+from alrviz.studies.statistics.decomposition import decompose, leave_one_out
 
 
 @given(st.integers(2, 6), st.integers(1, 30), st.integers(2, 5), st.integers(0, 10**6))
@@ -60,6 +60,6 @@ def test_one_model_has_no_variance_to_tell():
 def test_leaving_a_round_out_is_decomposing_the_others(rounds, n_classes):
     rng = np.random.default_rng(rounds)
     predicted, y = rng.integers(0, n_classes, (rounds, 60)), rng.integers(0, n_classes, 60)
-    for k, found in enumerate(left_out(predicted, y, n_classes)):
+    for k, found in enumerate(leave_one_out(predicted, y, n_classes)):
         expected = decompose(np.delete(predicted, k, axis=0), y, n_classes)
         assert astuple(found) == pytest.approx(astuple(expected), abs=1e-14)

@@ -17,8 +17,9 @@ from alrviz.errors import TableError
 from alrviz.studies.core.compute_task import compute
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.protocols.evaluate import evaluation_of, of_predictions, out_of_fold
-from alrviz.studies.statistics.evaluation import OTHER, wilson
+from alrviz.studies.statistics.evaluation import wilson
 from alrviz.studies.statistics.measures import auc_error
+from alrviz.studies.statistics.row_groups import OTHER
 
 
 def of(p, y, classes=None, X=None, **more):
@@ -246,7 +247,7 @@ def test_one_class_alone_has_figures_and_no_curves():
     assert found.summary()[["error", "shares_error", "shares_log_loss"]].tolist() == [0.5, 0.0, 0.0]
     assert np.isnan(found.summary().auc)
     assert found.interest == "no"
-    with pytest.raises(TableError, match="none of the rows is of this class"):
+    with pytest.raises(TableError, match="no row is of this class"):
         found.at(label="yes", sensitivity=0.5)
     assert np.isnan(found.at(label="yes").sensitivity)
     assert len(found.groups(["x", "y"])) == 2
@@ -260,7 +261,7 @@ def test_thousands_of_classes():
     p = np.full((n, classes), 0.1 / classes)
     p[np.arange(n), np.where(rng.random(n) < 0.7, y, 7)] += 0.9
     found = of(p, [f"k{k}" for k in y], [f"k{k}" for k in range(classes)])
-    matrix = found.confusion(most=10)
+    matrix = found.confusion(max_classes=10)
     assert matrix.shape == (11, 11)
     assert matrix.to_numpy().sum() == n
     assert "k7" in matrix
@@ -332,7 +333,7 @@ def test_columns_without_names_are_called_by_their_numbers():
 
 def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-    monkeypatch.setattr("alrviz.studies.protocols.evaluate.MOST", 100)
+    monkeypatch.setattr("alrviz.studies.protocols.evaluate.MAX_STREAM_ROWS", 100)
     data = alrviz.load_demo("monks-1")
     data.frame.to_parquet(tmp_path / "monks.parquet")
     run = alrviz.Run(alrviz.open_table(tmp_path / "monks.parquet"), alrviz.Recipe("anje", order=1, holdout=0.5))
@@ -342,7 +343,7 @@ def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, mon
     run.join()
     found = alrviz.evaluate(run)
     assert len(found.y) == 100
-    assert re.search(r"100 of 2\d\d test rows are judged, drawn at random", found.notes[0])
+    assert re.search(r"100 of 2\d\d test rows, drawn at random", found.notes[0])
     rows = found.X.astype(data.X.dtypes.to_dict())
     np.testing.assert_allclose(found.log_p, alrviz.estimator_of(run).predict_log_proba(rows), atol=1e-12)
     unheld = alrviz.Run(run.dataset, alrviz.Recipe("anje", order=1, holdout=0.0))
@@ -352,7 +353,7 @@ def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, mon
 
 
 def test_what_cannot_be_judged_is_refused_with_the_reason():
-    with pytest.raises(TableError, match="probabilities of 2 rows are no numbers"):
+    with pytest.raises(TableError, match="probabilities of 2 rows are NaN"):
         of([0.3, np.nan, np.nan], ["yes", "no", "no"])
     with pytest.raises(TableError, match="two classes are called '1'"):
         of([0.3, 0.4], ["1", "1"], [1, "1"])

@@ -76,9 +76,9 @@ def test_theta_known_beforehand_is_an_advantage():
 @pytest.mark.parametrize(
     ("recipe", "complaint"),
     [
-        (Recipe("lr", alpha=0.0), "looks at all rows at every step"),
+        (Recipe("lr", alpha=0.0), "all rows at every step"),
         (Recipe("tan"), "tan cannot learn row by row"),
-        (Recipe("lr", solver="sgd", alpha=1.0), "alpha=1.0 does not go with learning row by row"),
+        (Recipe("lr", solver="sgd", alpha=1.0), "alpha=1.0 does not work row by row"),
         (Recipe("lr", solver="sgd", alpha=0.0, start="anje"), "expected start='zero'"),
         (Recipe("alr", solver="sgd", alpha=0.0, scale="theta-gamma"), "expected scale='theta'"),
     ],

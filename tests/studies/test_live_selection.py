@@ -47,7 +47,7 @@ def test_another_share_follows_from_the_scores_there_are(monkeypatch):
 
 
 def test_scores_come_before_all_are_there(monkeypatch):
-    monkeypatch.setattr("alrviz.studies.protocols.live_selection.AT_ONCE", 0.0)
+    monkeypatch.setattr("alrviz.studies.protocols.live_selection.MIN_SECONDS_SHOWN", 0.0)
     seen = list(LiveSelection(alrviz.load_demo("led24", 300)).search(alrviz.Recipe("hsalr", order=2, keep=0.5)))
     coming = [np.isnan(one.coming.scores).sum() for one in seen if one.coming is not None and len(one.levels) == 1]
     assert coming == sorted(coming, reverse=True)
@@ -73,7 +73,7 @@ def test_a_column_of_one_level_tells_nothing_with_any_other():
 def test_more_tuples_than_can_follow_a_hand_are_looked_at_where_they_grow(monkeypatch):
     recipe = alrviz.Recipe("hsalr", order=2, keep=0.25)
     all_scored = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
-    monkeypatch.setattr("alrviz.studies.protocols.live_selection.MOST", 20)
+    monkeypatch.setattr("alrviz.studies.protocols.live_selection.MAX_SCORED", 20)
     found = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
     assert found.mi is found.gains is None
     assert found.levels[-1].chosen == all_scored.levels[-1].chosen

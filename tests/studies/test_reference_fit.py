@@ -28,12 +28,12 @@ def test_a_peer_learns_the_training_rows_and_is_judged_on_the_others(gaussians):
 
 
 def test_many_rows_are_thinned(gaussians, monkeypatch):
-    monkeypatch.setattr(reference_fit, "MOST", 50)
+    monkeypatch.setattr(reference_fit, "MAX_ROWS", 50)
     assert fit_reference("lr", gaussians, holdout=0.3, seed=1).rows == 50
 
 
 def test_thinning_keeps_a_rare_class(gaussians, monkeypatch):
-    monkeypatch.setattr(reference_fit, "MOST", 30)
+    monkeypatch.setattr(reference_fit, "MAX_ROWS", 30)
     frame = gaussians.X.assign(**{"class": gaussians.y})
     frame.loc[frame.index[:4], "class"] = "rare"
     dataset = alrviz.read_table(frame, target="class")

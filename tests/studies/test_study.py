@@ -193,7 +193,7 @@ def test_an_error_of_the_study_itself_reaches_the_reader(monkeypatch):
         raise OSError("no space left")
 
     study = small()
-    monkeypatch.setattr(Study, "_take_saved", broken)
+    monkeypatch.setattr(Study, "_load_saved", broken)
     with pytest.raises(OSError, match="no space left"):
         study.run()
     assert study.phase == "failed"
@@ -244,7 +244,7 @@ def test_a_study_tells_its_estimate_and_how_far_it_is(capsys, monkeypatch):
     assert known.cost.bytes == max(one.cost.bytes for one in known.fits)
     assert known.fits[1].cost.seconds > known.fits[0].cost.seconds > 0
     assert study.phase == "waiting"
-    monkeypatch.setattr(study_module, "_SAY_EVERY", 0.0)
+    monkeypatch.setattr(study_module, "_PRINT_INTERVAL_S", 0.0)
     study.run(verbose=True)
     told = capsys.readouterr().out.splitlines()
     assert told[0] == str(known).splitlines()[0]
@@ -252,7 +252,7 @@ def test_a_study_tells_its_estimate_and_how_far_it_is(capsys, monkeypatch):
     assert re.fullmatch(r"  4 of .*: about \S+ s each", told[1])
     assert any(re.fullmatch(r"\d+ of 12 fits, about .* left", line) for line in told[3:])
     assert not study.estimate().fits
-    with pytest.raises(AlrvizError, match="is not known before"):
+    with pytest.raises(AlrvizError, match="unknown beforehand"):
         alpha_path(data, Recipe("lr", order=1)).estimate()
 
 
@@ -389,7 +389,7 @@ def test_a_study_whose_price_is_not_known_runs_verbosely_all_the_same(make, caps
     data = alrviz.load_demo("led", 120)
     recipe = Recipe("anje", order=1) if make is alrviz.learning_curve else Recipe("lr", order=1)
     assert not make(data, recipe, n_jobs=1).run(verbose=True).progress.failed
-    assert "is not known before" in capsys.readouterr().out
+    assert "unknown beforehand" in capsys.readouterr().out
 
 
 def test_an_estimate_keeps_to_the_studys_memory_and_workers_and_no_time_is_left_at_the_end():

@@ -122,7 +122,7 @@ def test_studies_of_weighed_rows_are_those_of_repeated_rows(tables):
     figures(lambda table: alpha_path(table, LR, repeats=2, n_jobs=1), ["log_loss", "error", "rmse", "train_log_loss"])
     orders = figures(lambda table: choose_order(table, LR, orders=(0, 1, 2), repeats=1, n_jobs=1), ["log_loss", "gain"])
     assert orders[0].verdict().order == orders[1].verdict().order
-    with pytest.raises(RecipeError, match=r"weighed by 'w'; .*w='ignore'"):
+    with pytest.raises(RecipeError, match=r"weights in 'w'; .*w='ignore'"):
         learning_curve(tables[0], [Recipe("anje", order=1)])
 
 

@@ -22,15 +22,15 @@ from tests.studies.sweeps import RECIPES, small
 
 @pytest.fixture
 def empty(monkeypatch):
-    monkeypatch.setattr(table_transfer, "_opened", type(table_transfer._opened)())
+    monkeypatch.setattr(table_transfer, "_cache", type(table_transfer._cache)())
 
 
 def test_a_worker_asks_for_a_table_once(empty):
     sent = TableTransfer.of(small().dataset)
     with pytest.raises(TableMissing):
-        sent.bare.table()
+        sent.without_content.table()
     assert len(sent.table().X) == 200
-    assert sent.bare.table() is sent.table()
+    assert sent.without_content.table() is sent.table()
 
 
 def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypatch):
@@ -49,7 +49,7 @@ def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypat
             time.sleep(1e-4)  # others get their turn
             super().move_to_end(key, last)
 
-    monkeypatch.setattr(table_transfer, "_opened", Slow())
+    monkeypatch.setattr(table_transfer, "_cache", Slow())
     monkeypatch.setattr(table_transfer.pickle, "loads", lambda content: object())
     threads = [threading.Thread(target=opens, args=(k,)) for k in range(4)]
     for thread in threads:
@@ -96,7 +96,7 @@ def test_this_process_computes_until_another_has_done_a_task(monkeypatch):
 
 def test_shipments_without_their_content_are_small():
     sent = TableTransfer.of(small().dataset)
-    assert len(pickle.dumps(sent.bare)) < 500 < len(pickle.dumps(sent))
+    assert len(pickle.dumps(sent.without_content)) < 500 < len(pickle.dumps(sent))
 
 
 @pytest.mark.parametrize("wrong", [{"n_jobs": 0}, {"n_jobs": True}, {"max_memory": -5}, {"max_memory": 0}])

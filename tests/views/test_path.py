@@ -141,7 +141,7 @@ def test_what_is_given_up_does_not_come(done, monkeypatch):
 
 
 def test_large_tables_are_fitted_when_a_button_is_pressed(done, monkeypatch):
-    monkeypatch.setattr(live_alpha_path, "QUICK", 0)
+    monkeypatch.setattr(live_alpha_path, "MAX_LIVE_WORK", 0)
     view = alrviz.PathView(done)
     view.slider.panel.value = 3.16
     assert not view.follower.busy

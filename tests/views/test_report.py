@@ -63,7 +63,7 @@ def data():
 @pytest.fixture(autouse=True)
 def without_boosting(monkeypatch):
     """Only `facts` has a model of gradient boosting beside it, which takes longer to fit than everything else."""
-    monkeypatch.setattr(report_module, "BOOSTED", 0)
+    monkeypatch.setattr(report_module, "MAX_REFERENCE_WORK", 0)
 
 
 @pytest.fixture(scope="module")
@@ -326,7 +326,7 @@ def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data,
     run.start()
     run.join()
     assert report_of_run(run).reference.summary().log_loss == beside.log_loss
-    monkeypatch.setattr(report_module, "BOOSTED", 10)
+    monkeypatch.setattr(report_module, "MAX_REFERENCE_WORK", 10)
     none = report_facts(data, alrviz.LRClassifier())
     assert none.reference is None
     text = read(report_html(none))[1]

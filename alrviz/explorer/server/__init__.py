@@ -1,1 +1,1 @@
-"""What all visitors share: runs, tables and memory, who they are, the processes that read their files."""
+"""State that all visitors of a server share: runs, uploaded tables, limits, classes, and processes that read files."""

@@ -1,8 +1,8 @@
 """Save a class to the run store round by round, and restore it after a restart of the server.
 
-A class is a run of the store and each round one of its tasks, whose rows are the votes. A thread writes once a second
-what has changed; a server that is killed leaves all but the last second. Who keeps a class has a lock on it, which
-ends with the process: no other takes a class in that is held.
+A class is a run of the store, and each round is one of its tasks, whose rows are the votes. A thread writes changed
+rounds once a second, so a server that is killed loses at most the last second. The process that saves a class holds a
+file lock on it until it ends, so that no other process restores the same class.
 """
 
 import json
@@ -27,51 +27,53 @@ from alrviz.job import Job
 from alrviz.stop import StopToken
 
 KIND = "class"
-TICK_SECONDS = 1.0  # seconds between two looks
+TICK_SECONDS = 1.0  # between two searches for changed rounds
 _log = logging.getLogger(__name__)
 
 
 class ClassAutosave:
-    """Keeps one class; made when its teacher asks for it.
+    """Saves one class on a thread, from the moment that it is made.
 
     Args:
         open_store: returns the store, or raises StoreError; called on the thread.
-        lock: of a class that the store has already, held; without one it begins there.
+        lock: the acquired lock of a class that is in the store already; None for a new class.
 
     Attributes:
-        problem: why it is not kept; "".
+        problem: why the class is not saved; "" while it is.
     """
 
     def __init__(self, classroom: Classroom, open_store: Callable[[], Store], lock: FileLock | None = None) -> None:
         self.problem = ""
-        self._class, self._open, self._held = classroom, open_store, lock
-        self._saved: dict[int, int] = {k: one.changes for k, one in enumerate(classroom.rounds)} if lock else {}
-        self._over = threading.Event()
+        self._classroom, self._open, self._lock = classroom, open_store, lock
+        self._saved_changes: dict[int, int] = (
+            {k: class_round.changes for k, class_round in enumerate(classroom.rounds)} if lock else {}
+        )
+        self._end_requested = threading.Event()
         self._delete = False
-        self._job = Job(self._keep, "alrviz-class")
+        self._job = Job(self._run, "alrviz-class")
         self._job.start()
 
     def end(self, delete: bool = False) -> None:
-        """Keep no more: what is kept stays, or goes too."""
+        """Stop saving; the rounds saved so far stay in the store, or are deleted."""
         self._delete = delete
-        self._over.set()
+        self._end_requested.set()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until it is at its end; returns whether it is."""
+        """Wait for the thread to end; return whether it has."""
         return self._job.join(timeout)
 
-    def _keep(self, stop: StopToken) -> None:
-        room, waited = self._class, 0.0
+    def _run(self, stop: StopToken) -> None:
+        room, waited = self._classroom, 0.0
         try:
             store = self._open()
-            over = False
-            while not over:
-                over = self._over.wait(TICK_SECONDS) if self._held else self._over.is_set()
-                if not self._held:
-                    self._held = lock_of(store, room.secret)
-                    self._held.acquire(timeout=2 * TICK_SECONDS)  # of a keeper that is at its end
-                    about = json.dumps({"code": room.code})
-                    store.begin(room.owner, KIND, about, "", name=room.code, version=__version__, id=room.secret)
+            is_last_tick = False
+            while not is_last_tick:
+                is_last_tick = self._end_requested.wait(TICK_SECONDS) if self._lock else self._end_requested.is_set()
+                if not self._lock:
+                    self._lock = lock_of(store, room.secret)
+                    self._lock.acquire(timeout=2 * TICK_SECONDS)  # an earlier autosave of the class may be ending
+                    spec = json.dumps({"code": room.code})
+                    store.begin(room.owner, KIND, spec, "", name=room.code, version=__version__, id=room.secret)
                 waited = 0.0 if self._save(store) else waited + TICK_SECONDS
                 if waited >= BEAT:
                     store.beat(room.secret)
@@ -82,91 +84,95 @@ class ClassAutosave:
                 store.end(room.secret, "done", f"{len(room.rounds)} questions, {len(room.students)} students")
         except OSError as error:  # also a StoreError
             self.problem = for_page(error) if isinstance(error, StoreError) else type(error).__name__
-            _log.warning("a class is kept no more: %s", error)
+            _log.warning("a class is not saved any more: %s", error)
         finally:
-            if self._held:
-                _let_go(self._held)
+            if self._lock:
+                _release(self._lock)
 
     def _save(self, store: Store) -> bool:
-        """Write the rounds that have changed; returns whether there were any."""
-        room = self._class
-        changed = [(k, one) for k, one in enumerate(room.rounds) if self._saved.get(k) != one.changes]
-        for place, one in changed:
-            changes = one.changes
-            asked = json.dumps(asdict(one.question))
-            state = "open" if one.open else "closed"
-            store.save_task(room.secret, place, f"{room.secret}:{place}", asked, state, rows_of(room, one), b"")
-            self._saved[place] = changes
-        return bool(changed)
+        """Save the rounds that have changed; return whether there were any."""
+        room = self._classroom
+        rounds = list(enumerate(room.rounds))
+        changed_rounds = [(k, item) for k, item in rounds if self._saved_changes.get(k) != item.changes]
+        for number, class_round in changed_rounds:
+            changes = class_round.changes
+            question_text = json.dumps(asdict(class_round.question))
+            state = "open" if class_round.open else "closed"
+            store.save_task(
+                room.secret, number, f"{room.secret}:{number}", question_text, state, vote_rows(room, class_round), b""
+            )
+            self._saved_changes[number] = changes
+        return bool(changed_rounds)
 
 
 def lock_of(store: Store, id: str) -> FileLock:
-    """Return the lock on a class, which one process has at a time; `Timeout` where another has it."""
+    """Return the file lock of a class; acquiring it raises `Timeout` if another process holds it."""
     return FileLock(store.database.path.with_suffix(f".class.{id}"), timeout=0, mode=0o600, thread_local=False)
 
 
-def _let_go(lock: FileLock) -> None:
+def _release(lock: FileLock) -> None:
     with suppress(OSError):
         Path(lock.lock_file).unlink()
     lock.release()
 
 
-def rows_of(classroom: Classroom, one: Round) -> list[dict[str, Any]]:
-    """Return a round's votes as the store has them."""
+def vote_rows(classroom: Classroom, class_round: Round) -> list[dict[str, Any]]:
+    """Return a round's votes as rows of the store."""
     return [
         {"id": student, "student": classroom.students[student], **asdict(vote)}
-        for student, vote in list(one.votes.items())
+        for student, vote in list(class_round.votes.items())
     ]
 
 
-def read_class(store: Store, kept: StoredRun, owner: str) -> Classroom:
-    """Return a class as it is kept."""
-    room = Classroom(owner, kept.id, json.loads(kept.spec)["code"])
-    for asked, state, rows in store.tasks(kept.id):
-        one = Round(_question(json.loads(asked)), state == "open")
+def read_class(store: Store, stored_run: StoredRun, owner: str) -> Classroom:
+    """Return the class of a stored run."""
+    room = Classroom(owner, stored_run.id, json.loads(stored_run.spec)["code"])
+    for question_text, state, rows in store.tasks(stored_run.id):
+        class_round = Round(_question(json.loads(question_text)), state == "open")
         for row in rows:
             room.students[row["id"]] = row["student"]
-            room.readers.add(row["id"])  # not known any more: nobody who has voted is to make room
+            room.readers.add(row["id"])  # readers are not stored; without this a full class would remove voters
             answer = row["answer"]
-            one.votes[row["id"]] = Vote(tuple(answer) if isinstance(answer, list) else answer, row["note"], row["at"])
-        room.rounds.append(one)
+            answer = tuple(answer) if isinstance(answer, list) else answer
+            class_round.votes[row["id"]] = Vote(answer, row["note"], row["at"])
+        room.rounds.append(class_round)
     room.version = 1
     return room
 
 
-def _question(asked: dict[str, Any]) -> Question:
-    options = tuple(Option(**option) for option in asked.pop("options"))
-    answer = asked.pop("answer")
+def _question(fields: dict[str, Any]) -> Question:
+    options = tuple(Option(**option) for option in fields.pop("options"))
+    answer = fields.pop("answer")
     if answer is not None:
         answer = Answer(answer["measure"], tuple(answer["of"]))
-    return Question(options=options, answer=answer, **asked)
+    return Question(options=options, answer=answer, **fields)
 
 
 def restore(classes: Classes, open_store: Callable[[], Store]) -> None:
-    """Take in the classes that were held when the server ended: a saved class goes on.
+    """Open the saved classes that had not ended when the server stopped.
 
-    Not one that another process holds; and one whose teacher has opened another meanwhile stays as it is kept.
+    Skipped are classes that another process holds, idle ones, and those whose teacher has opened another class.
     """
     try:
         store = open_store()
-    except StoreError:  # it is logged where it is opened, and the server serves without
+    except StoreError:  # logged when the store is opened; the server works without it
         return
-    for kept, owner in store.unended(KIND):
-        lock = lock_of(store, kept.id)
+    for stored_run, owner in store.unended(KIND):
+        lock = lock_of(store, stored_run.id)
         try:
             lock.acquire()
         except Timeout:
             continue
-        if time.time() - kept.changed > IDLE_CLASS_SECONDS or classes.taught(owner):
-            store.end(kept.id, INTERRUPTED)
-            _let_go(lock)
+        if time.time() - stored_run.changed > IDLE_CLASS_SECONDS or classes.has_class(owner):
+            store.end(stored_run.id, INTERRUPTED)
+            _release(lock)
             continue
         try:
-            room = read_class(store, kept, owner)
+            room = read_class(store, stored_run, owner)
             classes.add(room)
-        except (AlrvizError, LookupError, TypeError, ValueError):  # it keeps no server from its start
+        except (AlrvizError, LookupError, TypeError, ValueError):  # a broken class must not stop the server's start
             _log.exception("a class of the run store could not be read")
-            _let_go(lock)
+            _release(lock)
             continue
-        store.resume(kept.id)
+        store.resume(stored_run.id)
         room.keeper = ClassAutosave(room, open_store, lock)

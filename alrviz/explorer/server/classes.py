@@ -1,12 +1,12 @@
-"""Classes: students answer a teacher's questions from their phones, with no account.
+"""Classes: students answer a teacher's questions on their phones, without accounts.
 
-A class has a secret of 128 bits, the address in its QR code, and for those who type a code of six letters, which
-leads to the same address; wrong codes are counted, by address and in all, so that nobody finds a class by trying. A
-student is a random id that the browser keeps; all that is kept here is a digest of it, a number in the order of the
-first answers, and the answers: one a student and round, changed at will until the round is closed. A question asked
-again is another round of it.
+A class has a secret of 128 bits, which is part of the address in its QR code, and a code of six letters that can be
+typed instead. Wrong codes are limited by browser, by address and in all, so that nobody finds a class by trying. A
+student is a random id in the browser's cookie. The class holds only a digest of it, a number in the order of the first
+answers, and one answer per round, which may be changed until the round is closed. Asking a question again starts
+another round of it.
 
-Everything that a student can make grow has a limit: students, answers, their length, and how often they come.
+Everything that students can make grow is limited: their number, their answers, the length and the rate of answers.
 """
 
 import secrets
@@ -28,25 +28,31 @@ from alrviz.fitting.store import owner_digest
 from alrviz.job import Job
 from alrviz.stop import StopToken
 
-LETTERS = "BCDFGHJKMNPQRSTVWXZ"  # none that looks like another, and no words: 47 million codes of six
+LETTERS = "BCDFGHJKMNPQRSTVWXZ"  # no similar letters and no vowels, so no words: 47 million codes
 CODE_LENGTH = 6
-CODES = (20, 3.0)  # wrong codes that a browser may bring at once, and seconds until one more
-HALL_CODES = (200, 3.0)  # and all browsers of an address: a lecture hall is behind one router
-# And all addresses: 87,000 in a day. A day's tries find a given class by one in 500, and one of a hundred by one in 6.
-ALL_CODES = (600, 1.0)
-VOTES = (10, 1.0)  # answers that a student may send and change
-# Of a class: as many as a process has places for pages (web.spectators.MOST). There is no limit by address: a school
-# has one, and a dozen scripts that came from there again and again kept every student out.
+# Rate limits: (burst, seconds until one more).
+BROWSER_CODES = (20, 3.0)  # wrong codes of a browser
+ADDRESS_CODES = (200, 3.0)  # of all browsers at an address: a lecture hall is behind one router
+# Of all addresses: 87,000 a day, which find a given class with probability 1/500, and any of a hundred with 1/6.
+TOTAL_CODES = (600, 1.0)
+STUDENT_VOTES = (10, 1.0)  # answers and changes of a student
+# As many as `web.spectators.MAX_READERS`. There is no limit by address: a school has one address, and a dozen scripts
+# that joined from there again and again would keep every student out.
 MAX_STUDENTS = 800
 MAX_ROUNDS = 100  # of a class
-MAX_TEXT_BYTES = 8_000_000  # of all the words that a class's students write
+MAX_TEXT_BYTES = 8_000_000  # of all texts of a class's students
 MAX_CLASSES = 100  # of a process
-IDLE_CLASS_SECONDS = 12 * 3600.0  # seconds after which a class that neither teacher nor student uses is over
-SWEEP_SECONDS = 60.0  # seconds between two looks for such classes
+IDLE_CLASS_SECONDS = 12 * 3600.0  # without teacher and students, until a class is ended
+SWEEP_SECONDS = 60.0  # between two searches for idle classes
 
 
 class ClassRefused(AlrvizError):
-    """What a class refuses a student, in words for the phone; `status` is HTTP's. `wait`: seconds until it may go."""
+    """A student's request is refused; the message is for the phone.
+
+    Attributes:
+        status: status code of HTTP.
+        wait: seconds until the request may be repeated; 0 if it may not.
+    """
 
     def __init__(self, status: int, words: str, wait: float = 0.0):
         super().__init__(words)
@@ -55,21 +61,21 @@ class ClassRefused(AlrvizError):
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A student's answer to a question, a note beside it, and when it was given (seconds since 1970)."""
+    """A student's answer to a question, an optional note, and its time in seconds since 1970."""
 
     answer: Said
     note: str = ""
     at: float = 0.0
 
     @property
-    def size(self) -> int:
-        """Bytes of its words, about: what a student can make long."""
+    def n_bytes(self) -> int:
+        """Upper bound of the bytes of its texts."""
         return 4 * (len(self.note) + (len(self.answer) if isinstance(self.answer, str) else 0))
 
 
 @dataclass(eq=False)
 class Round:
-    """One time that a question was asked: its votes by student; `changes` counts what was done to it."""
+    """One round of a question: its votes by student, and the number of changes made to it."""
 
     question: Question
     open: bool = True
@@ -77,7 +83,7 @@ class Round:
     changes: int = 0
 
     def typical(self) -> Said | None:
-        """Return what the class says as one: the answer of most, of numbers the median; None where nobody has."""
+        """Return the class's typical answer: the mode, or the median of numbers; None without votes."""
         answers: list[Any] = [vote.answer for vote in self.votes.values()]
         if not answers:
             return None
@@ -92,20 +98,21 @@ class Classroom:
     """One class.
 
     Args:
-        owner: its teacher, as the store knows owners where it came from there.
+        owner: id of its teacher, or the digest of the id for a class restored from the run store.
 
     Attributes:
-        secret, code: by which students find it.
-        rounds: the questions in the order in which they were asked, one more each time.
-        students: the number of each, from 1 in the order of their first answers; 0 of who has given none.
-        here: how many pages of each student are open.
-        readers: the students who have opened the page.
-        addresses: from where each student joined, as long as the class is held; the run store has none of it.
-        locked: whether nobody else may join.
-        race: the secret of the race that is shown beside the questions, "" for none.
-        keeper: keeps it in the run store, or nothing does.
-        ended: whether it is over.
-        version: counts what phones are to be told.
+        secret, code: names by which students find the class.
+        rounds: all rounds in their order.
+        students: number of each student, from 1 in the order of the first answers; 0 before the first answer.
+        open_pages: number of open pages of each student.
+        readers: students who have opened the page.
+        addresses: address from which each student joined; not stored.
+        locked: whether no new students may join.
+        race: token of the race shown above the questions; "" for none.
+        keeper: saves the class to the run store; None if nothing does.
+        ended: whether the class is over.
+        version: number of changes that phones must be told.
+        last_used: when teacher or students last used it, by the clock.
     """
 
     def __init__(
@@ -114,43 +121,43 @@ class Classroom:
         self.owner, self.secret, self.code = owner, secret or new_id(), code or new_code()
         self.rounds: list[Round] = []
         self.students: dict[str, int] = {}
-        self.here: Counter[str] = Counter()
+        self.open_pages: Counter[str] = Counter()
         self.readers: set[str] = set()
         self.addresses: dict[str, str] = {}
         self.locked = self.ended = False
         self.race = ""
         self.keeper: Any = None
         self.version = 0
-        self.used = clock()
+        self.last_used = clock()
         self._clock = clock
-        self._size = 0
-        self._votes = RateLimit(*VOTES, clock)
+        self._text_bytes = 0
+        self._votes = RateLimit(*STUDENT_VOTES, clock)
         self._lock = threading.RLock()
 
-    # ---- the teacher -------------------------------------------------------------------------------------------------
+    # ---- teacher -----------------------------------------------------------------------------------------------------
 
     @property
     def round(self) -> Round | None:
-        """The question that was asked last."""
+        """The latest round; None before the first question."""
         return self.rounds[-1] if self.rounds else None
 
     def ask(self, question: Question) -> Round:
-        """Ask a question, again if it was asked before; the one that was open is closed."""
+        """Start a round of a question; the round that was open is closed."""
         with self._lock:
-            self.use()
+            self.touch()
             self.close()
             if len(self.rounds) >= MAX_ROUNDS:
-                raise AlrvizError(f"a class has {MAX_ROUNDS} questions at most; end it and open another")
+                raise AlrvizError(f"a class has at most {MAX_ROUNDS} questions; end it and open another")
             self.rounds.append(Round(question))
             self.version += 1
             return self.rounds[-1]
 
-    def use(self) -> None:
-        """Note that somebody uses it: a teacher whose page shows it does."""
-        self.used = self._clock()
+    def touch(self) -> None:
+        """Note that the class is in use, which keeps it from being ended as idle."""
+        self.last_used = self._clock()
 
     def close(self) -> None:
-        """Take no more answers to the question that is open."""
+        """Close the open round, if any: it takes no more answers."""
         with self._lock:
             if self.round is not None and self.round.open:
                 self.round.open = False
@@ -158,38 +165,41 @@ class Classroom:
                 self.version += 1
 
     def rounds_of(self, question: Question) -> list[Round]:
-        """Return the times that a question was asked."""
-        return [one for one in self.rounds if one.question == question]
+        """Return all rounds of a question."""
+        return [past_round for past_round in self.rounds if past_round.question == question]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield a row for each answer: the question, which time it was asked, the student's number, answer and note."""
+        """Yield a row for each answer, with question, number of its round, student, answer, note and second."""
         times: Counter[Question] = Counter()
-        for one in self.rounds:
-            times[one.question] += 1
-            begun = min((vote.at for vote in one.votes.values()), default=0.0)
-            for student, vote in one.votes.items():
+        for past_round in self.rounds:
+            times[past_round.question] += 1
+            first_vote_time = min((vote.at for vote in past_round.votes.values()), default=0.0)
+            for student, vote in past_round.votes.items():
                 answer = vote.answer
                 yield {
-                    "question": one.question.text, "kind": one.question.kind, "asked": times[one.question],
-                    "student": self.students[student],
+                    "question": past_round.question.text, "kind": past_round.question.kind,
+                    "asked": times[past_round.question], "student": self.students[student],
                     "answer": " ".join(map(str, answer)) if isinstance(answer, tuple) else answer,
-                    "note": vote.note, "second": round(vote.at - begun, 1),
+                    "note": vote.note, "second": round(vote.at - first_vote_time, 1),
                 }  # fmt: skip
 
     # ---- students ----------------------------------------------------------------------------------------------------
 
     def student(self, cookie: str) -> str:
-        """Return what is kept of a student's id: nobody can vote by it."""
+        """Return the digest of a student's cookie, by which nobody can vote."""
         return sha256(f"{self.secret}{cookie}".encode()).hexdigest()[:32]
 
     def join(self, student: str, address: str = "") -> None:
-        """Let a student in, or say why not.
+        """Add a student, unless the student has joined before.
 
-        A full class makes room: first of students who have neither voted nor a page open, then of those who voted
-        without ever opening the page, as scripts do, with their votes; the latest first, as a flood comes last.
+        A full class removes a student: first one who has neither voted nor an open page, then one who has voted without
+        ever opening the page, as scripts do; the latest first, because a flood comes last.
+
+        Raises:
+            ClassRefused: if the class is locked, or full of students who cannot be removed.
         """
         with self._lock:
-            self.use()
+            self.touch()
             if student in self.students:
                 return
             if self.locked:
@@ -201,191 +211,209 @@ class Classroom:
 
     def _make_room(self) -> None:
         latest = list(reversed(self.students.items()))
-        silent = (one for one, number in latest if not number and one not in self.here)
-        scripted = (one for one, _ in latest if one not in self.readers)
-        gone = next(chain(silent, scripted), None)
-        if gone is None:
+        without_vote = (student for student, number in latest if not number and student not in self.open_pages)
+        scripted = (student for student, _ in latest if student not in self.readers)
+        removed = next(chain(without_vote, scripted), None)
+        if removed is None:
             raise ClassRefused(503, "The class is full.")
-        del self.students[gone]
-        self.addresses.pop(gone, None)
-        self.readers.discard(gone)
-        for one in self.rounds:
-            if (vote := one.votes.pop(gone, None)) is not None:
-                self._size -= vote.size
-                one.changes += 1
+        del self.students[removed]
+        self.addresses.pop(removed, None)
+        self.readers.discard(removed)
+        for student in self.rounds:
+            if (vote := student.votes.pop(removed, None)) is not None:
+                self._text_bytes -= vote.n_bytes
+                student.changes += 1
 
-    def came_from(self) -> list[tuple[str, int]]:
-        """Return each address and how many students joined from it, most first; "" of a class that was restored."""
+    def join_addresses(self) -> list[tuple[str, int]]:
+        """Return (address, number of students who joined from it), largest first; "" for unknown addresses."""
         with self._lock:
             return Counter(self.addresses.get(student, "") for student in self.students).most_common()
 
-    def come(self, student: str, address: str = "") -> None:
-        """Note that a page of a student's is open; `leave` is for its end."""
+    def open_page(self, student: str, address: str = "") -> None:
+        """Note that a student has opened a page; the student joins if need be."""
         with self._lock:
             self.join(student, address)
-            self.here[student] += 1
+            self.open_pages[student] += 1
             self.readers.add(student)
 
-    def leave(self, student: str) -> None:
-        """Note that a page of a student's is closed."""
+    def close_page(self, student: str) -> None:
+        """Note that a student has closed a page."""
         with self._lock:
-            self.use()
-            self.here[student] -= 1
-            if self.here[student] <= 0:
-                del self.here[student]
+            self.touch()
+            self.open_pages[student] -= 1
+            if self.open_pages[student] <= 0:
+                del self.open_pages[student]
 
     def vote(self, student: str, number: int, answer: object, note: object = "", address: str = "") -> Vote:
-        """Take a student's answer to round `number`, from 1, in place of an earlier one.
+        """Record a student's answer to round `number` (from 1), in place of an earlier one.
 
-        A new student joins, for whom another may have to make room, only with an answer that is taken.
+        A new student joins only with a valid answer.
+
+        Raises:
+            ClassRefused: if the rate is too high, the round is closed, the answer is invalid, or the class is full.
         """
         with self._lock:
             if wait := self._votes.wait(student):
-                raise ClassRefused(429, "That was too often; wait a moment.", wait)
+                raise ClassRefused(429, "Too many answers in a short time; wait a moment.", wait)
             self._votes.count(student)
-            one = self.round
-            if one is None or number != self.number or not one.open:
-                raise ClassRefused(409, "This question is closed: answers are taken until then.")
+            current = self.round
+            if current is None or number != self.number or not current.open:
+                raise ClassRefused(409, "This question is closed; it takes no more answers.")
             try:
-                vote = Vote(one.question.read(answer), plain_line(note), time.time())
+                vote = Vote(current.question.read(answer), plain_line(note), time.time())
             except ValueError as error:
                 raise ClassRefused(422, f"That is no answer to this question: {error}.") from error
-            before = one.votes.get(student)
-            growth = vote.size - (before.size if before is not None else 0)
-            if self._size + growth > MAX_TEXT_BYTES:
+            previous = current.votes.get(student)
+            growth = vote.n_bytes - (previous.n_bytes if previous is not None else 0)
+            if self._text_bytes + growth > MAX_TEXT_BYTES:
                 raise ClassRefused(503, "The class has no room for more text.")
             self.join(student, address)
-            self._size += growth  # only now: a student who made room took text along
-            one.votes[student] = vote
-            one.changes += 1
+            self._text_bytes += growth  # after `join`, which may remove a student with texts
+            current.votes[student] = vote
+            current.changes += 1
             if not self.students[student]:
                 self.students[student] = 1 + max(self.students.values())
             return vote
 
     def vote_of(self, student: str) -> Vote | None:
-        """Return a student's own answer to the question that was asked last."""
+        """Return a student's answer of the latest round; None without one."""
         return self.round.votes.get(student) if self.round is not None else None
 
-    # ---- what phones are told ----------------------------------------------------------------------------------------
+    # ---- messages to phones ------------------------------------------------------------------------------------------
 
     @property
     def number(self) -> int:
-        """Of the question that was asked last, from 1; 0 before the first."""
+        """Number of the latest round, from 1; 0 before the first."""
         return len(self.rounds)
 
-    def told(self) -> dict[str, Any]:
-        """Return what every phone is told: the question, never an answer or how many there are."""
-        one = self.round
-        if one is None:
+    def phone_message(self) -> dict[str, Any]:
+        """Return the message to all phones: the question, but never answers or their number."""
+        current = self.round
+        if current is None:
             return {"round": 0, "open": False}
-        of = one.question
+        question = current.question
         return {
-            "round": self.number, "open": one.open, "again": len(self.rounds_of(of)) > 1, "kind": of.kind,
-            "text": of.text, "options": [[option.value, option.words] for option in of.options], "unit": of.unit,
-            "low": of.low, "high": of.high,
+            "round": self.number, "open": current.open, "again": len(self.rounds_of(question)) > 1,
+            "kind": question.kind, "text": question.text,
+            "options": [[option.value, option.words] for option in question.options],
+            "unit": question.unit, "low": question.low, "high": question.high,
         }  # fmt: skip
 
 
 def new_code() -> str:
-    """Return six letters."""
+    """Return a random code of a class."""
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
 
 
 class Classes:
-    """The classes of a process: one a teacher.
+    """The classes of a process, one per teacher.
 
     Args:
-        timer: whether a thread of its own looks for classes that nobody uses any more, while there are any.
+        timer: whether a thread ends idle classes.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, timer: bool = False):
         self._clock = clock
         self._timer = timer
         self._sweeper: Job[None] | None = None
-        self._held: dict[str, Classroom] = {}  # by secret
-        self._tries, self._hall = RateLimit(*CODES, clock), RateLimit(*HALL_CODES, clock)
-        self._all = RateLimit(*ALL_CODES, clock)
+        self._classes: dict[str, Classroom] = {}  # by secret
+        self._browser_limit, self._address_limit = RateLimit(*BROWSER_CODES, clock), RateLimit(*ADDRESS_CODES, clock)
+        self._total_limit = RateLimit(*TOTAL_CODES, clock)
         self._lock = threading.RLock()
 
     def open(self, owner: str) -> Classroom:
-        """Return the teacher's class, a new one where there is none."""
+        """Return a teacher's class; open one if there is none.
+
+        Raises:
+            AlrvizError: if the server has MAX_CLASSES classes.
+        """
         with self._lock:
-            found = self.of(owner)
-            if found is None:
-                found = Classroom(owner, clock=self._clock)
-                while any(one.code == found.code for one in self._held.values()):
-                    found.code = new_code()
-                self.add(found)
-            return found
+            classroom = self.class_of(owner)
+            if classroom is None:
+                classroom = Classroom(owner, clock=self._clock)
+                while any(other.code == classroom.code for other in self._classes.values()):
+                    classroom.code = new_code()
+                self.add(classroom)
+            return classroom
 
     def add(self, classroom: Classroom) -> None:
-        """Hold a class; those that nobody uses any more are over."""
+        """Add a class; idle classes are ended first."""
         with self._lock:
             self.sweep()
-            if len(self._held) >= MAX_CLASSES:
-                raise AlrvizError(f"this server has {MAX_CLASSES} classes, as many as it takes; try again later")
-            self._held[classroom.secret] = classroom
+            if len(self._classes) >= MAX_CLASSES:
+                raise AlrvizError(f"this server already has {MAX_CLASSES} classes, its maximum; try again later")
+            self._classes[classroom.secret] = classroom
             if self._timer and self._sweeper is None:
-                self._sweeper = Job(self._sweep_on, "alrviz-classes")
+                self._sweeper = Job(self._run_sweeper, "alrviz-classes")
                 self._sweeper.start()
 
     def sweep(self) -> None:
-        """End the classes that nobody uses any more."""
+        """End idle classes."""
         with self._lock:
-            for one in list(self._held.values()):
-                if self._clock() - one.used > IDLE_CLASS_SECONDS and not one.here.total():
-                    self.end(one)
+            for classroom in list(self._classes.values()):
+                if self._clock() - classroom.last_used > IDLE_CLASS_SECONDS and not classroom.open_pages.total():
+                    self.end(classroom)
 
-    def _sweep_on(self, stop: StopToken) -> None:
+    def _run_sweeper(self, stop: StopToken) -> None:
         while True:
             stop.rest(SWEEP_SECONDS)
             with self._lock:
                 self.sweep()
-                if not self._held:
+                if not self._classes:
                     self._sweeper = None
                     return
 
-    def of(self, owner: str) -> Classroom | None:
-        """Return the class of a teacher."""
-        names = (owner, owner_digest(owner))
-        found = next((one for one in list(self._held.values()) if one.owner in names), None)
-        if found is not None:
-            found.owner = owner
-        return found
+    def class_of(self, owner: str) -> Classroom | None:
+        """Return the class of a teacher; None without one."""
+        keys = (owner, owner_digest(owner))
+        classroom = next((candidate for candidate in list(self._classes.values()) if candidate.owner in keys), None)
+        if classroom is not None:
+            classroom.owner = owner
+        return classroom
 
-    def taught(self, key: str) -> bool:
-        """Whether the teacher whom the run store knows by this key has a class."""
-        return any(key in (one.owner, owner_digest(one.owner)) for one in list(self._held.values()))
+    def has_class(self, key: str) -> bool:
+        """Return whether a teacher has a class, given the key of an owner in the run store."""
+        return any(
+            key in (classroom.owner, owner_digest(classroom.owner)) for classroom in list(self._classes.values())
+        )
 
     def find(self, secret: str) -> Classroom | None:
-        """Return the class of this secret."""
-        return self._held.get(secret)
+        """Return the class with a secret; None without one."""
+        return self._classes.get(secret)
 
     def enter(self, code: str, address: str, cookie: str = "") -> Classroom:
-        """Return the class of six letters; a wrong code is counted, and one too many waits, right or wrong.
+        """Return the class with a code.
 
-        Not for who is in the class already: others at the address cannot keep them out.
+        Wrong codes count against the limits. At the limit right codes are refused too, except for students who have
+        joined before: others at their address cannot keep them out.
+
+        Raises:
+            ClassRefused: if no class has the code, or there were too many wrong codes.
         """
         with self._lock:
             browser = f"{address} {cookie}"
             letters = "".join(sign for sign in code.upper() if sign in LETTERS)
-            found = next((one for one in self._held.values() if secrets.compare_digest(one.code, letters)), None)
-            if found is not None and cookie and found.student(cookie) in found.students:
-                return found
-            if wait := max(self._tries.wait(browser), self._hall.wait(address), self._all.wait("")):
-                words = "Too many wrong codes were tried. The QR code goes on working; or try again"
-                raise ClassRefused(429, words, wait)
-            if found is None:
-                self._tries.count(browser)
-                self._hall.count(address)
-                self._all.count("")
-                raise ClassRefused(404, "No class has this code. It is on the wall: six letters.")
-            return found
+            classroom = next(
+                (candidate for candidate in self._classes.values() if secrets.compare_digest(candidate.code, letters)),
+                None,
+            )
+            if classroom is not None and cookie and classroom.student(cookie) in classroom.students:
+                return classroom
+            if wait := max(
+                self._browser_limit.wait(browser), self._address_limit.wait(address), self._total_limit.wait("")
+            ):
+                raise ClassRefused(429, "Too many wrong codes. Use the QR code, or try again", wait)
+            if classroom is None:
+                self._browser_limit.count(browser)
+                self._address_limit.count(address)
+                self._total_limit.count("")
+                raise ClassRefused(404, "No class has this code. It has six letters and is on the wall.")
+            return classroom
 
     def end(self, classroom: Classroom) -> None:
-        """End a class: what is not saved is forgotten, and what is saved is kept as it is now."""
+        """End a class; its answers remain only if it is saved to the run store."""
         with self._lock:
-            self._held.pop(classroom.secret, None)
+            self._classes.pop(classroom.secret, None)
             if classroom.keeper is not None:
                 classroom.keeper.end()
             classroom.close()

@@ -1,7 +1,7 @@
 """The limits of a server: sizes of tables, runs at once, threads, memory.
 
 Every limit is an attribute of `ServerLimits` and an environment variable `ALRVIZ_MAX_<NAME>` (0 or "none": no limit).
-They bind in the explorer only; the library itself limits nothing but memory.
+They apply to the explorer only; the library itself limits nothing but memory.
 """
 
 import os
@@ -14,11 +14,11 @@ from alrviz.errors import AlrvizError
 from alrviz.memory import total_memory
 
 PREFIX = "ALRVIZ_MAX_"
-_NONE = ("0", "none", "")
+_UNLIMITED = ("0", "none", "")
 _CORES = os.cpu_count() or 1
-AT_ONCE = 2  # tasks of each kind that compute at a time in the process; the others wait and say so
-TABLES = threading.BoundedSemaphore(AT_ONCE)  # making one, changing its kinds
-PAGES = threading.BoundedSemaphore(AT_ONCE)  # what pages work out of tables: a long estimate keeps nobody from one
+MAX_CONCURRENT_TASKS = 2  # of each kind in the process; the others wait, and their pages show it
+TABLES = threading.BoundedSemaphore(MAX_CONCURRENT_TASKS)  # tasks that make a table or change its kinds
+PAGES = threading.BoundedSemaphore(MAX_CONCURRENT_TASKS)  # other tasks of pages: a long estimate must not delay a table
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ class ServerLimits:
 
     Attributes:
         bytes, rows, columns, levels, classes: of one uploaded table.
-        seconds: that reading a table may take.
-        uploads: bytes of uploaded tables the process holds at once.
-        tables: uploaded tables held for one owner; the oldest is dropped.
-        owner_runs, runs: races under way at once, of one owner and in all; further ones queue.
-        kept: ended races found again by one owner; the oldest is dropped.
-        memory: bytes of all races and their steps; the default is half of what the machine, or the container, has.
-        threads: threads of all races under way; each has all the machine's, so the default lets four share them.
-        idle: seconds after which a run nobody looks at is stopped.
-        hours: hours after which that happens to a run that was to continue when its owner closed the page.
+        seconds: time for reading a table.
+        uploads: bytes of all uploaded tables in memory.
+        tables: uploaded tables of one owner; the oldest is dropped.
+        owner_runs, runs: active runs of one owner, and of all; further ones wait in the queue.
+        kept: inactive runs of one owner in memory; the oldest is dropped.
+        memory: bytes of all runs with their steps; by default half the memory of the machine or container.
+        threads: threads of all active runs. Each uses all cores, so the default lets four runs share them.
+        idle: seconds after which a run that nobody looks at is stopped.
+        hours: the same in hours, for a run that is to continue when its owner closes the page.
     """
 
     bytes: int | None = 200_000_000
@@ -60,21 +60,25 @@ class ServerLimits:
 
 
 def limits_from(environment: Mapping[str, str] = os.environ) -> ServerLimits:
-    """Return the defaults, changed by what `environment` sets; a value that is no whole number is an error."""
-    changed: dict[str, int | None] = {}
-    for one in fields(ServerLimits):
-        text = environment.get(PREFIX + one.name.upper())
+    """Return the defaults, overridden by environment variables.
+
+    Raises:
+        AlrvizError: if a variable is neither a whole number nor "none".
+    """
+    limits: dict[str, int | None] = {}
+    for limit in fields(ServerLimits):
+        text = environment.get(PREFIX + limit.name.upper())
         if text is None:
             continue
-        if text.strip().lower() in _NONE:
-            changed[one.name] = None
+        if text.strip().lower() in _UNLIMITED:
+            limits[limit.name] = None
         elif text.strip().isdigit():
-            changed[one.name] = int(text)
+            limits[limit.name] = int(text)
         else:
-            raise AlrvizError(f"{PREFIX}{one.name.upper()}={text!r} is not a limit; expected a whole number, or none")
-    return ServerLimits(**changed)
+            raise AlrvizError(f"{PREFIX}{limit.name.upper()}={text!r} is not a limit; expected a whole number, or none")
+    return ServerLimits(**limits)
 
 
-def below(count: float, limit: int | None) -> bool:
-    """Whether `count` keeps within `limit`."""
+def is_within(count: float, limit: int | None) -> bool:
+    """Return whether `count` is at most `limit`; None is no limit."""
     return limit is None or count <= limit

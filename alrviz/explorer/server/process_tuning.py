@@ -1,16 +1,17 @@
-"""Tune the process of a server once, so that its event loop answers at once whatever runs beside it.
+"""Settings of a server's process that keep its event loop responsive while fits run.
 
-Measured on two cores: a full collection looks through 470,000 objects of imported libraries and holds every thread for
-0.3 s, and Panel asks for one whenever a visitor leaves; what is frozen after the imports is never looked through again.
-Each time the loop lets go of the interpreter beside a fit it waits for the switch interval to get it back, and to
-answer one message it lets go dozens of times.
+Measured on two cores:
 
-Two things are kept out of its log. A browser may leave while a message is on its way to it: the message's own task
-ends with a WebSocketClosedError that nobody waits for, and asyncio would write a traceback. And the grid of columns
-sends its style sheets back, whole, which Bokeh remarks on.
+- A full garbage collection visits 470,000 objects of imported libraries and stops all threads for 0.3 s, and Panel
+  requests one whenever a visitor leaves. Objects that are frozen after the imports are never visited again.
+- The event loop releases the interpreter dozens of times to answer one message, and beside a fit it waits for a switch
+  interval each time until it gets the interpreter back.
 
-The visitor after whose first page this is done has it still, and what is frozen is not freed when it is only held by
-itself, as pages are. So when nobody is there for the first time, what was frozen is looked through once more.
+Freezing happens after the first page, which is frozen too. A frozen page is never freed, because pages are reference
+cycles. So when no visitor is connected for the first time, frozen objects are collected once.
+
+Two messages are filtered from the log: the traceback of a WebSocketClosedError, raised by a message to a browser that
+has left, and Bokeh's warning about the style sheets that the grid of columns sends back.
 """
 
 import gc
@@ -30,77 +31,84 @@ from tornado.websocket import WebSocketClosedError
 
 from alrviz.memory import give_back
 
-SWITCH_INTERVAL_SECONDS = 0.001  # Python's own is 0.005; shorter ones cost a fit more than they give a visitor
-THAW_DELAY_SECONDS = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then, mostly
-THAW_TRIES = 6  # how often pages that were left are looked for
-HAND_SECONDS = 0.3  # seconds after a move of somebody's hand in which films of others wait
-_settled = False
+SWITCH_INTERVAL_SECONDS = 0.001  # Python's default is 0.005; shorter intervals slow fits down without a gain
+THAW_DELAY_SECONDS = 5.0  # after a visitor has left; Panel and Bokeh usually release the page by then
+THAW_TRIES = 6  # attempts to free pages that visitors have left
+DRAG_SECONDS = 0.3  # after a drag, in which animations of other visitors pause
+_is_tuned = False
 _frozen_page = False
-_leaving: weakref.WeakSet[object] = weakref.WeakSet()  # pages that visitors have left and that are still held
-_moved = float("-inf")
+_left_pages: weakref.WeakSet[object] = weakref.WeakSet()  # pages that visitors have left and that are not freed yet
+_last_drag = float("-inf")
 
 
-def hand_moved() -> None:
-    """Somebody drags something and waits for the loop."""
-    global _moved
-    _moved = time.monotonic()
+def note_drag() -> None:
+    """Note that a visitor drags something and waits for the event loop."""
+    global _last_drag
+    _last_drag = time.monotonic()
 
 
-def hand_moving() -> bool:
-    """Whether somebody does: what only plays may wait a moment."""
-    return time.monotonic() - _moved < HAND_SECONDS
+def is_dragging() -> bool:
+    """Return whether a visitor is dragging something, so that animations should pause."""
+    return time.monotonic() - _last_drag < DRAG_SECONDS
 
 
-def settle(context: BokehSessionContext | None) -> None:
-    """Do it, once, where `context` (a document's session context) says that a page is being served."""
-    global _settled, _frozen_page
-    if context is None or _settled:
+def tune_process(context: BokehSessionContext | None) -> None:
+    """Set the switch interval and freeze imported objects, once; `context`: the page's session context, or None."""
+    global _is_tuned, _frozen_page
+    if context is None or _is_tuned:
         return
-    _settled = _frozen_page = True
+    _is_tuned = _frozen_page = True
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     gc.collect()
     gc.freeze()
 
 
-def own_styles(document: Document) -> None:
-    """Let a page's style sheets be this server's own from its beginning.
+def use_server_styles(document: Document) -> None:
+    """Make a page load its style sheets from this server.
 
-    Panel says so only while it writes a page's HTML. A browser that connects longer after that than an unused session
-    lives (15 s: a busy machine, a laptop that slept) gets a new session, whose style sheets would be asked of a public
-    server.
+    Panel sets this only while it writes a page's HTML. If the browser connects after the unused session has expired
+    (15 s, on a busy machine or after a laptop slept), the new session would load its style sheets from a public server.
     """
     path = pn.state.rel_path
     document.template_variables.setdefault("dist_url", f"{path}/{LOCAL_DIST}" if path else LOCAL_DIST)
 
 
-def hush() -> None:
-    """Keep out of a server's log what is nothing to report; asked again it changes nothing."""
-    logging.getLogger("asyncio").addFilter(_concerns)
+def filter_log() -> None:
+    """Filter irrelevant messages from the log; a second call changes nothing."""
+    logging.getLogger("asyncio").addFilter(_is_relevant)
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
 
 
-def _concerns(record: logging.LogRecord) -> bool:
-    """Whether a record is about more than a message to a browser that has gone."""
+def _is_relevant(record: logging.LogRecord) -> bool:
+    """Return whether a record is more than the error of a message to a browser that has left."""
     return not (record.exc_info and isinstance(record.exc_info[1], WebSocketClosedError))
 
 
-def left(context: BokehSessionContext, page: object, later: Callable[[float, Callable[[], None]], object]) -> None:
-    """A visitor has gone, whose session context and page these were; `later` calls a function after some seconds."""
-    _leaving.add(page)
+def page_left(context: BokehSessionContext, page: object, later: Callable[[float, Callable[[], None]], object]) -> None:
+    """Free the frozen objects after a visitor has left.
+
+    Args:
+        context: the visitor's session context.
+        page: the visitor's page.
+        later: calls a function after some seconds.
+    """
+    _left_pages.add(page)
     if _frozen_page:
-        later(THAW_DELAY_SECONDS, lambda: _thaw(context.server_context, later, THAW_TRIES))
+        later(THAW_DELAY_SECONDS, lambda: _collect_frozen(context.server_context, later, THAW_TRIES))
 
 
-def _thaw(server_context: BokehServerContext, later: Callable[[float, Callable[[], None]], object], tries: int) -> None:
-    """Free what was frozen, when nobody is there; later once more while a page that was left is still held."""
+def _collect_frozen(
+    server_context: BokehServerContext, later: Callable[[float, Callable[[], None]], object], tries: int
+) -> None:
+    """Collect frozen objects if no visitor is connected; try again later while a left page is still referenced."""
     global _frozen_page
     if not _frozen_page or server_context.sessions:
         return
     gc.unfreeze()
     gc.collect()
     give_back()
-    if _leaving and tries > 1:
-        later(THAW_DELAY_SECONDS, lambda: _thaw(server_context, later, tries - 1))
+    if _left_pages and tries > 1:
+        later(THAW_DELAY_SECONDS, lambda: _collect_frozen(server_context, later, tries - 1))
         return
     _frozen_page = False
     gc.freeze()

@@ -1,28 +1,28 @@
-"""Limit how often strangers may try: so many times at once, and once more every so many seconds."""
+"""A rate limit per key: a burst of attempts, then one more per interval."""
 
 import time
 from collections.abc import Callable
 
-_SWEEP_KEYS = 1_000  # keys after which those that are free again are forgotten
+_SWEEP_KEYS = 1_000  # number of keys at which expired ones are removed
 
 
 class RateLimit:
-    """Tries by key (an address, a student): `burst` at once, and one more every `every` seconds."""
+    """Attempts by key (an address, a student): `burst` at once, then one every `interval` seconds."""
 
-    def __init__(self, burst: int, every: float, clock: Callable[[], float] = time.monotonic):
-        self.burst, self.every = burst, every
+    def __init__(self, burst: int, interval: float, clock: Callable[[], float] = time.monotonic):
+        self.burst, self.interval = burst, interval
         self._clock = clock
-        self._until: dict[str, float] = {}  # when the tries of a key will all be forgotten
-        self._look = _SWEEP_KEYS
+        self._until: dict[str, float] = {}  # by key, when its attempts no longer count
+        self._sweep_size = _SWEEP_KEYS
 
     def wait(self, key: str) -> float:
-        """Return the seconds until the next try of this key; 0 where it is now."""
-        return max(self._until.get(key, 0.0) - self._clock() - (self.burst - 1) * self.every, 0.0)
+        """Return the seconds until a key's next attempt is allowed; 0 if it is allowed now."""
+        return max(self._until.get(key, 0.0) - self._clock() - (self.burst - 1) * self.interval, 0.0)
 
     def count(self, key: str) -> None:
-        """Count a try."""
+        """Count an attempt."""
         now = self._clock()
-        if len(self._until) >= self._look:
-            self._until = {one: until for one, until in self._until.items() if until > now}
-            self._look = max(_SWEEP_KEYS, 2 * len(self._until))
-        self._until[key] = max(self._until.get(key, now), now) + self.every
+        if len(self._until) >= self._sweep_size:
+            self._until = {other: until for other, until in self._until.items() if until > now}
+            self._sweep_size = max(_SWEEP_KEYS, 2 * len(self._until))
+        self._until[key] = max(self._until.get(key, now), now) + self.interval

@@ -1,12 +1,12 @@
-"""The runs of the process: found again after a reload, and stopped when nobody looks.
+"""The runs of the process: found again after a reload, and stopped when nobody looks at them.
 
 Runs belong to the process, not to a browser tab. Each is an `Entry` with two 128-bit names: its `id`, by which only its
-owner finds it, and its `token`, the secret of a link that opens it read-only. Who may compute when is the `RunQueue`'s
-business. `sweep` has it do what time brings, and stops runs that nobody has looked at for a while.
+owner finds it, and its `token`, the secret of a link that opens it read-only. The `RunQueue` schedules them. `sweep`,
+called every second, stops runs that nobody has looked at for a while.
 
-Ended runs are kept while there is memory for them: owners leave without saying so, and what they left makes room for
-who comes. When nobody has looked at anything for a while, what is in the run store too and on nobody's page is let go:
-who returns finds it there, by the same id.
+Ended runs stay in memory until their memory is needed, because owners leave without notice. When nobody has visited the
+server for a while, runs that are in the run store too and on no open page are dropped; an owner who returns opens them
+from the store by the same id.
 """
 
 import gc
@@ -19,7 +19,7 @@ from typing import Protocol
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.classes import Classes
-from alrviz.explorer.server.limits import ServerLimits, below, limits_from
+from alrviz.explorer.server.limits import ServerLimits, is_within, limits_from
 from alrviz.explorer.server.run_queue import Entry, RunQueue
 from alrviz.explorer.server.tables import UploadedTables
 from alrviz.explorer.server.visitor_ids import LOCAL, new_id
@@ -29,22 +29,26 @@ from alrviz.stop import StopToken
 from alrviz.studies.core.study import Study
 from alrviz.studies.race.race import Race
 
-GC_SWEEPS = 10  # sweeps after which what was let go is looked for once more
-_MAX_VISITORS = 10_000  # owners of which is known that they were there
+GC_SWEEPS = 10  # sweeps after dropping runs until memory is collected again: their threads end later
+_MAX_VISITORS = 10_000  # owners that `has_visited` knows
 UNATTENDED = "stopped: nobody looked at it for {time}"
 
 
 class CapReached(AlrvizError):
-    """Something a server's limits refuse outright, such as a race larger than all the memory it gives away."""
+    """A job exceeds a server's limits by itself, such as a race larger than all memory for runs."""
 
 
 class Registry:
     """All runs of a process.
 
     Args:
-        limits: the caps; `tables` holds the files of the same owners under them, `classes` their classes.
-        clock: seconds, monotonic; a test brings its own.
-        timer: whether a thread of the registry's own sweeps once a second while something runs.
+        limits: limits of runs and tables.
+        clock: seconds, monotonic.
+        timer: whether a thread sweeps once a second while a run is active.
+
+    Attributes:
+        tables: uploaded tables of all owners.
+        classes: classes of all owners.
     """
 
     def __init__(
@@ -55,134 +59,138 @@ class Registry:
         self.classes = Classes(clock, timer)
         self._clock = clock
         self._timer = timer
-        self._queue = RunQueue(self.limits, clock, self._hold, self._wake_sweeper)
-        self._looked = clock()  # when anybody was last there
-        self._visitors: dict[str, None] = {}  # owners whose browsers were there, the latest last
-        self._untidy = 0  # sweeps until memory is looked through once more
-        self._open: weakref.WeakSet[ShownRuns] = weakref.WeakSet()  # of sessions whose pages are open
+        self._queue = RunQueue(self.limits, clock, self._add_entry, self._wake_sweeper)
+        self._last_visit = clock()  # of any visitor
+        self._visitors: dict[str, None] = {}  # owners, the latest last
+        self._gc_countdown = 0  # sweeps until memory is collected again
+        self._open_pages: weakref.WeakSet[ShownRuns] = weakref.WeakSet()
         self._sweeper: Job[None] | None = None
 
     def add(self, job: Race | Study, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
-        """Take in a race that was not started; raises `CapReached` where the server could never hold it."""
-        if not below(bytes, self.limits.memory):
-            what, fewer = ("the workers of this study need", "a smaller table")
+        """Add a job that was not started, and return its entry.
+
+        Raises:
+            CapReached: if the job needs more memory than the server gives all runs together.
+        """
+        if not is_within(bytes, self.limits.memory):
+            subject, remedy = ("the workers of this study need", "a smaller table")
             if not isinstance(job, Study):
-                what, fewer = ("this race needs", "fewer racers")
+                subject, remedy = ("this race needs", "fewer racers")
             raise CapReached(
-                f"{what} about {bytes / 1e9:.1f} GB and the server gives all that runs together "
-                f"{(self.limits.memory or 0) / 1e9:.1f} GB; choose a lower order or {fewer}"
+                f"{subject} about {bytes / 1e9:.1f} GB, and this server has {(self.limits.memory or 0) / 1e9:.1f} GB "
+                f"for all runs together; choose a lower order or {remedy}"
             )
         threads = min(threads, self.limits.threads or threads)
-        job.entry = entry = Entry(job, owner, self._queue, bytes, threads, seen=self._clock())
+        job.entry = entry = Entry(job, owner, self._queue, bytes, threads, last_look=self._clock())
         with self._queue.lock:
-            self._hold(entry)
+            self._add_entry(entry)
         return entry
 
-    def _hold(self, entry: Entry) -> None:
-        """Have a run among those of the process; one that was dropped may be shown still, and be wanted again."""
+    def _add_entry(self, entry: Entry) -> None:
+        """Add an entry, unless it is there; a page may still show one that was dropped, and start it again."""
         if entry.id not in self._queue.entries:
             self._queue.entries[entry.id] = entry
             self._drop_old(entry.owner)
 
     def _drop_old(self, owner: str) -> None:
-        resting = [e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.wanted]
+        resting = [e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.in_queue]
         surplus = len(resting) - self.limits.kept if self.limits.kept is not None else 0
         for entry in resting[: max(surplus, 0)]:
             self._queue.end(entry)
             del self._queue.entries[entry.id]
 
     def find(self, id: str, owner: str) -> Entry | None:
-        """Return the owner's run of this id; nothing for anybody else."""
+        """Return the owner's entry of this id, None without one; nobody else finds it."""
         entry = self._queue.entries.get(id)
         return entry if entry is not None and entry.owner == owner else None
 
     def entries(self, owner: str) -> list[Entry]:
-        """Return all that the owner has, the oldest first."""
+        """Return all entries of an owner, the oldest first."""
         return [entry for entry in list(self._queue.entries.values()) if entry.owner == owner]
 
-    def by_token(self, token: str) -> Entry | None:
-        """Return the run whose read-only link holds `token`."""
+    def find_by_token(self, token: str) -> Entry | None:
+        """Return the entry whose read-only link holds `token`; None without one."""
         return next((e for e in list(self._queue.entries.values()) if secrets.compare_digest(e.token, token)), None)
 
-    def share(self, entry: Entry) -> str:
-        """Return the secret of its link, to be given away."""
+    def share_link(self, entry: Entry) -> str:
+        """Return the token of an entry's link, and note that it was given away."""
         with self._queue.lock:
-            self._hold(entry)
-            entry.shared = True
+            self._add_entry(entry)
+            entry.is_shared = True
             return entry.token
 
-    def take_back(self, entry: Entry) -> None:
-        """End its link: whoever has it sees nothing from now on, and the next one has another secret."""
-        entry.token, entry.shared = new_id(), False
+    def revoke_link(self, entry: Entry) -> None:
+        """End an entry's link; the next one gets another token."""
+        entry.token, entry.is_shared = new_id(), False
 
-    def hand_on(self, before: Entry, after: Entry) -> None:
-        """Let the link that was given away for one run lead to the one that takes its place."""
-        if before.shared:
-            after.token, after.shared = before.token, True
-            self.take_back(before)
+    def transfer_link(self, old: Entry, new: Entry) -> None:
+        """Let a shared link lead to the run that replaces its run."""
+        if old.is_shared:
+            new.token, new.is_shared = old.token, True
+            self.revoke_link(old)
 
-    def seen_at(self, owner: str, address: str) -> None:
-        """Note the address that an owner comes from: cookies are made at will, addresses are not."""
+    def note_address(self, owner: str, address: str) -> None:
+        """Note the address of an owner, for fair shares: cookies can be made at will, addresses cannot."""
         with self._queue.lock:
-            self._queue.shares.at(owner, address)
+            self._queue.shares.note_address(owner, address)
 
-    def look(self, entry: Entry) -> None:
-        """Say that somebody is looking at the run now."""
-        entry.seen = self._looked = self._clock()
+    def note_look(self, entry: Entry) -> None:
+        """Note that somebody looks at an entry now."""
+        entry.last_look = self._last_visit = self._clock()
 
-    def visit(self, owner: str) -> None:
-        """Say that an owner's browser is there."""
-        self._looked = self._clock()
+    def note_visit(self, owner: str) -> None:
+        """Note that an owner's browser is connected."""
+        self._last_visit = self._clock()
         self._visitors.pop(owner, None)
         self._visitors[owner] = None
         if len(self._visitors) > _MAX_VISITORS:
             del self._visitors[next(iter(self._visitors))]
 
-    def knows(self, owner: str) -> bool:
-        """Whether that owner's browser was ever there."""
+    def has_visited(self, owner: str) -> bool:
+        """Return whether an owner's browser was connected before."""
         return owner in self._visitors
 
-    def opened(self, runs: "ShownRuns") -> None:
-        """Keep what an open page shows, however long nothing moves there."""
+    def add_page(self, runs: "ShownRuns") -> None:
+        """Note that a page is open: the runs that it shows are not dropped."""
         with self._queue.lock:
-            self._open.add(runs)
+            self._open_pages.add(runs)
 
-    def closed(self, runs: "ShownRuns") -> None:
-        """Keep it no longer: the visitor has gone."""
+    def remove_page(self, runs: "ShownRuns") -> None:
+        """Note that a page is closed."""
         with self._queue.lock:
-            self._open.discard(runs)
+            self._open_pages.discard(runs)
 
     def sweep(self) -> None:
-        """Stop what nobody looks at, and start what there is a place for."""
+        """Stop runs that nobody looks at, start queued ones, and drop runs that are stored."""
         with self._queue.lock:
             now, idle, hours = self._clock(), self.limits.idle, self.limits.hours
             for entry in list(self._queue.entries.values()):
                 seconds = idle if not entry.keep else hours * 3600 if hours is not None else None
-                busy = entry.under_way or entry.wanted
-                if busy and seconds is not None and now - entry.seen > seconds:
+                busy = entry.under_way or entry.in_queue
+                if busy and seconds is not None and now - entry.last_look > seconds:
                     self._queue.end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
             self._queue.admit()
-            gone = self._let_go(now)
-            self._untidy = GC_SWEEPS if gone else max(self._untidy - 1, 0)
-            last = self._untidy == 1  # threads and their last callbacks have let go of theirs by now
-        if gone or last:  # whoever waits for the lock need not wait for this
+            n_dropped = self._drop_stored(now)
+            self._gc_countdown = GC_SWEEPS if n_dropped else max(self._gc_countdown - 1, 0)
+            is_last_look = self._gc_countdown == 1  # by now the threads of dropped runs and their callbacks have ended
+        if n_dropped or is_last_look:  # without the lock: collecting takes a third of a second
             gc.collect()
             give_back()
 
-    def _let_go(self, now: float) -> int:
-        """Hold no more what is in the run store too, once nobody has been there for a while; returns how much."""
+    def _drop_stored(self, now: float) -> int:
+        """Drop runs that are in the run store too, if nobody has visited for a while; return their number."""
         idle = self.limits.idle
-        if idle is None or now - self._looked <= idle:
+        if idle is None or now - self._last_visit <= idle:
             return 0
-        shown = {entry.id for runs in self._open for entry in runs.entries}
-        gone = [e for e in self._queue.entries.values() if e.id not in shown and self._may_go(e, now - idle)]
-        for entry in gone:
+        shown = {entry.id for runs in self._open_pages for entry in runs.entries}
+        dropped = [e for e in self._queue.entries.values() if e.id not in shown and self._can_drop(e, now - idle)]
+        for entry in dropped:
             del self._queue.entries[entry.id]
-        return len(gone)
+        return len(dropped)
 
-    def _may_go(self, entry: Entry, since: float) -> bool:
-        """Whether a run rests, nobody has looked at it since, and what it leaves is on disk."""
-        if entry.seen > since or entry.screens or entry.under_way or entry.wanted or not _leaves(entry):
+    def _can_drop(self, entry: Entry, since: float) -> bool:
+        """Return whether a run is inactive, was not looked at since a time, and is stored completely."""
+        if entry.last_look > since or entry.screens or entry.under_way or entry.in_queue or not _is_droppable(entry):
             return False
         return isinstance(entry.job, Study) or bool(entry.job.ended and entry.keeper and entry.keeper.stored)
 
@@ -191,34 +199,35 @@ class Registry:
             return
         with self._queue.lock:
             if self._sweeper is None or not self._sweeper.alive:
-                self._sweeper = Job(self._sweep_on, "alrviz-registry")
+                self._sweeper = Job(self._run_sweeper, "alrviz-registry")
                 self._sweeper.start()
 
-    def _sweep_on(self, stop: StopToken) -> None:
+    def _run_sweeper(self, stop: StopToken) -> None:
         while True:
             stop.rest(1.0)
             self.sweep()
             with self._queue.lock:
-                lasting = any(e.under_way or (_leaves(e) and self.limits.idle) for e in self._queue.entries.values())
-                if not self._queue.waiting and not lasting and not self._untidy:
+                entries = self._queue.entries.values()
+                has_work = any(e.under_way or (_is_droppable(e) and self.limits.idle) for e in entries)
+                if not self._queue.waiting and not has_work and not self._gc_countdown:
                     self._sweeper = None
                     return
 
 
 class ShownRuns(Protocol):
-    """The runs of a session whose page is open."""
+    """The runs that an open page shows."""
 
     @property
     def entries(self) -> Iterable[Entry]:
-        """Everything that is shown."""
+        """Entries of all runs shown."""
 
 
-def _leaves(entry: Entry) -> bool:
-    """Whether a run can be let go once it rests: it is kept in the run store.
+def _is_droppable(entry: Entry) -> bool:
+    """Return whether a run may be dropped from memory, because the run store has it.
 
-    Not what a link was given away for; and on a machine of one's own nobody else needs the memory.
+    Runs with a shared link stay, and so do all runs on a single user's machine, where nobody else needs the memory.
     """
-    if entry.shared or entry.owner == LOCAL:
+    if entry.is_shared or entry.owner == LOCAL:
         return False
     if isinstance(entry.job, Study):  # its finished tasks are in the run store as they come
         return bool(entry.job.id) and not entry.job.problem

@@ -1,7 +1,7 @@
-"""The server's run store, opened at the first use; where nothing can be stored, it keeps the reason.
+"""The server's run store, opened at the first use, or the error if it cannot be opened.
 
-A store that could not be opened is tried again after RETRY_SECONDS and not for every visitor: an attempt at a locked
-one waits for seconds. Pages go on without it and show `store_problem`.
+After a failure the store is opened again only after RETRY_SECONDS, because each attempt at a locked store waits for
+seconds. Pages work without it and show `store_problem`.
 """
 
 import logging
@@ -16,20 +16,20 @@ from alrviz.home import home
 RETRY_SECONDS = 30.0
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
-_failures: dict[Path, tuple[StoreError, float]] = {}  # by home folder: the error, and when it was met
+_failures: dict[Path, tuple[StoreError, float]] = {}  # by home folder: the error and its time
 
 
 def open_run_store() -> Store:
     """Return the run store of this process.
 
     Raises:
-        StoreError: it cannot be opened; the same error for RETRY_SECONDS.
+        StoreError: if it cannot be opened; for RETRY_SECONDS the same error is raised again.
     """
     folder = home()
     with _lock:
-        error, met = _failures.get(folder, (None, 0.0))
-        if error is not None and time.monotonic() - met < RETRY_SECONDS:
-            raise error.with_traceback(None)  # each raise would add its frames to the error that is kept
+        error, failure_time = _failures.get(folder, (None, 0.0))
+        if error is not None and time.monotonic() - failure_time < RETRY_SECONDS:
+            raise error.with_traceback(None)  # each raise would add its frames to the stored error
         try:
             store = default_store(folder)
         except StoreError as failure:
@@ -42,7 +42,7 @@ def open_run_store() -> Store:
 
 
 def store_or_error() -> Store | StoreError:
-    """Return the run store, or the error where it cannot be opened: what `keep=` of a study takes."""
+    """Return the run store, or the error if it cannot be opened, for `keep=` of a study."""
     try:
         return open_run_store()
     except StoreError as error:
@@ -50,6 +50,6 @@ def store_or_error() -> Store | StoreError:
 
 
 def store_problem() -> str:
-    """Return why nothing is being kept now, in words without a path; "" as long as the store works."""
+    """Return why runs are not stored now, without paths; "" as long as the store works."""
     store = store_or_error()
     return for_page(store) if isinstance(store, StoreError) else store.database.problem

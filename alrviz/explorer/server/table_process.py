@@ -1,17 +1,21 @@
-"""Files of strangers are read in processes of their own: what hangs, swells or crashes there ends there.
+"""Read uploaded files in separate processes, so that a file that hangs, crashes or takes too much memory harms nobody.
 
-    server: Readers.read ---- request, file ---->  process: `serve` (imports alrviz.data alone; one is kept warm)
-                         <--- shares of progress, then the table column by column, or an error
+    server: Readers.read ---- request, file ---->  process: `serve` (imports only alrviz.data; one is kept warm)
+                         <--- progress, then the table column by column, or an error
 
-A reading ends when its token is pulled (Cancel, a page that closes), after the seconds it may last, and beyond the
-memory it may take: the process is killed, whatever it is at. Places are few, so nobody holds one for long while others
-wait: a reading that is not done after `SHORT` seconds moves to one of the places for long ones, and where none is free
-it gives way and begins anew when one is. A file of `BIG` bytes takes one of those from the start, with a process of its
-own that others come before: however many wait, a small one finds a place and a warm process. Who has fewer readings
-under way comes first.
+The process is killed when the reading is cancelled, takes too long, or takes too much memory.
 
-A process is started as an interpreter with a command, not forked and without the caller's main module: it runs on every
-system and from every way of serving. It ends with its server, however that ends.
+There are few places for readings, in two queues:
+
+    quick places   every reading starts here, except large files
+    long places    files of LONG_READING_BYTES, and readings that last longer than LONG_READING_SECONDS
+
+A reading that becomes long moves to a long place. If none is free and others wait for its quick place, it is stopped
+and starts again when a long place is free. So a small file always finds a place and a warm process soon. Within a queue
+requests are served by fewest running readings per visitor, then first come, first served.
+
+A process is started as an interpreter with a command, not forked and without the caller's main module, so that it works
+on every system and however the server was started. It ends when its server ends.
 """
 
 import atexit
@@ -40,20 +44,20 @@ if TYPE_CHECKING:
     from alrviz.data.options import ReadOptions
     from alrviz.data.table import Table
 
-LOOK = 0.05  # seconds between two looks at the token, the clock and the memory of a reading
-SHORT = 1.0  # seconds of work, its process started, after which a reading counts as long
-BIG = 4_000_000  # bytes of a file whose reading is long whatever it holds
+POLL_SECONDS = 0.05  # between two checks of a reading's token, time and memory
+LONG_READING_SECONDS = 1.0  # after which a reading is long; starting its process does not count
+LONG_READING_BYTES = 4_000_000  # a file of this size is a long reading from the start
 QUICK_PLACES, LONG_PLACES = 2, 2
-NICE, NICER = 5, 10  # the server's own loop comes first, then small files
-SPARE = 300_000_000  # bytes that a process has anyway: the interpreter and its libraries
-_HEAD = struct.Struct(">Q")
-_PARENT = "ALRVIZ_SERVER_PID"
+NICENESS, LONG_READING_NICENESS = 5, 10  # the server's event loop comes first, then small files
+BASE_MEMORY_BYTES = 300_000_000  # of the interpreter and its libraries, before any file
+_LENGTH_HEADER = struct.Struct(">Q")
+_PARENT_PID_VARIABLE = "ALRVIZ_SERVER_PID"
 _COMMAND = "from alrviz.explorer.server.table_process import serve; serve()"
 
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """What is to be read: a name for the table, the file's size, how to read it, what it may be at most."""
+    """A request to read a file of `size` bytes as a table with a name; options None detects how to read it."""
 
     name: str
     size: int
@@ -65,64 +69,64 @@ class ReadRequest:
 
 
 class _ReportingToken(StopToken):
-    """The token in the process: nobody pulls it, as the process is killed; progress is sent to the server."""
+    """The reading's token within the process, which sends progress to the server; to stop it, the process is killed."""
 
-    __slots__ = ("_out", "_sent")
+    __slots__ = ("_last_share", "_pipe")
 
-    def __init__(self, out: IO[bytes]):
+    def __init__(self, pipe: IO[bytes]):
         super().__init__()
-        self._out, self._sent = out, 0.0
+        self._pipe, self._last_share = pipe, 0.0
 
     def report(self, share: float) -> None:
-        if share - self._sent > 0.01:
-            self._sent = share
-            _send(self._out, ("share", share))
+        if share - self._last_share > 0.01:
+            self._last_share = share
+            _send(self._pipe, ("share", share))
 
 
 def serve() -> None:
-    """Read one file after another, until the server is gone."""
+    """Read one file after another, until the server closes the pipe."""
     from alrviz.data.read import read_columns
 
-    source, out = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    source, pipe = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # a library may print to standard output, which must not mix with answers
     if hasattr(os, "nice"):
-        os.nice(NICE)
-    exit_with_parent(int(os.environ[_PARENT]))  # in the middle of a reading; between two the end of its pipe says so
+        os.nice(NICENESS)
+    exit_with_parent(int(os.environ[_PARENT_PID_VARIABLE]))  # during a reading; between readings the pipe ends
     while (request := _receive(source)) is not None:
         data = source.read(request.size)
-        if request.size >= BIG and hasattr(os, "nice"):
-            os.nice(NICER - NICE)  # for good: this process ends with its file
-        _send(out, ("share", 0.0))
+        if request.size >= LONG_READING_BYTES and hasattr(os, "nice"):
+            os.nice(LONG_READING_NICENESS - NICENESS)  # not reset: this process ends after the file
+        _send(pipe, ("share", 0.0))
         try:
             table = read_columns(
-                data, options=request.options, limits=request.limits, name=request.name, stop=_ReportingToken(out)
+                data, options=request.options, limits=request.limits, name=request.name, stop=_ReportingToken(pipe)
             )
-            _send(out, ("table", replace(table, values=()), len(table.values)))
+            _send(pipe, ("table", replace(table, values=()), len(table.values)))
             for column in table.values:
-                _send(out, ("column", column))
+                _send(pipe, ("column", column))
             del table
         except AlrvizError as error:
-            _send(out, ("error", error))
+            _send(pipe, ("error", error))
         except MemoryError:
-            _send(out, ("memory",))
-        except Exception as error:  # it would be a bug of the reader; the visitor is told, and the process goes on
-            _send(out, ("bug", f"{type(error).__name__}: {error}"))
+            _send(pipe, ("memory",))
+        except Exception as error:  # a bug of the reader: report it, and go on
+            _send(pipe, ("bug", f"{type(error).__name__}: {error}"))
         del data
 
 
-def _send(out: IO[bytes], message: object) -> None:
+def _send(pipe: IO[bytes], message: object) -> None:
     content = pickle.dumps(message, protocol=5)
-    out.write(_HEAD.pack(len(content)))
-    out.write(content)
-    out.flush()
+    pipe.write(_LENGTH_HEADER.pack(len(content)))
+    pipe.write(content)
+    pipe.flush()
 
 
 def _receive(source: IO[bytes]) -> Any:
-    """Return the next message, None at the end."""
-    head = source.read(_HEAD.size)
-    if len(head) < _HEAD.size:
+    """Return the next message; None at the end of the pipe."""
+    header = source.read(_LENGTH_HEADER.size)
+    if len(header) < _LENGTH_HEADER.size:
         return None
-    content = source.read(_HEAD.unpack(head)[0])
+    content = source.read(_LENGTH_HEADER.unpack(header)[0])
     return pickle.loads(content)
 
 
@@ -130,10 +134,10 @@ def _receive(source: IO[bytes]) -> Any:
 
 
 class _Reader:
-    """One process; after `kill` whoever waits for it gets None."""
+    """One process; after `kill`, `exchange` returns None."""
 
-    begun: float | None = None  # when it began with the file that it has
-    sound = True  # whether nothing of an answer is left in its pipe: whoever has it next would take it for an own one
+    start_time: float | None = None  # of the current file
+    is_reusable = True  # False while its pipe may hold the rest of an answer, which the next reading would get
 
     def __init__(self) -> None:
         path = os.pathsep.join(place for place in sys.path if place)
@@ -142,7 +146,7 @@ class _Reader:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in a terminal is for the server, which ends this
-            env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", _PARENT: str(os.getpid())},
+            env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", _PARENT_PID_VARIABLE: str(os.getpid())},
         )
 
     @property
@@ -151,7 +155,7 @@ class _Reader:
 
     @property
     def memory(self) -> int:
-        """Bytes it holds, where the system says so; 0 elsewhere, where the limits on a table's size bind alone."""
+        """Resident memory in bytes; 0 on systems without /proc, where only the limits on a table's size apply."""
         try:
             pages = int(Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()[1])
             return pages * os.sysconf("SC_PAGE_SIZE")
@@ -159,8 +163,8 @@ class _Reader:
             return 0
 
     def exchange(self, request: ReadRequest, data: bytes, stop: StopToken) -> Any:
-        """Return the answer to a request: a table, what went wrong, or None where the process ended over it."""
-        self.begun, self.sound = None, False
+        """Send a request and a file; return the table, an error as (kind, ...), or None if the process has ended."""
+        self.start_time, self.is_reusable = None, False
         assert self._process.stdin is not None
         try:
             _send(self._process.stdin, request)
@@ -171,18 +175,18 @@ class _Reader:
             return None
         except MemoryError:
             return ("memory",)
-        except Exception as error:  # an answer that cannot be taken here: a bug too
+        except Exception as error:  # an answer that cannot be unpickled: a bug of the reader
             return ("bug", f"{type(error).__name__}: {error}")
-        self.sound = answer is not None
+        self.is_reusable = answer is not None
         return answer
 
     def _answer(self, stop: StopToken) -> Any:
-        """Return what the process says in the end; something may go wrong in the middle of a table too."""
+        """Return the final answer of the process; an error may come after some columns."""
         assert self._process.stdout is not None
         table, columns, count = None, list[Any](), 0
         while (message := _receive(self._process.stdout)) is not None:
             if message[0] == "share":
-                self.begun = self.begun or time.monotonic()
+                self.start_time = self.start_time or time.monotonic()
                 stop.report(message[1])
             elif message[0] == "table":
                 _, table, count = message
@@ -204,60 +208,64 @@ class _Reader:
 
 
 class _FairQueue:
-    """Places that are waited for; who has fewer readings under way comes first, then who came first."""
+    """A number of places, given by fewest running readings per owner, then first come, first served."""
 
     def __init__(self, places: int):
         self._free = places
-        self._waiting: list[tuple[int, str]] = []
+        self._tickets: list[tuple[int, str]] = []
         self._under_way: Counter[str] = Counter()
         self._count = 0
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
 
     @property
-    def awaited(self) -> bool:
-        return bool(self._waiting)
+    def has_waiting(self) -> bool:
+        return bool(self._tickets)
 
-    def take(self, owner: str, stop: StopToken, tell: Callable[[bool], None]) -> None:
-        """Wait for a place; raises `Stopped`."""
-        with self._changed:
+    def take(self, owner: str, stop: StopToken, on_wait: Callable[[bool], None]) -> None:
+        """Wait for a place.
+
+        Raises:
+            Stopped: if the token is pulled meanwhile.
+        """
+        with self._condition:
             self._count += 1
-            mine = (self._count, owner)
-            self._waiting.append(mine)
+            ticket = (self._count, owner)
+            self._tickets.append(ticket)
             try:
-                while self._free == 0 or mine != self._next():
-                    tell(True)
-                    self._changed.wait(LOOK)
+                while self._free == 0 or ticket != self._next():
+                    on_wait(True)
+                    self._condition.wait(POLL_SECONDS)
                     stop.check()
                 self._free -= 1
                 self._under_way[owner] += 1
             finally:
-                self._waiting.remove(mine)
-                self._changed.notify_all()
-        tell(False)
+                self._tickets.remove(ticket)
+                self._condition.notify_all()
+        on_wait(False)
 
     def take_free(self, owner: str) -> bool:
-        """Take a place if one is free and nobody waits for it."""
-        with self._changed:
-            if self._free == 0 or self._waiting:
+        """Take a place if one is free and nobody waits; return whether it was taken."""
+        with self._condition:
+            if self._free == 0 or self._tickets:
                 return False
             self._free -= 1
             self._under_way[owner] += 1
             return True
 
     def give_back(self, owner: str) -> None:
-        with self._changed:
+        with self._condition:
             self._free += 1
             self._under_way[owner] -= 1
             if not self._under_way[owner]:
                 del self._under_way[owner]
-            self._changed.notify_all()
+            self._condition.notify_all()
 
     def _next(self) -> tuple[int, str]:
-        return min(self._waiting, key=lambda one: (self._under_way[one[1]], one[0]))
+        return min(self._tickets, key=lambda ticket: (self._under_way[ticket[1]], ticket[0]))
 
 
 class Readers:
-    """The processes that read files, and the places for them."""
+    """The processes that read files, and their places."""
 
     def __init__(self) -> None:
         self._quick, self._long = _FairQueue(QUICK_PLACES), _FairQueue(LONG_PLACES)
@@ -266,14 +274,14 @@ class Readers:
         atexit.register(self.close)
 
     def warm(self) -> None:
-        """Have a process ready, so that the next file does not wait for its libraries; returns at once."""
+        """Start a spare process, so that the next file does not wait for imports; returns at once."""
         with self._lock, suppress(OSError):
             self._warm = [reader for reader in self._warm if reader.alive]
             if not self._warm:
                 self._warm.append(_Reader())
 
     def close(self) -> None:
-        """End the processes that wait."""
+        """End the spare processes."""
         with self._lock:
             idle, self._warm = self._warm, []
         for reader in idle:
@@ -288,45 +296,56 @@ class Readers:
         stop: StopToken,
         seconds: float | None = None,
         owner: str = "",
-        tell: Callable[[bool], None] = lambda waits: None,
+        on_wait: Callable[[bool], None] = lambda is_waiting: None,
     ) -> "Table":
-        """Return a file's table; it may take so many `seconds`, and `tell` hears whether it waits for a place.
+        """Return the table of a file.
+
+        Args:
+            data: the file's bytes.
+            name: name of the table.
+            options: how to read the file; None to detect it.
+            limits: limits on the table's size.
+            stop: cancels the reading, and gets its progress.
+            seconds: time limit; None for no limit.
+            owner: the visitor, for fair queues.
+            on_wait: called with True while the reading waits for a place, with False when it has one.
 
         Raises:
-            TableError: no table, or it took too long, too much memory, or ended its process.
-            Stopped: the token was pulled.
+            TableError: if the file is not a table, takes too long or too much memory, or crashes the process.
+            Stopped: if the token is pulled.
         """
         memory = free_memory() // (QUICK_PLACES + LONG_PLACES)
         request = ReadRequest(name, len(data), options, limits.within_memory(memory))
-        big = len(data) >= BIG
-        with _Place(self._quick, self._long, owner, stop, tell, big) as place:
+        is_large = len(data) >= LONG_READING_BYTES
+        with _Place(self._quick, self._long, owner, stop, on_wait, is_large) as place:
             while True:
-                with self._reader(big) as reader:
-                    answer = self._await(reader, request, data, stop, place, memory, seconds)
-                if answer is not _GAVE_WAY:
+                with self._reader(is_large) as reader:
+                    answer = self._wait_for_answer(reader, request, data, stop, place, memory, seconds)
+                if answer is not _MUST_MOVE:
                     break
-                place.move_on()
+                place.move_to_long()
         return _table_of(answer)
 
     @contextmanager
-    def _reader(self, big: bool) -> Iterator[_Reader]:
-        """A process, warm if there is one; kept for the next where it is still sound and small. Big files have none."""
+    def _reader(self, is_large: bool) -> Iterator[_Reader]:
+        """Yield a process, if possible the spare one, and keep it as the next spare. Large files get a new process."""
         with self._lock:
-            reader = self._warm.pop() if self._warm and not big else None
+            reader = self._warm.pop() if self._warm and not is_large else None
         if reader is None or not reader.alive:
             reader = _Reader()
         try:
             yield reader
         finally:
             with self._lock:
-                keep = not big and not self._warm and reader.sound and reader.alive and reader.memory < 2 * SPARE
+                keep = not is_large and not self._warm and reader.is_reusable and reader.alive
+                keep = keep and reader.memory < 2 * BASE_MEMORY_BYTES
                 if keep:
                     self._warm.append(reader)
             if not keep:
                 reader.kill()
                 self.warm()
 
-    def _await(
+    def _wait_for_answer(
         self,
         reader: _Reader,
         request: ReadRequest,
@@ -336,97 +355,103 @@ class Readers:
         memory: int,
         seconds: float | None,
     ) -> Any:
-        """Return the process's answer; kill it where that takes too long or too much."""
+        """Return the process's answer, or `_MUST_MOVE`; kill the process beyond its time or memory."""
         answers: list[Any] = []
         reading = Job(lambda _: answers.append(reader.exchange(request, data, stop)), "alrviz-reading")
-        begun = time.monotonic()
+        start_time = time.monotonic()
         reading.start()
         try:
-            while not reading.join(LOOK):
+            while not reading.join(POLL_SECONDS):
                 stop.check()
-                lasted = time.monotonic() - begun
-                if seconds is not None and lasted > seconds:
+                elapsed = time.monotonic() - start_time
+                if seconds is not None and elapsed > seconds:
                     raise TableError(
-                        f"reading it took longer than the {seconds:.0f} s allowed here; take fewer rows or columns"
+                        f"reading the file took longer than the {seconds:.0f} s allowed; take fewer rows or columns"
                     )
-                if reader.memory > memory + SPARE:
+                if reader.memory > memory + BASE_MEMORY_BYTES:
                     raise _too_much(memory)
-                long = reader.begun is not None and time.monotonic() - reader.begun > SHORT
-                if long and place.gives_way():
+                is_long = reader.start_time is not None and time.monotonic() - reader.start_time > LONG_READING_SECONDS
+                if is_long and place.must_move():
                     reader.kill()
-                    return _GAVE_WAY
+                    return _MUST_MOVE
         except BaseException:
             reader.kill()
             raise
         return answers[0] if answers else None
 
 
-_GAVE_WAY = object()
+_MUST_MOVE = object()
 
 
 class _Place:
-    """A place held by one reading: a quick one, later one for long readings."""
+    """The place of one reading: a quick one first, a long one later."""
 
     def __init__(
-        self, quick: _FairQueue, long: _FairQueue, owner: str, stop: StopToken, tell: Callable[[bool], None], big: bool
+        self,
+        quick: _FairQueue,
+        long: _FairQueue,
+        owner: str,
+        stop: StopToken,
+        on_wait: Callable[[bool], None],
+        is_large: bool,
     ):
-        self._line, self._quick, self._long = long if big else quick, quick, long
-        self._owner, self._stop, self._tell = owner, stop, tell
-        self._held = False
+        self._queue, self._quick, self._long = long if is_large else quick, quick, long
+        self._owner, self._stop, self._on_wait = owner, stop, on_wait
+        self._has_place = False
 
     def __enter__(self) -> "_Place":
-        self._take(self._line)
+        self._take(self._queue)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._held:
-            self._line.give_back(self._owner)
+        if self._has_place:
+            self._queue.give_back(self._owner)
 
-    def _take(self, line: _FairQueue) -> None:
-        line.take(self._owner, self._stop, self._tell)
-        self._line, self._held = line, True
+    def _take(self, queue: _FairQueue) -> None:
+        queue.take(self._owner, self._stop, self._on_wait)
+        self._queue, self._has_place = queue, True
 
-    def gives_way(self) -> bool:
-        """Move to a place for long readings if one is free; returns whether it must stop for one instead."""
-        if self._line is self._long:
+    def must_move(self) -> bool:
+        """Move to a long place if one is free; return True if none is and others wait for this quick place."""
+        if self._queue is self._long:
             return False
         if self._long.take_free(self._owner):
             self._quick.give_back(self._owner)
-            self._line = self._long
+            self._queue = self._long
             return False
-        return self._quick.awaited
+        return self._quick.has_waiting
 
-    def move_on(self) -> None:
-        """Give the place to who waits, and wait for one for long readings."""
+    def move_to_long(self) -> None:
+        """Give up the quick place, and wait for a long one."""
         self._quick.give_back(self._owner)
-        self._held = False
+        self._has_place = False
         self._take(self._long)
 
 
 def _too_much(memory: int) -> TableError:
     return TableError(
-        f"reading it takes more than the {size_text(memory)} of memory it may; take fewer rows or columns"
+        f"reading the file takes more than the {size_text(memory)} of memory allowed here; take fewer rows or columns"
     )
 
 
 def _table_of(answer: Any) -> "Table":
-    """Return the table of an answer, or raise what the process says."""
+    """Return the table of an answer, or raise its error."""
     if answer is None:
         raise TableError(
-            "the file ended the process that read it, which was alone in it; it is damaged, or takes more memory than "
-            "there is. Save it again, as CSV for example"
+            "the file crashed the process that read it; it is damaged, or takes more memory than there is. Save it "
+            "again, for example as CSV"
         )
     if not isinstance(answer, tuple):
         return answer
     if answer[0] == "error":
-        if isinstance(answer[1], Stopped):  # nobody stops a reading in its process
+        if isinstance(answer[1], Stopped):  # cannot happen: the process's token is never pulled
             raise TableError("the reading ended by itself; drop the file again")
-        if isinstance(answer[1], MemoryLimitError):  # a visitor cannot allow more
+        if isinstance(answer[1], MemoryLimitError):  # its own text tells how to allow more, which a visitor cannot
             raise _too_much(answer[1].allowed)
         raise answer[1]
     if answer[0] == "memory":
-        raise TableError("there was not enough memory to read it; take fewer rows or columns")
-    raise TableError(f"something unexpected went wrong in reading it ({answer[1]})")
+        raise TableError("there was not enough memory to read the file; take fewer rows or columns")
+    raise TableError(f"something unexpected went wrong while the file was read ({answer[1]})")
 
 
 READERS = Readers()

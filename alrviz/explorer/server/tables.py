@@ -1,9 +1,9 @@
-"""Uploaded tables, held in memory for their owners alone, who find them again after a reload.
+"""Uploaded tables, held in memory for their owners, who find them again after a reload.
 
-An `Upload` is the file's bytes and how they are to be read; the bytes are kept so that delimiter, encoding or missing
-tokens can be changed. Nothing is written to disk. Per owner the oldest is dropped, and the process holds so many bytes:
-owners leave without saying so, and what was unseen for longest makes room for who comes. Files that still arrive or are
-being read count as well: a `UploadClaim` is room for one of them.
+An `Upload` is a file's bytes and the options to read them; the bytes are held so that the file can be read again with
+another delimiter, encoding or missing token. Nothing is written to disk. The oldest uploads of an owner are dropped
+beyond a number, and the process holds a limited number of bytes: since owners leave without notice, the uploads of
+those absent longest make room for new ones. An `UploadClaim` reserves bytes for a file that is arriving or being read.
 """
 
 import re
@@ -18,12 +18,12 @@ from alrviz.data.limits import size_text
 from alrviz.data.options import ReadOptions
 from alrviz.data.table import Table
 from alrviz.errors import TableError
-from alrviz.explorer.server.limits import ServerLimits, below
+from alrviz.explorer.server.limits import ServerLimits, is_within
 
 
 @dataclass(frozen=True)
 class FileLink:
-    """Which file a link is about: its name (never a path), shape and the first 16 hex digits of its bytes' SHA-256."""
+    """The file of a link: its name (never a path), shape, and the first 16 hex digits of its bytes' SHA-256."""
 
     name: str
     rows: int
@@ -34,20 +34,25 @@ class FileLink:
         return f"{self.name} ({self.rows:,} rows x {self.columns:,} columns, hash {self.hash})"
 
     def fits(self, data_hash: str) -> bool:
-        """Whether a table with this hash is the one meant."""
+        """Return whether this is the link of a table with the given hash."""
         return data_hash.startswith(self.hash)
 
 
 def safe_name(name: str) -> str:
-    """Return a file's name without folders and without marks that mean something elsewhere."""
+    """Return a file's name without folders and special characters."""
     last = re.split(r"[/\\]", name)[-1]
     return re.sub(r"[^\w .()+-]", "_", last).strip(". ")[:80] or "table"
 
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """A dropped file: `name` (no path), its bytes, how to read them (None: detect); `points` as a link has them, ""
-    for what must not, or cannot, be in one.
+    """A dropped file.
+
+    Attributes:
+        name: without its path.
+        data: the file's bytes.
+        options: how to read them; None to detect it.
+        points: the file as the text of a link, for a few drawn points (`session.points`); "" for other files.
     """
 
     name: str
@@ -57,112 +62,122 @@ class Upload:
 
     @classmethod
     def of(cls, filename: str, data: bytes | str) -> "Upload":
-        """Return an upload of a browser's file (text arrives as str where it is UTF-8)."""
+        """Return an upload of a browser's file; UTF-8 text arrives as str."""
         return cls(safe_name(filename), data.encode() if isinstance(data, str) else bytes(data))
 
     def replace(self, **changes: Any) -> "Upload":
-        """Return the same file, to be read otherwise."""
+        """Return the same file with other options."""
         return replace(self, **changes)
 
 
 def link_of(upload: Upload, table: Table) -> FileLink:
-    """Return what a link says about this file: enough to know it again, nothing of its content."""
+    """Return the link's identification of a file, which holds none of its content."""
     return FileLink(upload.name, table.n_rows, len(table.names), sha256(upload.data).hexdigest()[:16])
 
 
 class UploadClaim:
-    """Room for a file on its way: `size` bytes of what the process may hold, until `release`."""
+    """A reservation of `size` bytes of the process's memory for uploads, until `release`."""
 
     def __init__(self, tables: "UploadedTables", owner: str):
         self._tables, self._owner, self.size = tables, owner, 0
 
     def resize(self, size: int) -> None:
-        """Claim `size` bytes in all; `TableError` where there is no room for them, and the claim stays as it was."""
+        """Reserve `size` bytes in all.
+
+        Raises:
+            TableError: if there is no room; the claim keeps its size.
+        """
         with self._tables.lock:
             self._tables.make_room(self._owner, size, self)
             self.size = size
             self._tables.claims.add(self)
 
     def release(self) -> None:
-        """Give the room back; once more does no harm."""
+        """Release the reservation; a second call does nothing."""
         with self._tables.lock:
             self._tables.claims.discard(self)
 
 
 class UploadedTables:
-    """The tables a process holds, by owner and hash."""
+    """The uploads of a process, by owner and hash."""
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic):
         self.limits = limits
         self._clock = clock
-        self._held: dict[tuple[str, str], Upload] = {}
-        self._seen: dict[str, float] = {}  # by owner
+        self._uploads: dict[tuple[str, str], Upload] = {}
+        self._last_seen: dict[str, float] = {}  # by owner
         self.claims: set[UploadClaim] = set()
         self.lock = threading.Lock()
 
     @property
     def bytes(self) -> int:
-        """How many bytes of files are held, those on their way included."""
+        """Number of bytes of all uploads and claims."""
         with self.lock:
             return self._size()
 
     def _size(self) -> int:
-        return sum(len(upload.data) for upload in self._held.values()) + sum(claim.size for claim in self.claims)
+        return sum(len(upload.data) for upload in self._uploads.values()) + sum(claim.size for claim in self.claims)
 
-    def look(self, owner: str) -> None:
-        """Say that this owner is there now: files of who is there are not dropped for others."""
+    def note_look(self, owner: str) -> None:
+        """Note that an owner is present: uploads of present owners are not dropped for others."""
         with self.lock:
-            if owner in self._seen:
-                self._seen[owner] = self._clock()
+            if owner in self._last_seen:
+                self._last_seen[owner] = self._clock()
 
     def claim(self, owner: str) -> UploadClaim:
-        """Return room for a file of this owner, of no bytes yet."""
+        """Return a claim of no bytes yet for a file of this owner."""
         return UploadClaim(self, owner)
 
     def make_room(self, owner: str, size: int, claim: UploadClaim | None = None) -> None:
-        """Drop the files of owners who are away, the longest unseen first, until there is room for one of this size.
+        """Drop uploads of absent owners, those absent longest first, until there is room for `size` bytes.
 
-        What other claims hold stays; of this owner's files it is not asked: they give way to the new one. `TableError`
-        where all that would be too little.
+        Other claims stay. The owner's own uploads do not count, because the new file replaces them.
+
+        Raises:
+            TableError: if dropping all of them would not make enough room; then nothing is dropped.
         """
         now, idle = self._clock(), self.limits.idle
-        held: dict[str, int] = {}
-        for (who, _), upload in self._held.items():
-            held[who] = held.get(who, 0) + len(upload.data)
-        held.pop(owner, None)
-        absent = [who for who in held if idle is not None and now - self._seen[who] > idle]
-        absent.sort(key=self._seen.__getitem__)
-        coming = sum(other.size for other in self.claims if other is not claim)
-        others, leaving = sum(held.values()) + coming, []
-        while absent and not below(others + size, self.limits.uploads):
-            leaving.append(absent.pop(0))
-            others -= held[leaving[-1]]
-        if not below(others + size, self.limits.uploads):
+        bytes_by_owner: dict[str, int] = {}
+        for (holder, _), upload in self._uploads.items():
+            bytes_by_owner[holder] = bytes_by_owner.get(holder, 0) + len(upload.data)
+        bytes_by_owner.pop(owner, None)
+        absent_owners = [name for name in bytes_by_owner if idle is not None and now - self._last_seen[name] > idle]
+        absent_owners.sort(key=self._last_seen.__getitem__)
+        claimed_bytes = sum(other_claim.size for other_claim in self.claims if other_claim is not claim)
+        used_bytes, evicted = sum(bytes_by_owner.values()) + claimed_bytes, []
+        while absent_owners and not is_within(used_bytes + size, self.limits.uploads):
+            evicted.append(absent_owners.pop(0))
+            used_bytes -= bytes_by_owner[evicted[-1]]
+        if not is_within(used_bytes + size, self.limits.uploads):
             raise TableError(
-                f"there is no room for another {size_text(size)}: the server holds {size_text(others)} of the "
-                f"{size_text(self.limits.uploads or 0)} of tables it may; try a smaller table, or later"
+                f"there is no room for another {size_text(size)}: the server holds {size_text(used_bytes)} of at most "
+                f"{size_text(self.limits.uploads or 0)} of tables; try a smaller table, or try again later"
             )
-        self._held = {key: kept for key, kept in self._held.items() if key[0] not in leaving}
-        for who in leaving:
-            del self._seen[who]
+        self._uploads = {key: upload for key, upload in self._uploads.items() if key[0] not in evicted}
+        for holder in evicted:
+            del self._last_seen[holder]
 
     def keep(self, owner: str, hash16: str, upload: Upload) -> None:
-        """Hold a table for its owner, in place of the oldest beyond the limits; `TableError` where there is no room."""
+        """Hold an upload for its owner, and drop the owner's oldest ones beyond the limits.
+
+        Raises:
+            TableError: if there is no room.
+        """
         with self.lock:
             self.make_room(owner, len(upload.data))
-            self._seen[owner] = self._clock()
-            self._held.pop((owner, hash16), None)
-            self._held[owner, hash16] = upload
-            mine = [key for key in self._held if key[0] == owner]
-            while len(mine) > 1 and not (
-                below(len(mine), self.limits.tables) and below(self._size(), self.limits.uploads)
+            self._last_seen[owner] = self._clock()
+            self._uploads.pop((owner, hash16), None)
+            self._uploads[owner, hash16] = upload
+            keys = [key for key in self._uploads if key[0] == owner]
+            while len(keys) > 1 and not (
+                is_within(len(keys), self.limits.tables) and is_within(self._size(), self.limits.uploads)
             ):
-                del self._held[mine.pop(0)]
+                del self._uploads[keys.pop(0)]
 
     def find(self, owner: str, link: FileLink) -> Upload | None:
-        """Return the owner's table that a link is about, if it is still held."""
+        """Return the owner's upload of a link; None if it is not held any more."""
         with self.lock:
-            upload = self._held.get((owner, link.hash))
+            upload = self._uploads.get((owner, link.hash))
             if upload is not None:
-                self._seen[owner] = self._clock()
+                self._last_seen[owner] = self._clock()
             return upload

@@ -15,7 +15,7 @@ from typing import Any
 COOKIE = "alrviz_owner"
 LOCAL = "local"
 LOCAL_SWITCH = "ALRVIZ_LOCAL_OWNER"
-# Headers by which a proxy or tunnel says that a request comes from elsewhere.
+# Headers of requests that a proxy or tunnel has forwarded.
 FORWARDED_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
 _ID = re.compile(r"[0-9a-f]{32}\Z")
 _YEAR = 365 * 24 * 3600
@@ -23,12 +23,12 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 def new_id() -> str:
-    """Return 128 random bits as 32 hex digits: an owner, a run, or a link's secret."""
+    """Return 128 random bits as 32 hex digits, for an owner, a run or a link's secret."""
     return secrets.token_hex(16)
 
 
 def is_id(text: object) -> bool:
-    """Whether `text` could have come from `new_id`."""
+    """Return whether `text` has the form of an id."""
     return isinstance(text, str) and _ID.match(text) is not None
 
 
@@ -42,21 +42,21 @@ def owner_of(
 ) -> tuple[str, bool]:
     """Return the owner of a session with these cookies, and whether that owner is new.
 
-    The one owner of a single user's machine is only for requests that no proxy has forwarded: behind one there may be
-    many people, and the server cannot tell.
+    On a single user's machine all requests have one owner, except those that a proxy has forwarded: they may come from
+    many people.
 
     Args:
-        headers: the request's, by which a forwarded one is recognised.
-        environment: `ALRVIZ_LOCAL_OWNER` is "1" where the server is for one person.
+        headers: the request's headers, to recognise forwarded requests.
+        environment: with `ALRVIZ_LOCAL_OWNER` "1" if the server is for one person.
     """
     if environment.get(LOCAL_SWITCH) == "1" and not any(name in headers for name in FORWARDED_HEADERS):
         return LOCAL, False
-    known = cookies.get(COOKIE, "")
-    return (known, False) if is_id(known) else (new_id(), True)
+    cookie = cookies.get(COOKIE, "")
+    return (cookie, False) if is_id(cookie) else (new_id(), True)
 
 
 def remember(request: Any, owner: str) -> bool:
-    """Add the owner's cookie to the answer to `request` (Bokeh's proxy of it); returns whether it could be done."""
+    """Add the owner's cookie to the answer to a request (Bokeh's proxy of it); return whether that was possible."""
     http = getattr(request, "_request", None)
     connection = getattr(http, "connection", None)
     if connection is None or not hasattr(connection, "write_headers"):
@@ -69,7 +69,7 @@ def _add_header_once(connection: Any, cookie: str) -> None:
     original: Callable[..., Any] = connection.write_headers
 
     def write_headers(start_line: Any, headers: Any, *args: Any, **kwargs: Any) -> Any:
-        del connection.write_headers  # the class's own again: the connection may serve other requests
+        del connection.write_headers  # restores the class's method: the connection may serve other requests
         headers.add("Set-Cookie", cookie)
         return original(start_line, headers, *args, **kwargs)
 

@@ -64,7 +64,7 @@ class SessionRuns(param.Parameterized):
     @property
     def busy(self) -> bool:
         """Whether a run shown is computing or queued."""
-        return any(entry.under_way or entry.wanted for entry in self.entries)
+        return any(entry.under_way or entry.in_queue for entry in self.entries)
 
     # ---- links ---------------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class SessionRuns(param.Parameterized):
         if kind == KIND:
             self.entry = entry
             if replaced is not None and not replaced.keep:
-                self._registry.hand_on(replaced, entry)
+                self._registry.transfer_link(replaced, entry)
         elif kind == FIT:
             self.map_entry = entry
         else:
@@ -136,7 +136,7 @@ class SessionRuns(param.Parameterized):
         if entry is None:
             return None
         shown = self.studies.get(study.kind, entry)
-        if shown is entry or not (shown.under_way or shown.wanted):
+        if shown is entry or not (shown.under_way or shown.in_queue):
             self.studies[study.kind] = entry
         return cast(Study, entry.job)
 

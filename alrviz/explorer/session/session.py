@@ -164,10 +164,10 @@ class Session(param.Parameterized):
         ):  # its callback may have started another
             table.loading = None
         if is_watched:
-            self.registry.visit(self.owner)
-            self.registry.tables.look(self.owner)
+            self.registry.note_visit(self.owner)
+            self.registry.tables.note_look(self.owner)
             for entry in self.runs.entries:
-                self.registry.look(entry)
+                self.registry.note_look(entry)
         return self.busy
 
 

@@ -18,7 +18,7 @@ from alrviz.data.stream.table import Stream
 from alrviz.errors import TableError, nearest
 from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
-from alrviz.explorer.server.table_process import BIG, READERS
+from alrviz.explorer.server.table_process import LONG_READING_BYTES, READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
 from alrviz.explorer.session.apply_kinds import TARGETS, derive_dataset, read_upload, with_split
 from alrviz.explorer.session.incoming_file import IncomingFile
@@ -272,7 +272,7 @@ class SessionTable(param.Parameterized):
 
         def on_failure(error: Exception) -> None:
             self.show_error(error)
-            self.refusal = Refusal(upload, error) if len(upload.data) <= BIG else None
+            self.refusal = Refusal(upload, error) if len(upload.data) <= LONG_READING_BYTES else None
 
         def on_done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
             self._finish_reading(replace(source, file=result[1]), history, *result)

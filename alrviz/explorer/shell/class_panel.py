@@ -97,7 +97,7 @@ class ClassPanel:
 
     @staticmethod
     def _here(room: Classroom) -> str:
-        return f"{plural(len(room.here), 'student')} here"
+        return f"{plural(len(room.open_pages), 'student')} here"
 
     def _open_class(self) -> None:
         """Open a class; where there is one, leave its dialog."""
@@ -116,7 +116,7 @@ class ClassPanel:
 
     def _follow(self) -> None:
         """Show the owner's class."""
-        self._room = self.session.registry.classes.of(self.session.owner)
+        self._room = self.session.registry.classes.class_of(self.session.owner)
         if not self._built:
             self._build()
         self.panel.visible = True
@@ -186,23 +186,34 @@ class ClassPanel:
     def look(self) -> bool:
         """Show what has changed; returns whether there is a class to be looked at."""
         if self._room is None:
-            if self.session.registry.classes.of(self.session.owner) is not None:  # opened in another window
+            if self.session.registry.classes.class_of(self.session.owner) is not None:  # opened in another window
                 self._follow()
             return False
         room = self._room
         if room.ended:  # in another window
             self._leave()
             return False
-        room.use()
+        room.touch()
         entry = self.session.runs.map_entry if self.session.page == "boundaries" else self.session.runs.entry
         if entry is not None and entry is not self._offered:  # what another window has shown since stays
-            self._offered, room.race = entry, self.session.registry.share(entry)
+            self._offered, room.race = entry, self.session.registry.share_link(entry)
         one, question = room.round, self._lesson_question
         was = None if self._lesson is None else self._lesson.was
         changes = 0 if one is None else one.changes
         problem = "" if room.keeper is None else room.keeper.problem
-        origins = room.came_from()
-        shown = (room, room.version, changes, len(room.here), self._opened, self._form, question, was, problem, origins)
+        origins = room.join_addresses()
+        shown = (
+            room,
+            room.version,
+            changes,
+            len(room.open_pages),
+            self._opened,
+            self._form,
+            question,
+            was,
+            problem,
+            origins,
+        )
         if shown != self._shown:
             self._shown = shown
             self._tell(room, question, was, problem)
@@ -247,7 +258,7 @@ class ClassPanel:
             return
         self._opened = self._form = False
         entry = self._offered
-        if entry is not None and entry.shared:
+        if entry is not None and entry.is_shared:
             self._room.race = entry.token  # the question is of what is seen here
         self.look()
 

@@ -33,8 +33,8 @@ from alrviz.explorer.shell import asset
 from alrviz.views.core.browser_ready import await_views
 
 HEADER = "Alrviz-Token"  # the request's header with the token that the page's websocket was opened with
-NEW = "/session/new"  # below the page: where it asks for its session to be built
-PLACE = "/session/place"  # and, until it is, for its place in the queue
+NEW_SESSION_PATH = "/session/new"  # below the page: where it asks for its session to be built
+PLACE_PATH = "/session/place"  # and, until it is, for its place in the queue
 _STARTED = time.monotonic()
 
 
@@ -127,7 +127,7 @@ WORDS = {
 
 def script() -> str:
     """Return what runs in the page's head."""
-    given = {"WORDS": WORDS, "HEADER": HEADER, "SESSION": NEW, "PLACE": PLACE}
+    given = {"WORDS": WORDS, "HEADER": HEADER, "SESSION": NEW_SESSION_PATH, "PLACE": PLACE_PATH}
     return (
         "{"
         + "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items())

@@ -44,7 +44,7 @@ class Shell:
         self.session = session
         # Before the pages: where its question is open they run nothing by themselves.
         self.lesson = None if lesson is None else LessonPanel(session, lesson, lambda: self._front, self.open_place)
-        session.registry.opened(session.runs)
+        session.registry.add_page(session.runs)
         self._classes = page_classes
         self.pages: dict[str, Page] = {cls.slug: cls(session) for cls in page_classes}
         self._first = next(iter(self.pages))
@@ -207,14 +207,14 @@ class Shell:
         self._there = self._there or time.monotonic()
         if time.monotonic() - self._there >= DRAWN_SECONDS:
             if server_session() is not None:  # not of a visitor who has gone meanwhile, nor in a notebook
-                process_tuning.settle(pn.state.curdoc.session_context)
+                process_tuning.tune_process(pn.state.curdoc.session_context)
             self.session.release_tasks()
 
     def close(self) -> None:
         """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
         if self._callback is not None and self._callback.running:
             self._callback.stop()
-        self.session.registry.closed(self.session.runs)
+        self.session.registry.remove_page(self.session.runs)
         self.session.table.cancel()
         for page in self.pages.values():
             page.close()
@@ -222,7 +222,7 @@ class Shell:
     def on_destroyed(self, context: BokehSessionContext) -> None:
         """End the page of a session that its server ends: the visitor has gone."""
         self.close()
-        process_tuning.left(context, self, IOLoop.current().call_later)
+        process_tuning.page_left(context, self, IOLoop.current().call_later)
 
     _kept = False
 
@@ -275,10 +275,10 @@ def build(page_classes: Sequence[Any], dataset: Dataset | Upload | Stream | None
         visitor_ids.remember(request, owner)
     session = Session(owner=owner, served=dataset, served_from=path)
     if address := getattr(http, "remote_ip", ""):
-        session.registry.seen_at(owner, address)
+        session.registry.note_address(owner, address)
     if request is not None:
-        process_tuning.hush()
-        process_tuning.own_styles(pn.state.curdoc)
+        process_tuning.filter_log()
+        process_tuning.use_server_styles(pn.state.curdoc)
         session.hold_tasks()
     dark = (pn.state.cookies.get(theme.THEME_COOKIE) if request is not None else "") == "dark"
     pn.config.theme = "dark" if dark else "default"

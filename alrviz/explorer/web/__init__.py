@@ -1,3 +1,3 @@
-"""HTTP in front of the sessions: the page that is handed out at once, who may ask for what, the pages of spectators."""
+"""The HTTP side of the explorer: the guard of a server, the page, its websocket, and the pages of races and classes."""
 
 SERVER_SETTING = "alrviz_server"  # of a Tornado application: a weak reference to its server

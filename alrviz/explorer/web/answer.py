@@ -6,11 +6,11 @@ from tornado.httputil import HTTPServerRequest
 from tornado.web import RequestHandler
 
 
-class Answer(RequestHandler):
-    """A short answer in place of the page, whatever the method."""
+class PlainPage(RequestHandler):
+    """A handler that answers any request with a short page."""
 
-    def say(self, status: int, title: str, html: str) -> None:
-        """Answer with this status, title (plain text) and HTML."""
+    def write_html(self, status: int, title: str, html: str) -> None:
+        """Answer with a status, a title (plain text) and a body (HTML)."""
         self.set_status(status)
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
@@ -22,7 +22,8 @@ class Answer(RequestHandler):
 
 
 def address_without(request: HTTPServerRequest, *names: str) -> str:
-    """Return a request's own address without these arguments; relative, for a proxy may have another path."""
-    left = urlencode([(name, one) for name, all in request.arguments.items() if name not in names for one in all])
-    # "./", for a last part with a colon ("javascript:...", "https:...") would be an address of its own.
-    return "./" + quote(request.path.rpartition("/")[2], safe="%") + (f"?{left}" if left else "")
+    """Return the address of a request without some arguments; relative, because a proxy may use another path."""
+    pairs = [(name, value) for name, values in request.arguments.items() if name not in names for value in values]
+    query = urlencode(pairs)
+    # With "./", because a last part such as "javascript:..." would be an absolute address.
+    return "./" + quote(request.path.rpartition("/")[2], safe="%") + (f"?{query}" if query else "")

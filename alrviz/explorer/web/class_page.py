@@ -1,12 +1,12 @@
-"""A class over HTTP: the light page of spectators with a question on it, and the answers that phones send.
+"""The pages of a class over HTTP: the live picture of a race with a question below, and the answers of phones.
 
-    <page of the explorer>/class                   where the code of six letters is typed, ?code=... leads on
-    <page of the explorer>/class/<secret>          the page: the live picture, the question, a field
+    <page of the explorer>/class                   a form for the code of six letters; ?code=... redirects to the class
+    <page of the explorer>/class/<secret>          the page: live picture, question, field for the answer
     <page of the explorer>/class/<secret>/steps    server-sent events, the same bytes for all: race and question
-    <page of the explorer>/class/<secret>/vote     POST an answer as JSON; GET one's own
+    <page of the explorer>/class/<secret>/vote     POST an answer as JSON; GET the student's own answer
 
-Nobody has an account or a session: a student is the random id in a cookie that scripts cannot read. What a student
-sends is at most a few kilobytes and is read by the question; nothing of it is ever in what others are sent.
+Students have no accounts and no sessions: a student is the random id in a cookie that scripts cannot read. An answer
+has at most a few kilobytes and is validated by the question; no part of it is ever sent to other students.
 """
 
 import json
@@ -22,99 +22,103 @@ from alrviz.explorer.server.run_registry import Registry, process_registry
 from alrviz.explorer.server.visitor_ids import is_id, new_id
 from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.markdown import markdown_html
-from alrviz.explorer.web.answer import Answer
-from alrviz.explorer.web.race_feed import GONE, RaceFeed
-from alrviz.explorer.web.spectators import SECRET, Quiet, Steps
+from alrviz.explorer.web.answer import PlainPage
+from alrviz.explorer.web.race_feed import ENDED_MESSAGE, RaceFeed
+from alrviz.explorer.web.spectators import SECRET, EventStream, SecretHandler
 from alrviz.pictures.replay import live_html, to_json
 
 COOKIE = "alrviz_student"
-MAX_BODY_BYTES = 8_192  # bytes of an answer
-MAX_PAGES = 3  # that a student may have open
-COOKIE_DAYS = 7  # that a student's cookie lasts from when a page was loaded last: a saved class goes on over days
+MAX_BODY_BYTES = 8_192  # of an answer
+MAX_STUDENT_PAGES = 3  # open pages of a student
+COOKIE_DAYS = 7  # after the page was loaded last; a saved class may go on over days
 _NO_CLASS = "There is no class at this address now."
-_NO_COOKIE = "This page needs a cookie, by which your answer is counted once. Allow it and load the page again."
+_NO_COOKIE = "This page needs a cookie, so that your answer is counted once. Allow cookies and load the page again."
 
 
 class ClassFeed:
-    """What the phones of a class are told: the race that its teacher shows, and the question.
+    """The messages to the phones of a class: the race that its teacher shows, and the question.
 
     Attributes:
-        gone: whether the class is over; what `pull` returned then was the last message.
+        is_ended: whether the class has ended; then the result of `pull` was the last message.
     """
 
     def __init__(self, registry: Registry, secret: str):
-        self.gone = False
+        self.is_ended = False
         self._registry, self._secret = registry, secret
-        self._race = RaceFeed(registry, "")
+        self._race_feed = RaceFeed(registry, "")
         self._version = -1
 
     @property
-    def whole(self) -> bytes:
-        """All that is known, for a phone that has just come."""
+    def full_message(self) -> bytes:
+        """The complete message, for a phone that has just connected."""
         room = self._registry.classes.find(self._secret)
-        return GONE if room is None else self._race.whole + _question(room)
+        return ENDED_MESSAGE if room is None else self._race_feed.full_message + _question_message(room)
 
     def pull(self) -> bytes:
-        """Return what is new."""
+        """Return the changes since the last call."""
         room = self._registry.classes.find(self._secret)
         if room is None:
-            self.gone = True
-            return GONE
-        self._race.token = room.race
-        line = self._race.pull() if room.race else b""
-        if self._race.gone:  # the picture stays as it was until there is another
-            self._race.gone, line = False, b""
+            self.is_ended = True
+            return ENDED_MESSAGE
+        self._race_feed.token = room.race
+        line = self._race_feed.pull() if room.race else b""
+        if self._race_feed.is_ended:  # phones show the last picture until there is another race
+            self._race_feed.is_ended, line = False, b""
         if room.version != self._version:
             self._version = room.version
-            line += _question(room)
+            line += _question_message(room)
         return line
 
 
-def _question(room: Classroom) -> bytes:
-    told = room.told()
+def _question_message(room: Classroom) -> bytes:
+    message = room.phone_message()
     if room.round is not None:  # the teacher's words are Markdown
-        told["text"] = markdown_html(told["text"], inline=True)
-        told["options"] = [[value, markdown_html(words, inline=True)] for value, words in told["options"]]
-    return to_json({"class": told}).encode() + b"\n"
+        message["text"] = markdown_html(message["text"], inline=True)
+        message["options"] = [[value, markdown_html(words, inline=True)] for value, words in message["options"]]
+    return to_json({"class": message}).encode() + b"\n"
 
 
 def _cookie(request: RequestHandler) -> str:
-    """Return the student's id; "" where the browser brings none."""
-    found = request.get_cookie(COOKIE, "") or ""
-    return found if is_id(found) else ""
+    """Return the student's cookie; "" without a valid one."""
+    cookie = request.get_cookie(COOKIE, "") or ""
+    return cookie if is_id(cookie) else ""
 
 
 def _keep_cookie(request: RequestHandler) -> None:
-    """Give a browser an id, or the one that it has for longer."""
+    """Set the student's cookie, or extend its life."""
     secure = request.request.protocol == "https"
     id = _cookie(request) or new_id()
     request.set_cookie(COOKIE, id, expires_days=COOKIE_DAYS, httponly=True, samesite="Lax", secure=secure)
 
 
-class _OfClass(Quiet):
-    """What a class's addresses have in common: who asks, and where."""
+class _ClassHandler(SecretHandler):
+    """Base of the handlers of a class."""
 
     def room(self, secret: str) -> Classroom:
-        """The class of a secret; `ClassRefused` where there is none."""
-        found = self.registry.classes.find(secret)
-        if found is None:
+        """Return the class of a secret; raise `ClassRefused` if there is none."""
+        room = self.registry.classes.find(secret)
+        if room is None:
             raise ClassRefused(404, _NO_CLASS)
-        return found
+        return room
 
-    def entered(self, secret: str) -> tuple[Classroom, str]:
-        """The class, and who asks; `ClassRefused` where one of them is not known."""
+    def authenticate(self, secret: str) -> tuple[Classroom, str]:
+        """Return the class and the student of the request.
+
+        Raises:
+            ClassRefused: if there is no such class, or the request has no cookie.
+        """
         room, cookie = self.room(secret), _cookie(self)
         if not cookie:
             raise ClassRefused(403, _NO_COOKIE)
         return room, room.student(cookie)
 
 
-class ClassPage(_OfClass):
-    """The page; whoever comes for the first time gets an id."""
+class ClassPage(_ClassHandler):
+    """The page of a class, which sets the student's cookie."""
 
     @authenticated
     def get(self, secret: str) -> None:
-        """Answer with the page, with status 404 where there is no class."""
+        """Answer with the page; with status 404 if there is no such class."""
         if self.registry.classes.find(secret) is None:
             self.set_status(404)
         else:
@@ -122,46 +126,46 @@ class ClassPage(_OfClass):
         self.write_page(_page())
 
 
-class ClassSteps(_OfClass, Steps):
-    """What the page is told, as long as it stays."""
+class ClassStream(_ClassHandler, EventStream):
+    """The event stream of a class's page."""
 
     @authenticated
     async def get(self, secret: str) -> None:
-        """Tell of the class until it ends."""
+        """Stream race and questions until the class ends."""
         try:
-            room, student = self.entered(secret)
-            if room.here[student] >= MAX_PAGES:
-                raise ClassRefused(429, "This page is open too often: close it elsewhere.")
-            room.come(student, self.address)
+            room, student = self.authenticate(secret)
+            if room.open_pages[student] >= MAX_STUDENT_PAGES:
+                raise ClassRefused(429, "This page is open too often; close it in another window.")
+            room.open_page(student, self.address)
         except ClassRefused as refused:
             self.set_status(refused.status)
             self.write(str(refused))
             return
         try:
-            await self.serve(secret, lambda: ClassFeed(self.registry, secret))
+            await self.stream_feed(secret, lambda: ClassFeed(self.registry, secret))
         finally:
-            room.leave(student)
+            room.close_page(student)
 
 
 @stream_request_body
-class ClassVote(_OfClass):
-    """A student's answer."""
+class ClassVote(_ClassHandler):
+    """The answer of a student to the latest question."""
 
     async def prepare(self) -> None:
-        """Take no more than an answer: what is longer is not read."""
+        """Limit the body; longer ones are not read."""
         self.request.connection.set_max_body_size(MAX_BODY_BYTES)
         self._body = b""
         await super().prepare()
 
     def data_received(self, chunk: bytes) -> None:
-        """Take a part of it."""
+        """Append a part of the body."""
         self._body += chunk
 
     @authenticated
     def get(self, secret: str) -> None:
-        """Answer with one's own answer to the question that was asked last."""
+        """Answer with the student's own answer to the latest question; {} without one."""
         try:
-            room, student = self.entered(secret)
+            room, student = self.authenticate(secret)
         except ClassRefused as refused:
             self._refuse(refused)
             return
@@ -170,11 +174,11 @@ class ClassVote(_OfClass):
 
     @authenticated
     def post(self, secret: str) -> None:
-        """Take an answer, or say why not."""
+        """Record the student's answer, or answer with the reason why not."""
         try:
-            room, student = self.entered(secret)
-            sent = _sent(self._body)
-            room.vote(student, sent["round"], sent.get("answer"), sent.get("note") or "", self.address)
+            room, student = self.authenticate(secret)
+            answer = _parse_answer(self._body)
+            room.vote(student, answer["round"], answer.get("answer"), answer.get("note") or "", self.address)
         except ClassRefused as refused:
             self._refuse(refused)
             return
@@ -187,26 +191,26 @@ class ClassVote(_OfClass):
         self.write({"error": str(refused)})
 
 
-def _sent(body: bytes) -> dict[str, Any]:
-    """Return what a phone has sent; `ClassRefused` of what is no answer's form."""
+def _parse_answer(body: bytes) -> dict[str, Any]:
+    """Return the fields of a phone's answer; raise `ClassRefused` if they are malformed."""
     try:
-        sent = json.loads(body)
+        answer = json.loads(body)
     except (ValueError, RecursionError):
-        sent = None
-    if not isinstance(sent, dict) or type(sent.get("round")) is not int:
+        answer = None
+    if not isinstance(answer, dict) or type(answer.get("round")) is not int:
         raise ClassRefused(400, "That is no answer: expected JSON with round, answer and note.")
-    return sent
+    return answer
 
 
-class ClassCode(Answer):
-    """Where the code is typed."""
+class ClassCode(PlainPage):
+    """The form for the code of a class."""
 
     def initialize(self, registry: Registry | None = None) -> None:
-        """Take the registry, the process's own without one."""
+        """Set the registry; None for the process's."""
         self._classes = (registry or process_registry()).classes
 
     def get(self) -> None:
-        """Lead to the class whose code is in the address, or ask for a code."""
+        """Redirect to the class of the code in the address, or show the form."""
         code, wrong = self.get_query_argument("code", ""), ""
         _keep_cookie(self)
         if code:
@@ -223,7 +227,7 @@ class ClassCode(Answer):
                 self.redirect(f"{folder}{room.secret}", status=303)
                 return
         self.set_header("Referrer-Policy", "no-referrer")
-        self.say(
+        self.write_html(
             self.get_status(),
             "Join a class",
             f"<p role=alert>{escape(wrong)}</p><form><label>The six letters on the wall<br><input name=code autofocus "
@@ -241,11 +245,11 @@ def _page() -> bytes:
 
 
 def routes(registry: Registry | None = None) -> list[tuple[str, Any, dict[str, Any]]]:
-    """Return the handlers as Tornado takes them, below whichever path the explorer has."""
-    given = {"registry": registry}
+    """Return the routes for Tornado, below any path of the explorer."""
+    kwargs = {"registry": registry}
     return [
-        (r".*/class/?", ClassCode, given),
-        (rf".*/class/{SECRET}/steps", ClassSteps, given),
-        (rf".*/class/{SECRET}/vote", ClassVote, given),
-        (r".*/class/([^/]*)/?", ClassPage, given),
+        (r".*/class/?", ClassCode, kwargs),
+        (rf".*/class/{SECRET}/steps", ClassStream, kwargs),
+        (rf".*/class/{SECRET}/vote", ClassVote, kwargs),
+        (r".*/class/([^/]*)/?", ClassPage, kwargs),
     ]

@@ -75,7 +75,7 @@ def stated_proxies(environment: Mapping[str, str] = os.environ) -> Networks:
     return parse_networks(text.split(",") if text.strip() else LOOPBACK)
 
 
-def _within(address: str, networks: Networks) -> bool:
+def _is_within(address: str, networks: Networks) -> bool:
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -93,12 +93,12 @@ def forward_client(headers: HTTPHeaders, peer: str, proxies: Networks) -> None:
     still know that it may come through a proxy or tunnel.
     """
     is_forwarded = any(name in headers for name in _FORWARDING_HEADERS)
-    forwarded = headers.get(_FORWARDED_FOR, "") if _within(peer, proxies) else ""
-    protocol = headers.get(_FORWARDED_PROTO, "") if _within(peer, proxies) else ""
+    forwarded = headers.get(_FORWARDED_FOR, "") if _is_within(peer, proxies) else ""
+    protocol = headers.get(_FORWARDED_PROTO, "") if _is_within(peer, proxies) else ""
     for name in _FORWARDING_HEADERS:
         headers.pop(name, None)
     candidates = [text.strip() for text in reversed(forwarded.split(",")) if text.strip()]
-    client = next((text for text in candidates if not _within(text, proxies)), "")
+    client = next((text for text in candidates if not _is_within(text, proxies)), "")
     if client:
         headers[_FORWARDED_FOR] = client
     elif is_forwarded:
@@ -115,13 +115,13 @@ def raise_file_limit() -> int:
         return MAX_OPEN_FILES - RESERVED_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
-    wanted = MAX_OPEN_FILES if hard == unlimited else min(MAX_OPEN_FILES, hard)
-    if soft != unlimited and soft < wanted:
+    target = MAX_OPEN_FILES if hard == unlimited else min(MAX_OPEN_FILES, hard)
+    if soft != unlimited and soft < target:
         try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            soft = wanted
+            resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+            soft = target
         except (OSError, ValueError):
-            _log.warning("The limit of open files could not be raised from %d to %d", soft, wanted)
+            _log.warning("The limit of open files could not be raised from %d to %d", soft, target)
     files = MAX_OPEN_FILES if soft == unlimited else min(soft, MAX_OPEN_FILES)
     return max(files - RESERVED_FILES, 64)
 
@@ -138,17 +138,17 @@ class ConnectionTable:
         self.limit, self.per_peer = limit, max(min(limit // 2, MAX_PER_PEER), 1)
         self._proxies = proxies
         self._open: dict[str, set[Any]] = {}
-        self._waiting: dict[str, dict[Any, None]] = {}  # by address; each in the order in which they began to wait
+        self._idle: dict[str, dict[Any, None]] = {}  # by address; each in the order in which they began to wait
 
     def count(self) -> int:
         """Return how many are open."""
         return sum(map(len, self._open.values()))
 
     def admit(self, stream: Any, peer: str) -> bool:
-        """Take a connection up, closing one that waits where there is no room; False where none can make room."""
+        """Admit a connection, closing an idle one if there is no room; return False if no room can be made."""
         streams = self._open.setdefault(peer, set())
-        if len(streams) >= self.per_peer and not _within(peer, self._proxies):
-            streams -= {one for one in streams if one.closed()}
+        if len(streams) >= self.per_peer and not _is_within(peer, self._proxies):
+            streams -= {open_stream for open_stream in streams if open_stream.closed()}
             if len(streams) >= self.per_peer and not self._close_longest_waiting(peer):
                 return False
         if self.count() >= self.limit:
@@ -159,20 +159,20 @@ class ConnectionTable:
         return True
 
     def make_room(self) -> bool:
-        """Close the longest waiting connection of the address that has most of them."""
-        crowded = max(self._waiting, key=lambda peer: len(self._waiting[peer]), default=None)
+        """Close the connection that has been idle longest, of the address with most idle ones."""
+        crowded = max(self._idle, key=lambda peer: len(self._idle[peer]), default=None)
         return crowded is not None and self._close_longest_waiting(crowded)
 
     def wait(self, stream: Any, peer: str) -> None:
         """Note that a connection waits for its next request."""
-        self._waiting.setdefault(peer, {})[stream] = None
+        self._idle.setdefault(peer, {})[stream] = None
 
     def answer(self, stream: Any, peer: str) -> None:
         """Note that a connection's request has come: it waits no more."""
-        waiting = self._waiting.get(peer, {})
-        waiting.pop(stream, None)
-        if not waiting:
-            self._waiting.pop(peer, None)
+        idle = self._idle.get(peer, {})
+        idle.pop(stream, None)
+        if not idle:
+            self._idle.pop(peer, None)
 
     def end(self, stream: Any, peer: str) -> None:
         """Note that a connection brings no more requests; it stays open where it became a websocket."""
@@ -184,7 +184,7 @@ class ConnectionTable:
             self._open.pop(peer, None)
 
     def _close_longest_waiting(self, peer: str) -> bool:
-        stream = next(iter(self._waiting.get(peer, ())), None)
+        stream = next(iter(self._idle.get(peer, ())), None)
         if stream is None:
             return False
         self.answer(stream, peer)
@@ -193,19 +193,21 @@ class ConnectionTable:
         return True
 
     def _forget_closed(self) -> None:
-        # A stream that became a websocket tells only its handler of its end, so closed ones are looked for.
-        still = {peer: {one for one in streams if not one.closed()} for peer, streams in self._open.items()}
-        self._open = {peer: streams for peer, streams in still.items() if streams}
+        # The end of a websocket is reported only to its handler, so closed streams are searched for.
+        for peer, streams in list(self._open.items()):
+            self._open[peer] = {stream for stream in streams if not stream.closed()}
+            if not self._open[peer]:
+                del self._open[peer]
 
 
 class _Request(HTTPMessageDelegate):
     """Stands before a request's delegate: the connection no longer waits, and forwarding headers are checked."""
 
-    def __init__(self, inner: HTTPMessageDelegate, begun: Callable[[HTTPHeaders], None]):
-        self._inner, self._begun = inner, begun
+    def __init__(self, inner: HTTPMessageDelegate, on_headers: Callable[[HTTPHeaders], None]):
+        self._inner, self._on_headers = inner, on_headers
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Any:
-        self._begun(headers)
+        self._on_headers(headers)
         return self._inner.headers_received(start_line, headers)
 
     def data_received(self, chunk: bytes) -> Any:
@@ -221,7 +223,7 @@ class _Request(HTTPMessageDelegate):
 def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> ConnectionTable:
     """Set the limits of this module on a server that listens on `loop`, at best before the loop runs.
 
-    `proxies`: whose word is taken for the client's address; an empty list trusts nobody's.
+    proxies: peers that are trusted to state the client's address; an empty list trusts nobody.
     """
     parameters = server.conn_params
     parameters.header_timeout, parameters.body_timeout = HEADER_SECONDS, BODY_SECONDS
@@ -241,40 +243,43 @@ def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> Co
         stream, peer = server_connection.stream, _peer(request_connection.context.address)
         table.wait(stream, peer)
 
-        def begun(headers: HTTPHeaders) -> None:
+        def on_headers(headers: HTTPHeaders) -> None:
             table.answer(stream, peer)
             forward_client(headers, peer, proxies)
 
-        return _Request(start_request(server_connection, request_connection), begun)
+        return _Request(start_request(server_connection, request_connection), on_headers)
 
     def end(server_connection: Any) -> None:
         table.end(server_connection.stream, _peer(server_connection.context.address))
         on_close(server_connection)
 
-    # The server calls these as its own attributes; a subclass cannot be put in, for Bokeh makes the server.
+    # Replaced on the instance: a subclass cannot be used, because Bokeh makes the server.
     server.handle_stream = admit  # type: ignore[method-assign]
     server.start_request = begin_request  # type: ignore[method-assign, assignment]
     server.on_close = end  # type: ignore[method-assign, assignment]
     for number, listener in server._sockets.items():
         server._handlers[number]()
-        server._handlers[number] = _accept_gently(listener, loop, server._handle_connection, table)
+        server._handlers[number] = _accept_with_pause(listener, loop, server._handle_connection, table)
     return table
 
 
 def _peer(address: Any) -> str:
-    """Return the IP address of a socket's address; a Unix socket's other end is on this machine."""
+    """Return the IP address of a socket's address; that of this machine for a Unix socket."""
     return str(address[0]) if isinstance(address, tuple) and address else "127.0.0.1"
 
 
-def _accept_gently(
-    listener: socket.socket, loop: IOLoop, accepted: Callable[[socket.socket, Any], None], table: ConnectionTable
+def _accept_with_pause(
+    listener: socket.socket,
+    loop: IOLoop,
+    handle_connection: Callable[[socket.socket, Any], None],
+    table: ConnectionTable,
 ) -> Callable[[], None]:
     """Accept connections as Tornado does, but pause when files run out; return the function that ends it."""
-    ended = False
+    is_ended = False
 
     def accept(_number: Any, _events: int) -> None:
         for _ in range(ACCEPTS_PER_TURN):
-            if ended:
+            if is_ended:
                 return
             try:
                 connection, address = listener.accept()
@@ -288,15 +293,15 @@ def _accept_gently(
                 loop.remove_handler(listener)
                 loop.call_later(ACCEPT_PAUSE_SECONDS, resume)
                 return
-            accepted(connection, address)
+            handle_connection(connection, address)
 
     def resume() -> None:
-        if not ended:
+        if not is_ended:
             loop.add_handler(listener, accept, IOLoop.READ)
 
     def end() -> None:
-        nonlocal ended
-        ended = True
+        nonlocal is_ended
+        is_ended = True
         loop.remove_handler(listener)
 
     loop.add_handler(listener, accept, IOLoop.READ)

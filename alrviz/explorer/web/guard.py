@@ -1,17 +1,16 @@
-"""The guard before the pages of a server: which requests it answers, whose session they may name, who is let in.
+"""The guard of a server: it decides which requests are answered, and protects sessions.
 
-Of the handlers that Panel and Bokeh put into every server, those of OFFERED alone answer: the page, its websocket, its
-scripts and styles. What the others do is not needed by the page: `/components/MODULE/...` imports any module that an
-address names, `autoload.js` builds a page past the queue, `/metadata` tells of the application. What an operator has
-added (a login, directories of files, other applications) stays.
+- Of the handlers of Panel and Bokeh only OFFERED_HANDLERS answer: the page, its websocket, scripts and styles. The page
+  needs no others: `/components/MODULE/...` imports any module, `autoload.js` builds a page without the queue, and
+  `/metadata` describes the application. Handlers that an operator has added (a login, folders, applications) stay.
+- Whoever knows the id of a session is in it. So ids are drawn and signed here (Bokeh's signed sessions, with a new
+  secret unless the operator sets one) and never taken from a request: otherwise the author of a link with an id would
+  share the session of everybody who opens it. Such links get an error page.
+- Only pages of this server may frame and script its answers.
+- A server may require a token (`door`), and limits connections (`connections`), websocket messages (`messages`) and
+  lines of the log (`log_lines`).
 
-A session is whoever knows its id. So ids are drawn and signed here (Bokeh's signed sessions, with a secret made at the
-server's start unless its operator gave one), and never taken from a request: who opens a link that names one gets an
-answer that says so, else its maker would sit in the visitor's session. Answers may be framed and scripted by pages of
-this server only.
-
-A server may ask for a token (`door`). Connections (`connections`), websocket messages (`messages`) and lines of the log
-(`log_lines`) have limits. `install` puts the guard before the first request of a server, however that was started.
+`install` adds the guard before the first request of a server, however it was started.
 """
 
 import logging
@@ -34,24 +33,26 @@ from alrviz.explorer.server.run_registry import process_registry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.shell import connection
 from alrviz.explorer.web import SERVER_SETTING, class_page, page_server, spectators
-from alrviz.explorer.web.answer import Answer, address_without
+from alrviz.explorer.web.answer import PlainPage, address_without
 from alrviz.explorer.web.connections import limit_connections, stated_proxies
-from alrviz.explorer.web.door import door_rule
+from alrviz.explorer.web.door import token_rule
 from alrviz.explorer.web.log_lines import limit_lines
 from alrviz.job import Job
 from alrviz.memory import few_arenas
 
-TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
-_TOKEN_SETTING, _ROUTER_SETTING = "alrviz_token", "alrviz_guard_router"  # keys of a guarded application's settings
-NAMED = ("bokeh-session-id", "bokeh-token")  # arguments by which Bokeh lets a request name its session
-_THEIR_MODULES = ("panel.io.server", "bokeh.server.views")
-OFFERED = frozenset({"RootHandler", "DocHandler", "WSHandler", "StaticHandler", "MultiRootStaticHandler", "IcoHandler"})
+TOKEN_VARIABLE = "ALRVIZ_TOKEN"  # environment variable for servers started by `panel serve`
+_TOKEN_SETTING, _ROUTER_SETTING = "alrviz_token", "alrviz_guard_router"  # keys of an application's settings
+SESSION_ARGUMENTS = ("bokeh-session-id", "bokeh-token")  # arguments of requests that name a session
+_FRAMEWORK_MODULES = ("panel.io.server", "bokeh.server.views")
+OFFERED_HANDLERS = frozenset(
+    {"RootHandler", "DocHandler", "WSHandler", "StaticHandler", "MultiRootStaticHandler", "IcoHandler"}
+)
 HEADER = "Bokeh-Session-Id"
 HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
-    # Panel compiles what it shows ('unsafe-eval', modules as blobs) and styles are written into the page.
+    # Panel compiles its components ('unsafe-eval', modules as blobs) and writes styles into the page.
     "Content-Security-Policy": (
         "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; "
         "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
@@ -61,20 +62,20 @@ HEADERS = {
 }
 _log = logging.getLogger(__name__)
 _protected: weakref.WeakSet[Application] = weakref.WeakSet()
-_contexts: weakref.WeakSet[object] = weakref.WeakSet()  # server contexts of the applications they serve
+_contexts: weakref.WeakSet[object] = weakref.WeakSet()  # server contexts of protected applications
 
 
 def protect(server: BaseServer, token: str | None = None) -> None:
-    """Guard a server, at best before its loop runs.
+    """Guard a server, preferably before its event loop runs.
 
-    `token`: what visitors must bring once; "" asks for none, None takes that of ALRVIZ_TOKEN. A later call can set the
-    token of a server that has none. A token once set stays; a later call with another one is ignored with a warning.
+    token: required of visitors; "" for none, None for that of ALRVIZ_TOKEN. A later call can set the token of a server
+    without one; another token is ignored with a warning.
     """
     application = server._tornado
     if application not in _protected:
         limit_lines()
         limit_connections(server._http, server.io_loop, stated_proxies() if server._http.xheaders else [])
-        _protect_pages(application, os.environ.get(TOKEN, "") if token is None else token)
+        _protect_pages(application, os.environ.get(TOKEN_VARIABLE, "") if token is None else token)
     elif token is not None and token != (first := application.settings.get(_TOKEN_SETTING, "")):
         if first:
             _log.warning("The token of a later call of protect() is ignored: this server has one")
@@ -83,10 +84,10 @@ def protect(server: BaseServer, token: str | None = None) -> None:
 
 
 def _ask_token(application: BokehTornado, token: str) -> None:
-    """Let nobody in without the token: its rule stands before the others of the guard."""
+    """Require the token: add its rule before the other rules of the guard."""
     application.settings[_TOKEN_SETTING] = token
     router = application.settings[_ROUTER_SETTING]
-    router.add_rules([door_rule(token)])
+    router.add_rules([token_rule(token)])
     router.rules.insert(0, router.rules.pop())
 
 
@@ -96,19 +97,19 @@ def _protect_pages(application: BokehTornado, token: str) -> None:
     few_arenas()
     _contexts.update(context.server_context for context in application.applications.values())
     if not (application.sign_sessions and application.secret_key):
-        # Bokeh takes the two when a server is made, and `panel serve` makes it before our first line is run.
+        # Bokeh reads both when it makes a server, and `panel serve` makes it before this package is imported.
         application._secret_key = application.secret_key or generate_secret_key().encode()
         application._sign_sessions = True
     for rule in application.wildcard_router.rules:
         target = rule.target
-        theirs = isinstance(target, type) and target.__module__.startswith(_THEIR_MODULES)
-        if theirs and target.__name__ not in OFFERED:
+        is_framework = isinstance(target, type) and target.__module__.startswith(_FRAMEWORK_MODULES)
+        if is_framework and target.__name__ not in OFFERED_HANDLERS:
             rule.target, rule.target_kwargs = _NotOffered, {}
     queue = PageQueue()
     pages = {application.prefix + path.rstrip("/"): path for path in application.app_paths}
     rules = [rule for base, path in pages.items() for rule in page_server.rules(application, base, path, queue)]
     routes = [*spectators.routes(), *class_page.routes(), *rules, *connection.routes()]
-    application.add_handlers(".*", [(_NamesSession(list(pages)), _Refused), *routes])
+    application.add_handlers(".*", [(_NamesSession(list(pages)), _SessionRefused), *routes])
     application.settings[_ROUTER_SETTING] = application.default_router.rules[-2].target  # the last is Bokeh's own
     if token:
         _ask_token(application, token)
@@ -119,77 +120,77 @@ def _restore() -> None:
     restore(process_registry().classes, open_run_store)
 
 
-def admitted(context: BokehSessionContext | None) -> bool:
-    """Whether the page may be made for a session (its context): not before its server is protected.
+def is_admitted(context: BokehSessionContext | None) -> bool:
+    """Return whether a page may be built for a session's context; False before its server is protected.
 
-    A server that `install` could not tell to be the explorer's (its page is a function of its author's own) is
-    protected from now on, and the request is answered by a redirect to its own address.
+    `install` does not recognise a server whose page is a function outside this package. Such a server is protected now,
+    and the request is redirected to the same address.
     """
     request = getattr(context, "request", None)
     http = getattr(request, "_request", None)
     if context is None or not isinstance(http, HTTPServerRequest) or context.server_context in _contexts:
         return True
     handler = handler_of(request)
-    if handler is None:  # a websocket, before any page was asked for: its session's id could be anybody's
+    if handler is None:  # a websocket before any page: its session's id may be known to others
         return False
     server = handler.application.settings.get(SERVER_SETTING, lambda: None)()
     if server is not None:
         protect(server)
     else:
         _log.warning(
-            "Connections are not limited, and what was asked before this page was not guarded: alrviz is not installed "
-            "as a package here (pip install -e .)"
+            "Connections are not limited, and earlier requests were not guarded: alrviz is not installed as a package "
+            "here (pip install -e .)"
         )
         limit_lines()
-        _protect_pages(handler.application, os.environ.get(TOKEN, ""))
+        _protect_pages(handler.application, os.environ.get(TOKEN_VARIABLE, ""))
     handler.set_status(303)
-    handler.set_header("Location", address_without(http, *NAMED))
+    handler.set_header("Location", address_without(http, *SESSION_ARGUMENTS))
     return False
 
 
 def handler_of(request: Any) -> Any:
-    """Return Tornado's handler that answers a request (Bokeh's proxy of it); None where there is none."""
-    # The connection tells the handler of its end; nothing else that an application is given leads to it.
+    """Return Tornado's handler of a request (Bokeh's proxy of it); None without one."""
+    # The callback at the connection's end is the only reference to the handler that an application gets.
     connection = getattr(getattr(request, "_request", None), "connection", None)
     handler = getattr(getattr(connection, "_close_callback", None), "__self__", None)
     return handler if isinstance(getattr(handler, "application", None), Application) else None
 
 
 class _NamesSession(Matcher):
-    """Requests that say which session they want, of one of these applications (the paths of their pages)."""
+    """Matches requests below the given pages that name a session."""
 
     def __init__(self, pages: list[str]):
         self._pages = pages
 
     def match(self, request: HTTPServerRequest) -> dict[str, object] | None:
-        named = HEADER in request.headers or any(name in request.arguments for name in NAMED)
-        ours = named and any(f"{request.path}/".startswith(f"{page}/") for page in self._pages)
-        return {} if ours else None
+        names_session = HEADER in request.headers or any(name in request.arguments for name in SESSION_ARGUMENTS)
+        is_page = names_session and any(f"{request.path}/".startswith(f"{page}/") for page in self._pages)
+        return {} if is_page else None
 
 
-class _Refused(Answer):
+class _SessionRefused(PlainPage):
     """The answer to a request that names a session."""
 
     def prepare(self) -> None:
-        """Say why, and where a session of one's own is."""
-        own = escape(address_without(self.request, *NAMED), quote=True)
-        self.say(
+        """Explain the refusal, with a link to a new session."""
+        address = escape(address_without(self.request, *SESSION_ARGUMENTS), quote=True)
+        self.write_html(
             403,
             "This link names a session",
-            "<p>A session belongs to the browser it was begun in, so a link cannot name one.</p>"
-            f"<p><a href='{own}'>Open the explorer in a session of your own</a></p>",
+            "<p>A session belongs to the browser in which it started, so a link cannot open it.</p>"
+            f"<p><a href='{address}'>Open the explorer in a new session</a></p>",
         )
 
 
-class _NotOffered(Answer):
-    """The answer in place of a handler of Panel or Bokeh that the page does not need."""
+class _NotOffered(PlainPage):
+    """Replaces a handler of Panel or Bokeh that the page does not need."""
 
-    def initialize(self, **_given: object) -> None:
-        """Take nothing of what the handler would have been given."""
+    def initialize(self, **_kwargs: object) -> None:
+        """Ignore the arguments of the replaced handler."""
 
     def prepare(self) -> None:
-        """Say that nothing is offered at this address."""
-        self.say(403, "Not offered", "<p>The explorer offers nothing at this address.</p>")
+        """Answer that this address is not available."""
+        self.write_html(403, "Not offered", "<p>The explorer offers nothing at this address.</p>")
 
 
 class _Headers(OutputTransform):

@@ -1,12 +1,11 @@
-"""Put the guard into every Bokeh server that serves the explorer, before its first request.
+"""Add the guard to every Bokeh server of the explorer, before its first request.
 
-`panel serve apps/explorer.py` makes its server when it starts and runs the script when the first page is asked for. So
-the script cannot guard its own server in time. Panel loads the entry points of the group `panel.io.rest` before it
-makes a server, in `panel serve` and in `pn.serve`. The one of this package leads here (pyproject.toml), and importing
-the explorer does as well.
+`panel serve apps/explorer.py` makes its server at the start, but runs the script only for the first page, too late to
+guard the server. Panel loads the entry points of the group `panel.io.rest` before it makes a server, in `panel serve`
+and in `pn.serve`. The entry point of this package (pyproject.toml) imports this module, and so does the explorer.
 
-Servers of other applications are left alone, but for one thing: no server of a process that shows pictures of this
-package imports modules that an address names (`component_files`).
+Servers of other applications are not changed, with one exception: once this package is imported, no server imports
+modules that an address names (`component_files`).
 """
 
 import os
@@ -29,23 +28,23 @@ _installed = False
 
 
 def install() -> None:
-    """Guard the servers that are made from now on; a second call changes nothing."""
+    """Guard all servers made from now on; a second call changes nothing."""
     global _installed
     close_module_imports()
     if _installed:
         return
     _installed = True
     process = os.getpid()
-    make: Callable[..., None] = BaseServer.__init__
+    original_init: Callable[..., None] = BaseServer.__init__
 
-    @wraps(make)
-    def make_guarded(server: BaseServer, *given: Any, **named: Any) -> None:
-        make(server, *given, **named)
+    @wraps(original_init)
+    def make_guarded(server: BaseServer, *args: Any, **kwargs: Any) -> None:
+        original_init(server, *args, **kwargs)
         server._tornado.settings[SERVER_SETTING] = weakref.ref(server)
         if serves_explorer(server._tornado):
-            if task_id() is not None:  # a worker of --num-procs: this process ends without telling its workers
+            if task_id() is not None:  # a worker of --num-procs, which its parent does not end
                 exit_with_parent(process)
-            from alrviz.explorer.web.guard import protect  # imports the application: not for other servers
+            from alrviz.explorer.web.guard import protect  # here, because it imports the application
 
             protect(server)
 
@@ -53,7 +52,7 @@ def install() -> None:
 
 
 def serves_explorer(application: BokehTornado) -> bool:
-    """Whether one of the pages of a server is the explorer, by what its scripts and functions name."""
+    """Return whether a page of a server is the explorer, judged by the names in its scripts and functions."""
     handlers = [handler for context in application.applications.values() for handler in context.application.handlers]
     return any(map(_names_explorer, handlers))
 
@@ -63,12 +62,12 @@ def _names_explorer(handler: Handler) -> bool:
     if isinstance(handler, CodeHandler):
         source = handler._runner.source or ""
         return "alrviz" in source and "explorer" in source
-    modules = (getattr(one, "__module__", "") or "" for one in _functions(getattr(handler, "_func", None)))
+    modules = (getattr(function, "__module__", "") or "" for function in _functions(getattr(handler, "_func", None)))
     return any(module.startswith("alrviz.explorer") for module in modules)
 
 
 def _functions(function: Any) -> Iterator[Any]:
-    """Yield what a page is made by: Panel wraps the function of `pn.serve` in a partial call."""
+    """Yield the functions that make a page; Panel wraps that of `pn.serve` in partial calls."""
     if isinstance(function, partial):
         for part in (function.func, *function.args):
             yield from _functions(part)
@@ -77,5 +76,5 @@ def _functions(function: Any) -> Iterator[Any]:
 
 
 def no_rest_api(files: list[str], endpoint: str) -> list[Any]:
-    """Return the routes of a REST API as `panel serve --rest-provider alrviz` asks for it: there is none."""
+    """Return no routes: the entry point of a REST API, which Panel loads before it makes a server."""
     return []

@@ -1,9 +1,8 @@
-"""Limit what strangers can write into a server's log: short lines, few of a kind, without secrets.
+"""Limit the lines of a server's log that visitors can cause: their length, their rate, and no secrets.
 
-A line of the log may be caused by any request, and an exception's text may hold all of what a browser has sent. So each
-line and each traceback is cut, lines from one place of the code are limited in rate (what was left out is counted in
-the next one), and queries of addresses and the secrets of links are replaced: a mistyped token is the right one and a
-few letters.
+Any request may cause a line of the log, and an exception's text may hold all that a browser has sent. So lines and
+tracebacks are cut, lines from one place of the code are limited in rate (the next one counts those left out), and
+queries of addresses and secrets of links are replaced. Even a mistyped token is nearly the right one.
 """
 
 import logging
@@ -15,7 +14,7 @@ from alrviz.explorer.server.rate_limit import RateLimit
 
 MAX_LINE_CHARS = 500
 MAX_TRACE_CHARS = 4_000
-LINES_AT_ONCE, SECONDS_PER_LINE = 30, 2.0
+LINE_BURST, SECONDS_PER_LINE = 30, 2.0
 _QUERY = re.compile(r"(/[^\s?'\"]*)\?[^\s'\"]+")
 _SECRET = re.compile(r"(?<![0-9a-f])([0-9a-f]{4})[0-9a-f]{28}(?![0-9a-f])")
 
@@ -32,20 +31,20 @@ def _cut(text: str, limit: int) -> str:
 
 
 class LineLimit(logging.Filter):
-    """Cuts, redacts and counts the records of a process; one instance serves all handlers."""
+    """Cuts, redacts and limits the records of a process; one instance serves all handlers."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         super().__init__()
-        self._limit = RateLimit(LINES_AT_ONCE, SECONDS_PER_LINE, clock)
+        self._limit = RateLimit(LINE_BURST, SECONDS_PER_LINE, clock)
         self._n_dropped: dict[str, int] = {}
         self._format_trace = logging.Formatter().formatException
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Shorten a record, once for all handlers; return whether it is written."""
-        written = getattr(record, "alrviz_written", None)
-        if written is None:
-            written = record.alrviz_written = self._shorten(record)
-        return bool(written)
+        """Shorten a record, once for all handlers; return whether to write it."""
+        is_written = getattr(record, "alrviz_written", None)
+        if is_written is None:
+            is_written = record.alrviz_written = self._shorten(record)
+        return bool(is_written)
 
     def _shorten(self, record: logging.LogRecord) -> bool:
         place = f"{record.pathname}:{record.lineno}"
@@ -55,11 +54,11 @@ class LineLimit(logging.Filter):
         self._limit.count(place)
         try:
             text = record.getMessage()
-        except Exception:  # a format that does not match its arguments is reported by the handler
+        except Exception:  # the handler reports a format that does not match its arguments
             return True
         n_dropped = self._n_dropped.pop(place, 0)
-        left_out = f" ({n_dropped:,} lines like it were left out)" if n_dropped else ""
-        record.msg, record.args = redact(_cut(text, MAX_LINE_CHARS)) + left_out, ()
+        note = f" ({n_dropped:,} lines like it were left out)" if n_dropped else ""
+        record.msg, record.args = redact(_cut(text, MAX_LINE_CHARS)) + note, ()
         if record.exc_info and not record.exc_text:
             record.exc_text = self._format_trace(record.exc_info)
         if record.exc_text:
@@ -71,8 +70,8 @@ _limit = LineLimit()
 
 
 def limit_lines() -> None:
-    """Limit the lines of all handlers that the process has now; a second call adds those that are new."""
-    loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+    """Limit the lines of all current handlers of the process; another call adds new handlers."""
+    loggers = [logger for logger in logging.root.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
     handlers = [handler for logger in [logging.root, *loggers] for handler in logger.handlers]
     for handler in [*handlers, logging.lastResort]:
         if handler is not None and _limit not in handler.filters:

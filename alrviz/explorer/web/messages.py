@@ -49,7 +49,7 @@ FAILURES_AT_ONCE, SECONDS_PER_FAILURE = 20, 3.0
 SMALL_VALUE_BYTES = 256  # not counted as stored: switches, numbers, names
 
 MESSAGE_TYPES = frozenset({"PATCH-DOC", "PULL-DOC-REQ", "SERVER-INFO-REQ"})
-# What a page's browser sends. It never adds or removes roots, nor sets the title.
+# The events that a page's browser sends. It never adds or removes roots, nor sets the title.
 EVENTS = frozenset({"ModelChanged", "MessageSent", "ColumnDataChanged", "ColumnsStreamed", "ColumnsPatched"})
 # A dtype such as "S100000000" would make an array of any size from a short list.
 DTYPES = frozenset({"bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "float64", "object"})
@@ -86,7 +86,7 @@ class BoundedReceiver(Receiver):
             raise MessageRefused("a message has too many buffers")
         try:
             message = await super().consume(fragment)
-        except Exception as error:  # of any fragment that is none, Bokeh raises whatever comes
+        except Exception as error:  # for malformed fragments Bokeh raises exceptions of any kind
             raise MessageRefused(f"no message ({type(error).__name__})") from None
         if message is not None:
             self._clear()
@@ -129,9 +129,9 @@ def check_content(message: Message[Any]) -> None:
             n_models += value.get("type") == "object"
             if n_models > MAX_NEW_MODELS:
                 raise MessageRefused("too many new models")
-            stack += [(one, depth + 1) for one in value.values() if isinstance(one, dict | list)]
+            stack += [(child, depth + 1) for child in value.values() if isinstance(child, dict | list)]
         elif isinstance(value, list):
-            stack += [(one, depth + 1) for one in value if isinstance(one, dict | list)]
+            stack += [(child, depth + 1) for child in value if isinstance(child, dict | list)]
 
 
 def _check_mapping(value: dict[str, Any]) -> None:
@@ -143,12 +143,12 @@ def _check_mapping(value: dict[str, Any]) -> None:
 
 
 def _is_among(value: Any, names: frozenset[str]) -> bool:
-    """Whether a value is one of these names; a list or mapping in its place has no hash."""
+    """Return whether a value is one of these names; it may be a list or mapping, which have no hash."""
     return isinstance(value, str) and value in names
 
 
 class _StoredValues:
-    """How many bytes the browsers of a session have stored in the properties of its models."""
+    """Counts the bytes that browsers have stored in the properties of a session's models."""
 
     def __init__(self) -> None:
         self._sizes: dict[tuple[str, str], int] = {}
@@ -159,12 +159,13 @@ class _StoredValues:
         model = event.get("model")
         key = (str(model.get("id")) if isinstance(model, dict) else "", str(event.get("attr")))
         size = _size({name: value for name, value in event.items() if name != "model"}) + n_buffer_bytes
-        if event["kind"] in ("ColumnsStreamed", "ColumnsPatched"):  # these add to what is there
+        if event["kind"] in ("ColumnsStreamed", "ColumnsPatched"):  # these add to the stored value
             size += self._sizes.get(key, 0)
         self._set(key, size if size > SMALL_VALUE_BYTES else 0)
         if self._total > MAX_STORED_BYTES:
-            for old in [one for one in self._sizes if document.get_model_by_id(ID(one[0])) is None]:
-                self._set(old, 0)
+            for stored_key in list(self._sizes):
+                if document.get_model_by_id(ID(stored_key[0])) is None:
+                    self._set(stored_key, 0)
         if self._total > MAX_STORED_BYTES:
             raise MessageRefused("more values than a session may store")
 
@@ -178,15 +179,15 @@ def _size(value: Any) -> int:
     """Return about how many bytes a decoded JSON value takes."""
     size, stack = 0, [value]
     while stack:
-        one = stack.pop()
-        if isinstance(one, dict):
-            size += 64 + sum(map(len, one)) + (NEW_MODEL_BYTES if one.get("type") == "object" else 0)
-            stack += one.values()
-        elif isinstance(one, list):
-            size += 8 * len(one)
-            stack += one
+        item = stack.pop()
+        if isinstance(item, dict):
+            size += 64 + sum(map(len, item)) + (NEW_MODEL_BYTES if item.get("type") == "object" else 0)
+            stack += item.values()
+        elif isinstance(item, list):
+            size += 8 * len(item)
+            stack += item
         else:
-            size += len(one) if isinstance(one, str) else 8
+            size += len(item) if isinstance(item, str) else 8
     return size
 
 
@@ -220,15 +221,15 @@ class MessageHandler:
                 n_buffer_bytes = 0  # which event a buffer belongs to does not matter for the sum
         try:
             return await ServerSession.patch(message, connection)
-        except Exception as error:  # of any value that a property refuses, and of our own mistakes
+        except Exception as error:  # from a property that refuses a value, or from a bug in a callback
             _count(self._failures, "too many messages fail")
             # The error's own text may quote the value, which may be a password or a row of a table.
             words = f"{type(error).__name__} ({_property_names(message, connection.session.document)})"
             words = words[:MAX_REASON_CHARS]
-            shown = RuntimeError("its text is left out").with_traceback(error.__traceback__)
-            trace = shown if _in_our_code(error) else None  # one of Bokeh's own code helps nobody
+            redacted = RuntimeError("its text is left out").with_traceback(error.__traceback__)
+            trace = redacted if _in_our_code(error) else None  # a traceback within Bokeh helps nobody
             _log.warning("A message of a page could not be applied: %s", words, exc_info=trace)
-        return connection.protocol.create("ERROR", id, words)  # out of the handler: else Bokeh adds the traceback
+        return connection.protocol.create("ERROR", id, words)  # not in the except block: Bokeh would add the traceback
 
 
 def _count(limit: RateLimit, reason: str) -> None:
@@ -238,7 +239,7 @@ def _count(limit: RateLimit, reason: str) -> None:
 
 
 def _property_names(message: Message[Any], document: Document) -> str:
-    """Return the names of the properties that a message sets; of what is no property of a model, nothing is told."""
+    """Return the names of the properties that a message sets; names that no model has are left out."""
     names = []
     for event in message.content["events"]:
         id = event["model"].get("id") if isinstance(event.get("model"), dict) else None
@@ -249,6 +250,6 @@ def _property_names(message: Message[Any], document: Document) -> str:
 
 
 def _in_our_code(error: Exception) -> bool:
-    """Whether one of the program's own callbacks has failed."""
+    """Return whether the error comes from a callback of this package."""
     modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
     return any(module.startswith("alrviz.") and module != __name__ for module in modules)

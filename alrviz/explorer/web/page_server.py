@@ -1,13 +1,13 @@
-"""The explorer's page over HTTP: one HTML for all, handed out at once; a session is built when a browser asks for it.
+"""The explorer's page over HTTP: the same HTML for all visitors at once, and then a session for each browser.
 
-    <page>                the HTML, the same for every visitor but for a token that names a session to come
-    <page>/session/new    asked by the page's head: build that session, while the browser still reads BokehJS
-    <page>/session/place  asked meanwhile: its place among those that wait, and about how many seconds that is
-    <page>/ws             Bokeh's websocket; builds the session where nobody has asked before
+    <page>                the HTML, the same for every visitor except for the token of a session not built yet
+    <page>/session/new    requested by the page's head: build that session, while the browser loads BokehJS
+    <page>/session/place  requested meanwhile: place in the queue and estimated seconds
+    <page>/ws             Bokeh's websocket; builds the session if it was not requested before
 
-A session costs half a second of the event loop, so each waits for its turn (`PageQueue`); the HTML costs a signature.
-Who only asks for the HTML (a robot, a flood), and a page that goes back to the session it had, cost no more than that.
-The HTML is that of the first page that was built, without its token: BokehJS finds the places of roots by their order.
+Building a session costs half a second of the event loop, so sessions wait for their turn (`PageQueue`). The HTML costs
+only a signature, and so do robots, floods, and pages that reconnect to their session. It is the HTML of the first page
+that was built, with another token: BokehJS finds the places of the roots by their order.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from alrviz.explorer.server import visitor_ids
 from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.server.run_registry import process_registry
 from alrviz.explorer.shell import theme
-from alrviz.explorer.shell.connection import NEW, PLACE, WORDS, TokenHandler, new_token
+from alrviz.explorer.shell.connection import NEW_SESSION_PATH, PLACE_PATH, WORDS, TokenHandler, new_token
 from alrviz.explorer.web.messages import (
     MAX_MESSAGE_BYTES,
     MESSAGE_SECONDS,
@@ -43,43 +43,46 @@ from alrviz.explorer.web.messages import (
 )
 
 _log = logging.getLogger(__name__)
-MAX_SESSION_SOCKETS = 4  # a page has one; one that comes back may open the next before the last is known to be lost
+MAX_SESSION_SOCKETS = 4  # a page has one; it may reconnect before the server knows that the last one is lost
 _uniform: weakref.WeakSet[Document] = weakref.WeakSet()  # documents whose HTML is the same for every visitor
 
 Rule = tuple[str, type[RequestHandler], dict[str, object]]
 
 
-def same_for_all(document: Document | None) -> None:
-    """Say that the HTML of a document's page, not what is in the document, is the same for every visitor."""
+def mark_uniform(document: Document | None) -> None:
+    """Note that the HTML of a document's page (not the document's content) is the same for every visitor."""
     if document is not None:
         _uniform.add(document)
 
 
 def rules(application: BokehTornado, base: str, path: str, queue: PageQueue) -> list[Rule]:
-    """Return what answers for one of a server's pages, as Tornado takes it.
+    """Return Tornado's rules for a page of a server.
 
-    base: where the page is; path: the application's, by which Bokeh has it.
+    Args:
+        base: URL path of the page.
+        path: the application's path in `application.applications`.
+        queue: the queue of all pages of the server.
     """
     context, socket = application.applications[path], base + "/ws"
     server = PageServer(context, queue)
-    given = {"server": server, "application_context": context, "bokeh_websocket_path": socket}
-    packing = next(
+    kwargs = {"server": server, "application_context": context, "bokeh_websocket_path": socket}
+    compression = next(
         rule.target_kwargs
         for rule in application.wildcard_router.rules
         if isinstance(rule.target, type) and issubclass(rule.target, WSHandler)
     )
-    packing = {name: packing[name] for name in ("compression_level", "mem_level")}
+    compression = {name: compression[name] for name in ("compression_level", "mem_level")}
     return [
-        (base + "/?", _Page, given),
-        (base + NEW, _NewSession, given),
-        (base + PLACE, _Place, given),
-        (socket, _Socket, given | packing),
+        (base + "/?", _Page, kwargs),
+        (base + NEW_SESSION_PATH, _NewSession, kwargs),
+        (base + PLACE_PATH, _Place, kwargs),
+        (socket, _Socket, kwargs | compression),
     ]
 
 
 @dataclass
-class _Coming:
-    """A session that waits for its turn, how many wait for it, and whether it is being built."""
+class _PendingSession:
+    """A session that is not built yet: its task, the number of requests that wait for it, whether its turn has come."""
 
     task: asyncio.Task[bool]
     count: int = 0
@@ -87,128 +90,128 @@ class _Coming:
 
 
 class PageServer:
-    """What the handlers of one page share: its HTML by theme, and the sessions that are being begun."""
+    """State shared by the handlers of one page: its HTML by theme, and the sessions not built yet."""
 
     def __init__(self, context: ApplicationContext, queue: PageQueue):
         self.queue = queue
-        self.html: dict[bool, tuple[str, str]] = {}  # by whether it is dark: what is before the token, and after it
+        self.html: dict[bool, tuple[str, str]] = {}  # by dark theme: HTML before and after the token
         self._context = context
-        self._coming: dict[str, _Coming] = {}
+        self._pending: dict[str, _PendingSession] = {}
 
-    async def begin(self, token: str, request: HTTPServerRequest, known: bool) -> bool:
-        """Have the session of a token: build it in its turn unless it is there; False where too many wait.
+    async def ensure_session(self, token: str, request: HTTPServerRequest, is_known: bool) -> bool:
+        """Build the session of a token in its turn, unless it exists; return False if too many visitors wait.
 
-        Whoever is cancelled waits no more. What nobody waits for is not begun; what is begun is built to its end.
+        A session that no request waits for any more is dropped, unless its turn has come.
         """
         id = get_session_id(token)
         if any(session.id == id for session in self._context.sessions):
             return True
-        if id not in self._coming:
-            self._coming[id] = _Coming(asyncio.ensure_future(self._build(id, token, request, known)))
-        coming = self._coming[id]
-        coming.count += 1
+        if id not in self._pending:
+            self._pending[id] = _PendingSession(asyncio.ensure_future(self._build(id, token, request, is_known)))
+        pending = self._pending[id]
+        pending.count += 1
         try:
-            return await asyncio.shield(coming.task)
+            return await asyncio.shield(pending.task)
         finally:
-            coming.count -= 1
-            if not coming.count and not coming.building and self._coming.get(id) is coming:
-                del self._coming[id]  # whoever comes now asks for a turn of their own
-                coming.task.cancel()
+            pending.count -= 1
+            if not pending.count and not pending.building and self._pending.get(id) is pending:
+                del self._pending[id]  # a later request starts again
+                pending.task.cancel()
 
     def count_sockets(self, token: str) -> int:
-        """Return how many websockets the session of a token has."""
+        """Return the number of websockets of a token's session."""
         id = get_session_id(token)
         return sum(session.connection_count for session in self._context.sessions if session.id == id)
 
-    async def _build(self, id: ID, token: str, request: HTTPServerRequest, known: bool) -> bool:
-        coming = self._coming[id]
+    async def _build(self, id: ID, token: str, request: HTTPServerRequest, is_known: bool) -> bool:
+        pending = self._pending[id]
         try:
-            if not await self.queue.enter(request.remote_ip or "", known, id):
+            if not await self.queue.enter(request.remote_ip or "", is_known, id):
                 return False
-            coming.building = True
+            pending.building = True
             try:
                 await self._context.create_session_if_needed(id, request, token)
             finally:
                 self.queue.leave()
             return True
         finally:
-            if self._coming.get(id) is coming:
-                del self._coming[id]
+            if self._pending.get(id) is pending:
+                del self._pending[id]
 
 
-def _known(request: HTTPServerRequest) -> bool:
-    """Whether this visitor's browser was here before; any cookie may be brought."""
+def _is_known(request: HTTPServerRequest) -> bool:
+    """Return whether the visitor's browser was connected before; a cookie alone may be made up."""
     cookie = request.cookies.get(visitor_ids.COOKIE)
-    return cookie is not None and process_registry().knows(cookie.value)
+    return cookie is not None and process_registry().has_visited(cookie.value)
 
 
-def _as_page(request: HTTPServerRequest, below: str) -> HTTPServerRequest:
-    """The request as if it had been for the page, with the same arguments: a session goes by its address."""
-    asked = copy.copy(request)
-    asked.path = request.path.removesuffix(below)
+def _page_request(request: HTTPServerRequest, suffix: str) -> HTTPServerRequest:
+    """Return the request as one for the page itself, from whose address the session is built."""
+    page_request = copy.copy(request)
+    page_request.path = request.path.removesuffix(suffix)
     query = urlsplit(request.uri or "").query
-    asked.uri = asked.path + (f"?{query}" if query else "")
-    return asked
+    page_request.uri = page_request.path + (f"?{query}" if query else "")
+    return page_request
 
 
 class _Page(DocHandler):
-    """The HTML; the first of a theme is built as Panel does, with its session."""
+    """The page's HTML; the first one of a theme is built by Panel, together with its session."""
 
     def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
         self._turn: asyncio.Task[bool] | None = None
-        self._written = ""
+        self._html = ""
         super().__init__(application, request, **options)
 
     @authenticated
-    async def get(self, *given: object, **named: object) -> None:
-        """Answer with the page, or with the request to come again."""
-        chosen = self.request.cookies.get(theme.THEME_COOKIE)
-        dark = chosen is not None and chosen.value == "dark"
-        # Whoever lets each visitor in by a function of their own, or shares sessions, has Panel's way.
-        # So has the prefix without its slash, which is sent on.
-        plain = config.authorize_callback is None and not config.reuse_sessions
-        plain &= not self.request.path or self.request.path != self.application.prefix
-        if plain and dark in self._page_server.html:
+    async def get(self, *args: object, **kwargs: object) -> None:
+        """Answer with the page, or ask the visitor to come again if too many wait."""
+        cookie = self.request.cookies.get(theme.THEME_COOKIE)
+        dark = cookie is not None and cookie.value == "dark"
+        # With an authorization callback or shared sessions Panel builds each page; it redirects the prefix without
+        # its slash.
+        is_shareable = config.authorize_callback is None and not config.reuse_sessions
+        is_shareable &= not self.request.path or self.request.path != self.application.prefix
+        if is_shareable and dark in self._page_server.html:
             self._hand_out(*self._page_server.html[dark])
             return
         queue = self._page_server.queue
-        self._turn = asyncio.ensure_future(queue.enter(self.request.remote_ip or "", _known(self.request)))
+        self._turn = asyncio.ensure_future(queue.enter(self.request.remote_ip or "", _is_known(self.request)))
         try:
-            mine = await self._turn
+            has_turn = await self._turn
         except asyncio.CancelledError:
-            return  # the visitor has gone
-        if not mine:
+            return  # the visitor has left
+        if not has_turn:
             self.set_status(503)
             self.set_header("Retry-After", "10")
             self.set_header("Refresh", "10")
             self.finish(WORDS["full"])
             return
         try:
-            await super().get(*given, **named)
+            await super().get(*args, **kwargs)
         finally:
             queue.leave()
         session = getattr(self, "_session", None)
-        if plain and session is not None and session.document in _uniform:
-            before, token, after = self._written.partition(session.token)
+        if is_shareable and session is not None and session.document in _uniform:
+            before, token, after = self._html.partition(session.token)
             if token and session.token not in after:
                 self._page_server.html[dark] = before, after
 
     async def get_session(self) -> ServerSession:
-        """Build the session, and remember it: its HTML may be that of all."""
+        """Build the session, and remember it for `get`."""
         self._session = await super().get_session()
         return self._session
 
     def write(self, chunk: object) -> None:
-        """Write the page, and remember what was written."""
-        self._written = chunk if isinstance(chunk, str) else ""
+        """Write the page, and remember its HTML for `get`."""
+        self._html = chunk if isinstance(chunk, str) else ""
         super().write(chunk)
 
     def _hand_out(self, before: str, after: str) -> None:
-        """Answer with the HTML and a token of a session that is still to be built."""
+        """Answer with the HTML and the token of a session not built yet."""
         application, payload = self.application, self._generate_token_payload()
         owner, new = visitor_ids.owner_of(payload["cookies"], self.request.headers)
-        if new:  # before the session, which takes it from the token
+        if new:  # into the token, from which the session gets it
             payload["cookies"][visitor_ids.COOKIE] = owner
             self.add_header("Set-Cookie", visitor_ids.cookie_text(owner, secure=self.request.protocol == "https"))
         id = generate_session_id(secret_key=application.secret_key, signed=application.sign_sessions)
@@ -218,21 +221,21 @@ class _Page(DocHandler):
         self.write(before.replace("<head>", f'<head><meta name="alrviz-token" content="{token}">', 1) + token + after)
 
     def on_connection_close(self) -> None:
-        """The visitor has gone: nothing is built for nobody."""
+        """Leave the queue: the visitor has left."""
         if self._turn is not None:
             self._turn.cancel()
         super().on_connection_close()
 
 
 class _SessionHandler(TokenHandler):
-    """Base of the handlers that answer about a session that is still to be built."""
+    """Base of the handlers about a session not built yet."""
 
     def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
         super().__init__(application, request)
 
     def token(self) -> str:
-        """Return the token of the request; "", with status 403, of what is not this server's or has expired."""
+        """Return the token of the request; "" and status 403 if it is not this server's or has expired."""
         token = super().token()
         if not token or get_token_payload(token).get("session_expiry", 0) <= time.time():
             self.set_status(403)
@@ -241,50 +244,51 @@ class _SessionHandler(TokenHandler):
 
 
 class _Place(_SessionHandler):
-    """Says how far a session that waits is from its turn."""
+    """Tells a waiting page its place in the queue."""
 
     @authenticated
     def get(self) -> None:
-        """Answer with `{"place": 1 for the next one and 0 for one that does not wait, "seconds": about how many}`."""
+        """Answer with `{"place": from 1, or 0 if the session does not wait, "seconds": estimated}`."""
         if token := self.token():
             place, seconds = self._page_server.queue.place(get_session_id(token))
             self.write({"place": place, "seconds": round(seconds)})
 
 
 class _NewSession(_SessionHandler):
-    """Builds the session of a page's token, and answers when it is there."""
+    """Builds the session of a page's token."""
 
     _waits: asyncio.Task[bool] | None = None
 
     @authenticated
     async def get(self) -> None:
-        """Answer with nothing when it is there, or with the request to come again."""
+        """Answer with status 204 once the session exists, or 503 if too many visitors wait."""
         token = self.token()
         if not token:
             return
-        request = _as_page(self.request, NEW)
-        self._waits = asyncio.ensure_future(self._page_server.begin(token, request, _known(self.request)))
+        request = _page_request(self.request, NEW_SESSION_PATH)
+        session = self._page_server.ensure_session(token, request, _is_known(self.request))
+        self._session_task = asyncio.ensure_future(session)
         try:
-            self.set_status(204 if await self._waits else 503)
+            self.set_status(204 if await self._session_task else 503)
         except asyncio.CancelledError:
             return  # the visitor has gone
 
     def on_connection_close(self) -> None:
         """The visitor has gone."""
-        if self._waits is not None:
-            self._waits.cancel()
+        if self._session_task is not None:
+            self._session_task.cancel()
         super().on_connection_close()
 
 
 class _Socket(WSHandler):
-    """Bokeh's websocket, of a session that is built in its turn, within the limits of `messages`."""
+    """Bokeh's websocket, which waits for its session and keeps the limits of `messages`."""
 
     def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
-        self._waits: asyncio.Task[bool] | None = None
+        self._session_task: asyncio.Task[bool] | None = None
         self._incoming, self._message_handler = BoundedReceiver(), MessageHandler()
-        self._deadline: asyncio.TimerHandle | None = None  # of the message whose fragments are arriving
-        self._refused = False
+        self._deadline: asyncio.TimerHandle | None = None  # of the incomplete message
+        self._is_refused = False
         super().__init__(application, request, **options)
 
     @property
@@ -293,24 +297,25 @@ class _Socket(WSHandler):
         return MAX_MESSAGE_BYTES
 
     async def _async_open(self, token: str) -> None:
-        request = _as_page(self.request, "/ws")
-        self._waits = asyncio.ensure_future(self._page_server.begin(token, request, _known(self.request)))
+        request = _page_request(self.request, "/ws")
+        session = self._page_server.ensure_session(token, request, _is_known(self.request))
+        self._session_task = asyncio.ensure_future(session)
         try:
-            mine = await self._waits
+            has_turn = await self._session_task
         except asyncio.CancelledError:
             return  # the visitor has gone
-        if not mine:
+        if not has_turn:
             self.close(1013, "too many pages are being opened")
         elif self._page_server.count_sockets(token) >= MAX_SESSION_SOCKETS:
             self._refuse("a session has too many websockets")
         else:
-            # The session is there, so this does not suspend before the connection exists: the count above holds.
+            # The session exists, so nothing is awaited before the connection counts: the limit above cannot be passed.
             await super()._async_open(token)
 
     async def on_message(self, fragment: str | bytes) -> None:
         """Take a fragment of a message, and apply the message that it completes."""
-        if self._refused:
-            return  # the websocket is being closed; the browser may send until it knows
+        if self._is_refused:
+            return  # the websocket is closing, but the browser may still send
         try:
             if self.connection is None:
                 raise MessageRefused("a message before its session")
@@ -331,15 +336,15 @@ class _Socket(WSHandler):
 
     def _refuse(self, reason: str) -> None:
         _log.warning("A websocket of %s is closed: %s", self.request.remote_ip, reason)
-        self._refused = True
-        self._incoming = BoundedReceiver()  # what had arrived is freed
+        self._is_refused = True
+        self._incoming = BoundedReceiver()  # frees the incomplete message
         self.close(1008, reason[:100])
 
     def on_close(self) -> None:
         """The visitor has gone."""
-        self._refused = True
-        if self._waits is not None:
-            self._waits.cancel()
+        self._is_refused = True
+        if self._session_task is not None:
+            self._session_task.cancel()
         if self._deadline is not None:
             self._deadline.cancel()
         super().on_close()

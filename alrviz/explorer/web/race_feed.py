@@ -1,9 +1,9 @@
-"""The messages to everyone with a race's secret link: one growing film of the race, encoded once for all.
+"""The messages to all readers of a race's secret link: one growing recording of the race, encoded once for all.
 
-A link leads to whichever race holds its secret: its owner may put another race in the place of one, or take the link
-back. Onlookers change nothing; that there are some is a reason to let the race go on. A fit may be over long before
-its owner's screen has shown it: nobody sees more than that screen has shown (`Entry.visible_until`), so that a room can
-guess before it knows.
+A link leads to the race that has its token: the owner may replace the race or revoke the link. Readers cannot change
+anything, but a race with readers counts as looked at, so it is not stopped. A fit may end long before its owner's
+screen has shown it all; readers never see more than that screen (`Entry.visible_until`), so that an audience can guess
+the outcome.
 """
 
 from typing import cast
@@ -16,71 +16,71 @@ from alrviz.studies.race.race import Race
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.replay.export_html import race_film
 
-MAX_STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second
-GONE = b'{"gone":true}\n'
+MAX_FILM_STEPS = 500  # about, of a long race: a phone draws all of them several times a second
+ENDED_MESSAGE = b'{"gone":true}\n'
 
 
 class RaceFeed:
     """The messages of one link.
 
     Attributes:
-        gone: whether the link leads to nothing any more; what `pull` returned then was the last message.
-        token: of the race; another is another race.
+        is_ended: whether the link leads to no race any more; then the result of `pull` was the last message.
+        token: token of the race; may be set to that of another race.
     """
 
     def __init__(self, registry: Registry, token: str):
-        self.gone = False
+        self.is_ended = False
         self._registry = registry
         self.token = token
         self._entry: Entry | None = None
-        self._told = ReplayDelta()
+        self._delta = ReplayDelta()
         self._status: tuple[object, ...] = ()
-        self._scoring: LatestJob | None = None  # what tells a tie, once the race is over
+        self._tie_scoring: LatestJob | None = None  # scores test rows after the end, to tell a tie
 
     @property
-    def whole(self) -> bytes:
-        """The message for somebody who has just come: all that the others know."""
-        return self._told.whole
+    def full_message(self) -> bytes:
+        """The complete message, for a reader who has just connected."""
+        return self._delta.whole
 
     def pull(self) -> bytes:
-        """Look at the race; return the message with what is new, b"" where nothing is."""
-        entry = self._registry.by_token(self.token)
+        """Return a message with the changes since the last call; b"" without changes."""
+        entry = self._registry.find_by_token(self.token)
         if entry is None:
-            self.gone = True
-            return GONE
-        self._registry.look(entry)
+            self.is_ended = True
+            return ENDED_MESSAGE
+        self._registry.note_look(entry)
         if entry is not self._entry:
-            self._entry, self._told, self._status = entry, ReplayDelta(), ()
-            self._race, self._scoring = cast(Race, entry.job), None
-            self._watched = RaceReader(self._race)
-        watched, race = self._watched, self._race
-        # Before the steps: what it says of them may be old by a tick, but no last step is left out.
-        limit, ended = entry.visible_until, race.ended
-        lasting = [racer for racer in watched.racers if racer.run.outcome is None or racer.cut]
-        scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
-        watched.pull()
-        if limit != watched.limit:
-            watched.end_at(limit)
-        over = ended and (not watched.cut or race.stopped_at == limit)
-        steps = [len(racer) for racer in watched.racers]
-        status = (over, entry.phase, entry.activity, entry.note, entry.resting, steps)
-        if status == self._status and not scored:
+            self._entry, self._delta, self._status = entry, ReplayDelta(), ()
+            self._race, self._tie_scoring = cast(Race, entry.job), None
+            self._reader = RaceReader(self._race)
+        reader, race = self._reader, self._race
+        # Read before the steps: they may be newer than this state by a tick, but the last step is never missed.
+        limit, has_ended = entry.visible_until, race.ended
+        unfinished = [racer for racer in reader.racers if racer.run.outcome is None or racer.cut]
+        is_scored = self._tie_scoring is not None and self._tie_scoring.busy and not self._tie_scoring.poll()
+        reader.pull()
+        if limit != reader.limit:
+            reader.end_at(limit)
+        is_over = has_ended and (not reader.cut or race.stopped_at == limit)
+        steps = [len(racer) for racer in reader.racers]
+        status = (is_over, entry.phase, entry.activity, entry.note, entry.rest_reason, steps)
+        if status == self._status and not is_scored:
             return b""
         self._status = status
-        if over and not watched.cut and self._scoring is None and watched.last >= 0:
-            self._scoring = score_heldout(watched)
-        watched.move(watched.last)
-        film = race_film(watched, by=entry.server_words or "its owner", most=MAX_STEPS, over=over)
-        settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
-        return self._told.tell(film, settled, _words(entry, over))
+        if is_over and not reader.cut and self._tie_scoring is None and reader.last >= 0:
+            self._tie_scoring = score_heldout(reader)
+        reader.move(reader.last)
+        film = race_film(reader, by=entry.server_words or "its owner", most=MAX_FILM_STEPS, over=is_over)
+        n_settled = min((len(racer) - 1 for racer in unfinished), default=reader.last)
+        return self._delta.tell(film, n_settled, _words(entry, is_over))
 
 
-def _words(entry: Entry, over: bool) -> str:
-    if over:
+def _words(entry: Entry, is_over: bool) -> str:
+    if is_over:
         return "The race is over."
-    if entry.resting == "away":
+    if entry.rest_reason == "away":
         return "Its owner is on another page."
-    if entry.resting or entry.phase == "paused":
+    if entry.rest_reason or entry.phase == "paused":
         return "Paused by its owner."
     if entry.phase in ("running", "ended"):
         return "Live."

@@ -1,11 +1,11 @@
-"""The page behind a race's secret link, for a lecture room: plain HTML that draws by itself, fed from one trace.
+"""The page of a race's secret link, for an audience: plain HTML that draws the race from server-sent events.
 
     <page of the explorer>/race/<secret>          the page (pictures.replay.live_html), the same for every race
-    <page of the explorer>/race/<secret>/steps    server-sent events: all that is known, then what is new
+    <page of the explorer>/race/<secret>/steps    server-sent events: first the complete recording, then the changes
 
-A reader has no session: an open answer, to which all get the same bytes (`RaceFeed`), and nothing that it sends is read
-but the secret. Whoever is slower than the race is passed over and then told all at once. Where the server asks visitors
-who they are, it asks readers too. A class has the same page with its question on it (`class_page`).
+Readers have no session: each has an open response, all get the same bytes (`RaceFeed`), and nothing but the secret is
+read from them. A reader who is slower than the race misses some messages and then gets the complete one. If the server
+requires a login, readers need it too. A class uses the same page with a question (`class_page`).
 """
 
 import asyncio
@@ -23,167 +23,173 @@ from alrviz.explorer.server.visitor_ids import is_id
 from alrviz.explorer.web.race_feed import RaceFeed
 from alrviz.pictures.replay import live_html
 
-TICK_SECONDS = 0.25  # seconds between two looks at the race
-HEARTBEAT_TICKS = 40  # ticks of silence after which a reader is told that the server is there
-READERS_AT_ONCE = 50  # readers that are written to before others have their turn on the loop
-MAX_READERS = 800  # readers of all links; a process has a thousand connections where nobody asked for more
-MAX_READERS_PER_ADDRESS = 400  # a lecture hall is behind one router, and so is whoever would take all places
-SILENT_TICKS = 240  # ticks in which a reader takes nothing until it is given up
+TICK_SECONDS = 0.25  # between two messages
+HEARTBEAT_TICKS = 40  # without a message, until a comment shows that the server is alive
+WRITES_PER_TURN = 50  # writes to readers before other work has a turn on the event loop
+MAX_READERS = 800  # of all links; by default a process may have a thousand connections
+MAX_READERS_PER_ADDRESS = 400  # a lecture hall is behind one router, and so is somebody who would take all places
+SILENT_TICKS = 240  # in which a reader accepts no bytes, until its connection is closed
 SECRET = "([0-9a-f]{32})"
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",  # the address is the secret
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex",
-    "X-Accel-Buffering": "no",  # nginx: hand on what comes when it comes
+    "X-Accel-Buffering": "no",  # tells nginx not to buffer events
 }
 
 
 class Feed(Protocol):
-    """What readers of one address are told, as lines of JSON."""
+    """The messages to the readers of one link, as lines of JSON."""
 
-    gone: bool  # whether there is nothing more to see; what `pull` returned then was the last message
+    is_ended: bool  # then the result of `pull` was the last message
 
     @property
-    def whole(self) -> bytes:
-        """All that is known, for somebody who has just come."""
+    def full_message(self) -> bytes:
+        """The complete message, for a reader who has just connected."""
 
     def pull(self) -> bytes:
-        """Return what is new, b"" where nothing is."""
+        """Return the changes since the last call; b"" without changes."""
 
 
-def events(lines: bytes) -> bytes:
+def format_events(lines: bytes) -> bytes:
     """Return lines as server-sent events."""
     return b"".join(b"data: %s\n\n" % line for line in lines.splitlines())
 
 
-class Quiet(AuthRequestHandler):
-    """What both have: the registry, and headers that keep the secret."""
+class SecretHandler(AuthRequestHandler):
+    """Base of handlers whose address is a secret, with headers that keep it."""
 
     def initialize(self, registry: Registry | None = None) -> None:
-        """Take the registry, the process's own without one."""
+        """Set the registry; None for the process's."""
         self.registry = registry or process_registry()
 
     @property
     def address(self) -> str:
-        """Of the browser that asks."""
+        """IP address of the browser."""
         return self.request.remote_ip or ""
 
     def set_default_headers(self) -> None:
-        """Keep the secret."""
+        """Set the headers that keep the address secret."""
         for name, value in _HEADERS.items():
             self.set_header(name, value)
 
     def write_page(self, page: bytes) -> None:
-        """Answer with a page, packed where the browser takes that."""
-        packed = "gzip" in self.request.headers.get("Accept-Encoding", "")
-        if packed:
+        """Answer with a page, compressed if the browser accepts that."""
+        is_compressed = "gzip" in self.request.headers.get("Accept-Encoding", "")
+        if is_compressed:
             self.set_header("Content-Encoding", "gzip")
         self.set_header("Vary", "Accept-Encoding")
-        self.write(_packed(page) if packed else page)
+        self.write(_compressed(page) if is_compressed else page)
 
 
-class RacePage(Quiet):
-    """The page; where the link leads nowhere it says so."""
+class RacePage(SecretHandler):
+    """The page of a race, which tells the reader if the link leads nowhere."""
 
     @authenticated
     def get(self, secret: str) -> None:
-        """Answer with the page, with status 404 where the link leads nowhere."""
-        if not is_id(secret) or self.registry.by_token(secret) is None:
+        """Answer with the page; with status 404 if the link leads nowhere."""
+        if not is_id(secret) or self.registry.find_by_token(secret) is None:
             self.set_status(404)
         self.write_page(_page())
 
 
-class Steps(Quiet):
-    """What the page is told, as long as it stays."""
+class EventStream(SecretHandler):
+    """An open response to one reader, to which events are written until the page is closed."""
 
     def initialize(self, registry: Registry | None = None) -> None:
-        """Take the registry, the process's own without one."""
+        """Set the registry; None for the process's."""
         super().initialize(registry)
-        self.left = asyncio.Event()
-        self.behind = 0  # ticks since it took what it was sent
-        self._sent: asyncio.Future[None] | None = None
+        self.closed = asyncio.Event()
+        self.missed_ticks = 0  # since the reader has accepted the last bytes
+        self._pending_write: asyncio.Future[None] | None = None
 
-    async def serve(self, secret: str, feed: Callable[[], Feed]) -> None:
-        """Answer with all there is at that secret, and with what comes until the reader leaves or the link ends."""
+    async def stream_feed(self, secret: str, feed: Callable[[], Feed]) -> None:
+        """Stream the messages of a feed until the reader leaves or the feed ends.
+
+        Args:
+            secret: of the link.
+            feed: makes the feed for the link's first reader; later readers share it.
+        """
         spectators = _spectators_of(self.registry, secret, feed)
-        there = [one for each in _spectators.values() for one in each.readers if not one.left.is_set()]
-        if len(there) >= MAX_READERS or sum(one.address == self.address for one in there) >= MAX_READERS_PER_ADDRESS:
+        readers = [reader for group in _spectators.values() for reader in group.readers if not reader.closed.is_set()]
+        n_neighbours = sum(reader.address == self.address for reader in readers)
+        if len(readers) >= MAX_READERS or n_neighbours >= MAX_READERS_PER_ADDRESS:
             self.set_status(503)
             self.write("There is no place for more readers now")
             return
         self.set_header("Content-Type", "text/event-stream")
         spectators.join(self)
-        await self.left.wait()
-        if self.behind > SILENT_TICKS:  # it would not take the answer's end either, and hold its connection for ever
+        await self.closed.wait()
+        if self.missed_ticks > SILENT_TICKS:  # ending the response would wait for the reader for ever
             self.detach().close()
 
     def on_connection_close(self) -> None:
-        """The reader has gone."""
-        self.left.set()
+        """End the stream: the reader has left."""
+        self.closed.set()
 
-    def tell(self, line: bytes, whole: Callable[[], bytes]) -> None:
-        """Send events, or all there is to whoever has missed some; nothing while the last is still on its way."""
-        if self._sent is not None and not self._sent.done():
-            self.behind += 1
-            if self.behind > SILENT_TICKS:
-                self.left.set()
+    def send(self, line: bytes, full_events: Callable[[], bytes]) -> None:
+        """Send events, or the complete ones to a reader who has missed some; skip a reader who is still receiving."""
+        if self._pending_write is not None and not self._pending_write.done():
+            self.missed_ticks += 1
+            if self.missed_ticks > SILENT_TICKS:
+                self.closed.set()
             return
-        self.write(whole() if self.behind else line)
-        self.behind = 0
-        self._sent = self.flush()
+        self.write(full_events() if self.missed_ticks else line)
+        self.missed_ticks = 0
+        self._pending_write = self.flush()
 
 
-class RaceSteps(Steps):
-    """The same of a race."""
+class RaceStream(EventStream):
+    """The event stream of a race's page."""
 
     @authenticated
     async def get(self, secret: str) -> None:
-        """Tell of the race until its link ends."""
-        if self.registry.by_token(secret) is None:
+        """Stream the race until its link ends."""
+        if self.registry.find_by_token(secret) is None:
             self.set_status(404)
             return
-        await self.serve(secret, lambda: RaceFeed(self.registry, secret))
+        await self.stream_feed(secret, lambda: RaceFeed(self.registry, secret))
 
 
 class Spectators:
-    """The readers of one address, and what tells them what is new while there are any."""
+    """The readers of one link, and the task that sends them messages while there are any."""
 
     def __init__(self, feed: Feed):
-        self.readers: set[Steps] = set()
+        self.readers: set[EventStream] = set()
         self._feed = feed
         self._task: asyncio.Task[None] | None = None
 
-    def join(self, reader: Steps) -> None:
-        """Tell a reader all there is, and from now on what is new."""
-        if self._task is None:  # nobody is there to miss it
+    def join(self, reader: EventStream) -> None:
+        """Send a reader the complete message, and later messages from now on."""
+        if self._task is None:  # without other readers, who would miss these changes
             self._feed.pull()
         self.readers.add(reader)
-        reader.tell(events(self._feed.whole), lambda: b"")
+        reader.send(format_events(self._feed.full_message), lambda: b"")
         if self._task is None:
             self._task = asyncio.ensure_future(self._run())
 
     async def _run(self) -> None:
-        quiet = 0
+        silent_ticks = 0
         try:
-            while self.readers and not self._feed.gone:
+            while self.readers and not self._feed.is_ended:
                 await asyncio.sleep(TICK_SECONDS)
-                self.readers = {reader for reader in self.readers if not reader.left.is_set()}
-                line = events(self._feed.pull()) if self.readers else b""
-                quiet = 0 if line else quiet + 1
-                if quiet >= HEARTBEAT_TICKS:
-                    quiet, line = 0, b":\n\n"
-                await self._tell(line)
+                self.readers = {reader for reader in self.readers if not reader.closed.is_set()}
+                line = format_events(self._feed.pull()) if self.readers else b""
+                silent_ticks = 0 if line else silent_ticks + 1
+                if silent_ticks >= HEARTBEAT_TICKS:
+                    silent_ticks, line = 0, b":\n\n"
+                await self._send_all(line)
         finally:
             self._task = None
-            for reader in self.readers:  # the link has ended, or something has failed: they ask again
-                reader.left.set()
+            for reader in self.readers:  # the link has ended, or an error occurred: their browsers reconnect
+                reader.closed.set()
 
-    async def _tell(self, line: bytes) -> None:
+    async def _send_all(self, line: bytes) -> None:
         for number, reader in enumerate(list(self.readers)):
-            if (line or reader.behind) and not reader.left.is_set():  # while others were told some have gone
-                reader.tell(line, lambda: line if self._feed.gone else events(self._feed.whole))
-            if number % READERS_AT_ONCE == READERS_AT_ONCE - 1:
+            if (line or reader.missed_ticks) and not reader.closed.is_set():  # some close during the pauses
+                reader.send(line, lambda: line if self._feed.is_ended else format_events(self._feed.full_message))
+            if number % WRITES_PER_TURN == WRITES_PER_TURN - 1:
                 await asyncio.sleep(0)
 
 
@@ -201,15 +207,15 @@ def _page() -> bytes:
     return live_html("A race").encode()
 
 
-@lru_cache(maxsize=2)  # the page of a race, and that of a class
-def _packed(page: bytes) -> bytes:
+@lru_cache(maxsize=2)  # the pages of a race and of a class
+def _compressed(page: bytes) -> bytes:
     return gzip.compress(page, mtime=0)
 
 
-def routes(registry: Registry | None = None) -> list[tuple[str, type[Quiet], dict[str, Any]]]:
-    """Return the two handlers as Tornado takes them, below whichever path the explorer has."""
-    given = {"registry": registry}
+def routes(registry: Registry | None = None) -> list[tuple[str, type[SecretHandler], dict[str, Any]]]:
+    """Return the routes for Tornado, below any path of the explorer."""
+    kwargs = {"registry": registry}
     return [
-        (rf".*/race/{SECRET}/steps", RaceSteps, given),
-        (r".*/race/(.*?)/?", RacePage, given),  # also of what is no secret, such as one that a mail has cut
+        (rf".*/race/{SECRET}/steps", RaceStream, kwargs),
+        (r".*/race/(.*?)/?", RacePage, kwargs),  # any text, because a mail program may have cut the secret
     ]

@@ -30,7 +30,7 @@ from alrviz.explorer.widgets.evaluation_part import EvaluableModel, EvaluationPa
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.export import race_about, weights_csv
+from alrviz.studies.core.export import race_provenance, weights_csv
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import html, say
@@ -250,7 +250,7 @@ class ExportModel:
         return file.getvalue()
 
     def _weights(self) -> str:
-        origin = race_about(self._model, __version__) | {"fitted on": self._model.rows_text}
+        origin = race_provenance(self._model, __version__) | {"fitted on": self._model.rows_text}
         return weights_csv(self._classifier_of_choice(), origin, self._model.recipes)
 
     # ---- new rows ----------------------------------------------------------------------------------------------

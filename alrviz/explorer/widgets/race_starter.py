@@ -69,7 +69,7 @@ class RaceStarter:
 
     # ---- table and recipes -----------------------------------------------------------------------------------------
 
-    def arm(self, autorun: bool) -> None:
+    def set_autorun(self, autorun: bool) -> None:
         """Set whether the next race may start by itself, and forget an earlier press of Stop."""
         self.autorun, self._buttons.player.halted = autorun, False
 
@@ -131,7 +131,7 @@ class RaceStarter:
     def _look(self) -> None:
         """Show the progress of the estimate, and whether a press of Run waits for it."""
         suffix = f" the {self._noun} starts then" if self._buttons.player.waits else ""
-        self.say(f"{self._activity} …{suffix}")
+        self.show_text(f"{self._activity} …{suffix}")
 
     def _take(self, estimates: list[RecipeEstimate]) -> None:
         self.estimates = estimates
@@ -149,16 +149,16 @@ class RaceStarter:
         self._buttons.give_up()
         self._tasks.show_error("cost", error)
 
-    def say(self, words: str) -> None:
+    def show_text(self, text: str) -> None:
         """Show a text in place of the cost."""
-        say(self.pane, f"<span class='quiet'>{words}</span>")
+        say(self.pane, f"<span class='quiet'>{text}</span>")
 
-    def tell_passes(self, race: Race | None) -> None:
+    def show_passes(self, race: Race | None) -> None:
         """Show speed and memory of a running race that reads a table larger than memory in passes."""
         if race is None or race.control.phase != "running" or not isinstance(getattr(race, "dataset", None), Stream):
             return
-        if words := passes_text(race.runs):
-            self.say(words)
+        if text := passes_text(race.runs):
+            self.show_text(text)
 
     # ---- start -----------------------------------------------------------------------------------------------------
 

@@ -90,10 +90,10 @@ class RecipeChooser:
             chip.visible = number < len(recipes)
         self.add_button.visible = len(recipes) < MAX_RACERS
 
-    def tell(self) -> None:
+    def show_solvers(self) -> None:
         """Update in the drawer which solver will run."""
         if "settings" in self.__dict__:
-            self.settings.tell(self._solvers())
+            self.settings.show_solvers(self._solvers())
 
     def open(self, number: int) -> None:
         """Open the settings of a recipe."""
@@ -105,7 +105,7 @@ class RecipeChooser:
         """Show a recipe's settings in the drawer, without opening it."""
         recipes = self._recipes()
         number = min(number, len(recipes) - 1)
-        self.settings.tell(self._solvers())
+        self.settings.show_solvers(self._solvers())
         self.settings.show(number, recipes[number], short_names(recipes)[number], is_only=len(recipes) == 1)
 
     def add(self) -> None:

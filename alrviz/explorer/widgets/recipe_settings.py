@@ -150,9 +150,9 @@ class RecipeSettings:
             self._alphas.visible = is_text and not self._choosable.is_menu("alpha")
             if self._alphas.visible:
                 self._fields["alpha"].visible, self._alphas.value = False, in_digits(recipe.params["alpha"])
-        self.tell(self._reasons)
+        self.show_solvers(self._reasons)
 
-    def tell(self, reasons: Sequence[str]) -> None:
+    def show_solvers(self, reasons: Sequence[str]) -> None:
         """Show which solver will run and why. reasons: a text for each recipe, "" if its setting says it all."""
         self._reasons = reasons
         reason = reasons[self._position] if self._position < len(reasons) else ""

@@ -21,7 +21,7 @@ from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Store, StoredRun
 from alrviz.pictures.formatting import bytes_text
-from alrviz.studies.core.export import race_about, to_csv
+from alrviz.studies.core.export import race_provenance, to_csv
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_store import FIT, read_race
@@ -151,7 +151,7 @@ def export_csv(run: StoredRun) -> str:
     origin = {"alrviz": run.version, "data": run.data_name, "data hash": run.data_hash}
     if run.kind in (RACE_KIND, FIT):
         race = read_race(store, run)
-        return to_csv(race.frame(), race_about(race, run.version), race.recipes)
+        return to_csv(race.frame(), race_provenance(race, run.version), race.recipes)
     tasks = store.tasks(run.id)
     recipes = _parse_recipes(text for text, _, _ in tasks if text)
     names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))

@@ -9,7 +9,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.errors import plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import available_threads
-from alrviz.pictures.formatting import bytes_text, count_text, left_text, seconds_text
+from alrviz.pictures.formatting import bytes_text, count_text, duration_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.core import cost
 from alrviz.studies.core.cost import RecipeEstimate, StudyEstimate
@@ -103,7 +103,7 @@ def time_line(planned: PlannedStudy) -> str:
     if planned.study is None:
         return ""
     processes = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-    return f"<span class='quiet'>at least {left_text(planned.spread.seconds)}{processes}</span>"
+    return f"<span class='quiet'>at least {duration_text(planned.spread.seconds)}{processes}</span>"
 
 
 def costs_line(planned: PlannedStudy) -> str:
@@ -111,8 +111,8 @@ def costs_line(planned: PlannedStudy) -> str:
     line = ""
     if planned.study is not None:
         processes = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-        seconds = left_text(planned.spread.seconds)
+        seconds = duration_text(planned.spread.seconds)
         line = f"<span class='quiet'>at least {seconds}, {bytes_text(planned.spread.bytes)}{processes}</span>"
-    if left_out := planned.left_out:
+    if left_out := planned.refusals:
         line += f" <abbr class='bad' title='{safe('; '.join(left_out), 900)}'>{len(left_out)} left out</abbr>"
     return line

@@ -170,7 +170,7 @@ class StudyRunner:
         if costs.study is None:
             if not busy:
                 view.watch(None)
-                reasons = "; ".join(costs.left_out) or "nothing is chosen"
+                reasons = "; ".join(costs.refusals) or "nothing is chosen"
                 view.tell(f"<span class='bad'>Nothing to run:</span> {safe(reasons, 600)}")
             self._show_state()
         else:

@@ -1,1 +1,1 @@
-"""What a study is: tasks, workers, splits, seeds, checkpoints, results."""
+"""Tasks of a study, the workers that compute them, their results and checkpoints."""

@@ -1,4 +1,4 @@
-"""A study's place in the run store, or nowhere: what is found there, and what is saved as it comes."""
+"""Checkpoints of a study in the run store: load the results of finished tasks, save new ones."""
 
 import logging
 import time
@@ -19,19 +19,18 @@ _log = logging.getLogger(__name__)
 
 
 class Checkpoint:
-    """The store's side of one study; every method does nothing where nothing is kept.
+    """Access of one study to the run store; with keep=False every method does nothing.
 
-    A store that refuses anything is asked no more until the next `begin`: what is computed is worth more than keeping
-    it.
+    After an error of the store nothing is saved until the next `begin`: results matter more than keeping them.
 
     Args:
-        keep: True for the user's run store, a folder or a `Store` for another, False for none; the error of a store
-            that could not be opened, where the study is to go on without.
-        owner, kind, spec, data_hash: together the study: what is the same in all four goes on where it was.
+        keep: True for the user's run store, a folder or a `Store` for another, False for none; a `StoreError` if the
+            store could not be opened and the study is to run without.
+        owner, kind, spec, data_hash: together identify the study; one that agrees in all four is resumed.
 
     Attributes:
-        id: of the study in the store; None until it is found or has begun.
-        problem: why finished tasks are not kept, or that kept ones were damaged; "" without a problem.
+        id: the study's id in the store; None until it is found or has begun.
+        problem: why finished tasks are not saved, or that saved ones were damaged; "" without a problem.
     """
 
     def __init__(self, keep: Keep, owner: str, kind: str, spec: str, data_hash: str):
@@ -39,43 +38,43 @@ class Checkpoint:
         self._unavailable = f"finished tasks are not kept: {for_page(keep)}" if isinstance(keep, StoreError) else ""
         self.problem = self._unavailable
         self._store = _store(keep)
-        self._owner, self._about = owner, (owner, kind, spec, data_hash)
-        self._beaten = 0.0
-        self._refused = False
+        self._owner, self._identity = owner, (owner, kind, spec, data_hash)
+        self._last_beat = 0.0
+        self._failed = False
 
     def find(self) -> bool:
-        """Find the study; returns whether it was ever begun."""
-        if self.id is None and self._store is not None and not self._refused:
+        """Look the study up in the store; return whether it was ever begun."""
+        if self.id is None and self._store is not None and not self._failed:
             with self._stop_keeping_on_error():
-                found = self._store.find(*self._about)
-                self.id = None if found is None else found.id
+                entry = self._store.find(*self._identity)
+                self.id = None if entry is None else entry.id
         return self.id is not None
 
     def begin(self, name: str, data_name: str, link: str = "") -> None:
-        """Note that it is under way; `name` and `data_name` are for people, `link` for the explorer."""
-        self.problem, self._refused = self._unavailable, False
+        """Record that the study is running; `name` and `data_name` are for people, `link` for the explorer."""
+        self.problem, self._failed = self._unavailable, False
         if self._store is None:
             return
         if self.find() and self.id is not None:
             with self._stop_keeping_on_error():
                 self._store.resume(self.id, link)
-        elif not self._refused:
-            about = {"name": name, "data_name": data_name, "version": __version__, "link": link}
+        elif not self._failed:
+            details = {"name": name, "data_name": data_name, "version": __version__, "link": link}
             with self._stop_keeping_on_error():
-                self.id = self._store.begin(*self._about, **about)
+                self.id = self._store.begin(*self._identity, **details)
 
-    def taken(self, tasks: Sequence[StudyTask], have: Container[int]) -> Iterator[tuple[int, Result]]:
-        """Yield (place, result) of the tasks that are kept, those of `have` left out."""
+    def load(self, tasks: Sequence[StudyTask], have: Container[int]) -> Iterator[tuple[int, Result]]:
+        """Yield (place, result) of the saved tasks, without the places in `have`."""
         if self._store is None or self.id is None:
             return
         for place, task in enumerate(tasks):
-            if self._refused:
+            if self._failed:
                 return
-            if place not in have and (found := self._take(place, task.key)):
-                outcome, rows, predicted = found
+            if place not in have and (saved := self._load_task(place, task.key)):
+                outcome, rows, predicted = saved
                 yield place, Result(rows, predicted, outcome)
 
-    def _take(self, place: int, key: str) -> Any:
+    def _load_task(self, place: int, key: str) -> Any:
         assert self._store is not None and self.id is not None
         try:
             with self._stop_keeping_on_error():
@@ -86,8 +85,8 @@ class Checkpoint:
         return None
 
     def save(self, place: int, task: StudyTask, result: Result) -> None:
-        """Keep a task that has finished, unless it failed for a reason of the moment."""
-        if self._store is None or self.id is None or self._refused or result.passing:
+        """Save a finished task, unless it failed for a passing reason (see `Result`)."""
+        if self._store is None or self.id is None or self._failed or result.passing:
             return
         with self._stop_keeping_on_error():
             self._store.save_task(self.id, place, task.key, task.recipe, result.outcome, result.rows, result.predicted)
@@ -99,31 +98,31 @@ class Checkpoint:
                 self._store.forget_tasks(self._owner, [task.key for task in tasks])
 
     def beat(self) -> None:
-        """Say that it is under way still; may be called as often as one likes."""
-        if self._store is not None and self.id is not None and time.monotonic() - self._beaten > BEAT:
-            self._beaten = time.monotonic()
+        """Record that the study is still running; cheap enough to be called at any rate."""
+        if self._store is not None and self.id is not None and time.monotonic() - self._last_beat > BEAT:
+            self._last_beat = time.monotonic()
             try:
                 self._store.beat(self.id)
             except StoreError as error:
-                _log.warning("a study could not say that it is under way: %s", error)
+                _log.warning("a study could not record that it is running: %s", error)
 
     def end(self, state: str, sentence: str) -> None:
-        """Note how it has ended."""
+        """Record how the study ended."""
         if self._store is not None and self.id is not None:
             try:
                 self._store.end(self.id, state, sentence)
             except StoreError as error:
-                _log.warning("a study could not say how it ended: %s", error)
+                _log.warning("a study could not record how it ended: %s", error)
 
     @contextmanager
     def _stop_keeping_on_error(self) -> Iterator[None]:
-        """Keep no more where the store refuses what is done in the block, and say why."""
+        """Stop saving after an error of the store in the block, and report it in `problem`."""
         try:
             yield
         except Damaged:
             raise
         except StoreError as error:
-            self.problem, self._refused = f"finished tasks are not kept: {for_page(error)}", True
+            self.problem, self._failed = f"finished tasks are not kept: {for_page(error)}", True
             _log.warning("finished tasks are not kept: %s", error)
 
 

@@ -1,4 +1,7 @@
-"""What a task computes: one function a task, from a table to rows. The same numbers wherever it is called."""
+"""Compute a task: one function for each kind of task, from a table to rows of figures.
+
+The numbers are the same in whatever process or thread it runs.
+"""
 
 import logging
 import threading
@@ -21,7 +24,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import path
 from alrviz.studies.core.effects_task import effects
-from alrviz.studies.core.fold_cache import FoldCache, cached_fold, warm
+from alrviz.studies.core.fold_cache import PreparedFold, cached_fold, warm
 from alrviz.studies.core.learning_curve_task import prequential
 from alrviz.studies.core.study_task import RELIABILITY, Result, Row, StudyTask, failure, pack
 from alrviz.studies.core.table_transfer import SentTable
@@ -30,54 +33,55 @@ from alrviz.studies.statistics.measures import measures, reliability
 
 _log = logging.getLogger(__name__)
 
-# What a table or a recipe can be to blame for; the task says it and the study goes on.
-_EXPECTED = (AlrvizError, ValueError, MemoryLimitError, np.linalg.LinAlgError)
+# Errors caused by a table or a recipe: they become the task's outcome, and the study goes on.
+_EXPECTED_ERRORS = (AlrvizError, ValueError, MemoryLimitError, np.linalg.LinAlgError)
 
 
 def compute(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> Result:
-    """Return what comes of a task; an error becomes its outcome. Once `stop` is pulled it ends with the step it is at.
+    """Compute a task; an error becomes its outcome. A stop ends it after the present step.
 
-    What follows from recipe and table fails for good; no memory, a stop and an error of alrviz's own are passing.
+    Errors that follow from recipe and table are final; out of memory, a stop and errors in alrviz itself are passing:
+    the task may be computed again.
     """
     try:
-        with _ONE_THREAD.held():
+        with _ONE_THREAD.limit():
             return COMPUTE[task.kind](task, table, stop)
     except Stopped as error:
         return failure(str(error), passing=True)
-    except _EXPECTED as error:
+    except _EXPECTED_ERRORS as error:
         return failure(str(error) or type(error).__name__)
     except MemoryError as error:
-        return failure(str(error) or "there was no memory left; it can be computed again", passing=True)
+        return failure(str(error) or "out of memory; it can be computed again", passing=True)
     except Exception as error:
         _log.exception("a task failed")
         return failure(f"an error in alrviz itself: {type(error).__name__}: {error}", passing=True)
 
 
 class _OneThread:
-    """One thread for BLAS and OpenMP while any task is computed in this process.
+    """Limits BLAS and OpenMP to one thread while any task is computed in this process.
 
-    BLAS has one limit for the process: the first in sets it and the last out restores it. Each on its own,
-    overlapping, would restore what another had set, for good. OpenMP has a limit for each thread.
+    BLAS has one limit for the whole process: the first task to enter sets it and the last to leave restores it. If each
+    task restored what it had found, overlapping tasks would leave a limit of 1 behind. OpenMP has a limit per thread.
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
+        self._lock, self._n_tasks = threading.Lock(), 0
         self._limits: Any = None
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the limit."""
+    def limit(self) -> Iterator[None]:
+        """Limit the threads within the block."""
         with self._lock:
-            if not self._inside:
+            if not self._n_tasks:
                 self._limits = threadpool_limits(1, user_api="blas")
-            self._inside += 1
+            self._n_tasks += 1
         try:
             with threadpool_limits(1, user_api="openmp"):
                 yield
         finally:
             with self._lock:
-                self._inside -= 1
-                if not self._inside:
+                self._n_tasks -= 1
+                if not self._n_tasks:
                     self._limits.restore_original_limits()
 
 
@@ -85,33 +89,33 @@ _ONE_THREAD = _OneThread()
 
 
 def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
-    """Fit a recipe on the training rows of a split and judge it on the others: one row.
+    """Fit a recipe to the training rows of a split and evaluate it on the test rows: one row.
 
     Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, balanced_error,
     average_precision_loss, train_log_loss, n_iter, evaluations, parameters, solver, memory, alpha_chosen,
-    numeric_columns, lost_columns (those of them that no cut divides: all values are one level), lost_names (the first
-    three), train_seconds, classify_seconds; alpha_1, ... where there is one for each order, order_chosen and
-    keep_chosen where order="auto", discretize_chosen where discretize="auto"; and the bins of `measures.reliability`
-    as lists, which are in results and not in frames. What a family has not is None or NaN.
+    numeric_columns, lost_columns (those of them without a cut, whose values are all one level), lost_names (the first
+    three), train_seconds, classify_seconds; alpha_1, ... if each order has an alpha, order_chosen and keep_chosen if
+    order="auto", discretize_chosen if discretize="auto"; and the bins of `measures.reliability` as lists, which results
+    have and frames do not. Figures that a family lacks are None or NaN.
     """
-    made = predict_fold(task, table, stop)
+    fitted = predict_fold(task, table, stop)
     row = {
-        "train_rows": len(made.fold.splits.train),
-        "test_rows": len(made.fold.splits.test),
-        **_losses(made.log_p, table, made.fold.splits.test),
-        **_ended(made.estimator),
-        **_cut(made.fold),
-        "train_seconds": made.train_seconds,
-        "classify_seconds": made.classify_seconds,
+        "train_rows": len(fitted.fold.splits.train),
+        "test_rows": len(fitted.fold.splits.test),
+        **_losses(fitted.log_p, table, fitted.fold.splits.test),
+        **_fit_columns(fitted.estimator),
+        **_cut_columns(fitted.fold),
+        "train_seconds": fitted.train_seconds,
+        "classify_seconds": fitted.classify_seconds,
     }
-    return Result([row], pack(made.predicted), str(row["outcome"]))
+    return Result([row], pack(fitted.predicted), str(row["outcome"]))
 
 
 @dataclass(frozen=True, eq=False)
 class PredictedFold:
-    """A recipe fitted on the training rows of a split, and what it says of the others: log p (n, C), classes (n,)."""
+    """A recipe fitted to a split's training rows, with log p (n, C) and classes (n,) of its test rows."""
 
-    fold: FoldCache
+    fold: PreparedFold
     estimator: RecipeClassifier
     log_p: Floats
     predicted: NDArray[np.integer]
@@ -120,30 +124,31 @@ class PredictedFold:
 
 
 def predict_fold(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> PredictedFold:
-    """Fit the recipe of a task of kind "fold" and predict the rows that it holds out.
+    """Fit the recipe of a task of kind "fold" and predict its test rows.
 
     Raises:
-        RecipeError: a recipe without probabilities.
+        RecipeError: if the recipe gives no probabilities.
     """
     recipe = Recipe.from_json(task.recipe).replace(seed=task.seed)
     warm(recipe, len(table.classes))
-    made = cached_fold(table, task.split, recipe)
+    prepared = cached_fold(table, task.split, recipe)
     estimator = make_estimator(recipe, n_jobs=1, max_memory=task.max_memory or None)
     if not hasattr(estimator, "predict_log_proba"):
         valid = 'objective="nll" or "mse"'
-        raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; expected {valid}")
-    train_seconds = made.fit(estimator, recipe, stop)
-    X = table.X.iloc[made.splits.test]
+        raise RecipeError(f"{recipe.name} has scores but no probabilities, which a study needs; expected {valid}")
+    train_seconds = prepared.fit(estimator, recipe, stop)
+    X = table.X.iloc[prepared.splits.test]
     start = time.perf_counter()
     log_p = estimator.predict_log_proba(X)
     classify_seconds = time.perf_counter() - start
-    known = np.searchsorted(table.classes, estimator.classes_)
-    whole = over_all_classes(log_p, known, len(table.classes), made.n_train)
-    return PredictedFold(made, estimator, whole, known[log_p.argmax(axis=1)], train_seconds, classify_seconds)
+    class_indices = np.searchsorted(table.classes, estimator.classes_)
+    predicted = class_indices[log_p.argmax(axis=1)]
+    log_p = over_all_classes(log_p, class_indices, len(table.classes), prepared.n_train)
+    return PredictedFold(prepared, estimator, log_p, predicted, train_seconds, classify_seconds)
 
 
 def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
-    """Judge the class prior of the training rows, the model of order 0: one row as `fold` has it."""
+    """Evaluate the class prior of the training rows, the model of order 0: one row with the columns of `fold`."""
     splits = task.split.splits(table.y, table.splitting)
     train, test = splits.train, splits.test
     start = time.perf_counter()
@@ -152,7 +157,7 @@ def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
         "train_rows": len(train),
         "test_rows": len(test),
         **_losses(log_p, table, test),
-        **_NOTHING,
+        **_COUNTED_FIT,
         "parameters": len(table.classes),
         "train_seconds": time.perf_counter() - start,
         "classify_seconds": 0.0,
@@ -160,9 +165,9 @@ def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     return Result([row], pack(log_p.argmax(axis=1)))
 
 
-def _cut(made: FoldCache) -> Row:
-    """How many numeric columns the training rows have, how many of them no cut divides, and the first of those."""
-    encoder = made.prepared.encoder
+def _cut_columns(prepared: PreparedFold) -> Row:
+    """Return the number of numeric columns of the training rows, and which of them have no cut."""
+    encoder = prepared.prepared.encoder
     if encoder is None or encoder.discretize == "keep":
         return {}
     lost = encoder.lost_
@@ -175,15 +180,15 @@ def _losses(log_p: Floats, table: SentTable, rows: NDArray[np.intp]) -> Row:
     return {**measures(log_p, y, weights).__dict__, RELIABILITY: bins.to_dict("list")}
 
 
-_NOTHING: Row = {
+_COUNTED_FIT: Row = {
     "outcome": "converged", "sentence": "counted", "n_iter": 0, "evaluations": 0, "train_log_loss": float("nan"),
     "parameters": None, "solver": "none", "memory": 0, "alpha_chosen": float("nan"),
 }  # fmt: skip
 
 
-def _ended(estimator: RecipeClassifier) -> Row:
-    """What is to be told of a fit."""
-    row = dict(_NOTHING)
+def _fit_columns(estimator: RecipeClassifier) -> Row:
+    """Return how a fit went: outcome, iterations, solver and the settings it chose."""
+    row = dict(_COUNTED_FIT)
     outcome, trace = getattr(estimator, "outcome_", None), getattr(estimator, "trace_", None)
     if outcome is not None:
         row |= {"outcome": outcome.code, "sentence": outcome.sentence, "n_iter": int(estimator.n_iter_)}
@@ -192,21 +197,21 @@ def _ended(estimator: RecipeClassifier) -> Row:
     choice = getattr(estimator, "choice_", None)
     if choice is not None:
         row |= {"solver": choice.solver, "memory": int(choice.memory)}
-    chosen = getattr(estimator, "alpha_", getattr(estimator, "alpha", None))
-    row["alpha_chosen"] = float(chosen) if isinstance(chosen, float | int) else float("nan")
-    if isinstance(chosen, tuple):  # one for each order
-        row |= {f"alpha_{order}": float(alpha) for order, alpha in enumerate(chosen, 1)}
+    alpha = getattr(estimator, "alpha_", getattr(estimator, "alpha", None))
+    row["alpha_chosen"] = float(alpha) if isinstance(alpha, float | int) else float("nan")
+    if isinstance(alpha, tuple):  # one for each order
+        row |= {f"alpha_{order}": float(value) for order, value in enumerate(alpha, 1)}
     if getattr(estimator, "discretize", None) == "auto":
         row["discretize_chosen"] = estimator.recipe_.discretize
     if getattr(estimator, "order", None) == "auto":
-        fitted = estimator.recipe_.params
-        row |= {f"{name}_chosen": fitted[name] for name in ("order", "keep") if name in fitted}
+        params = estimator.recipe_.params
+        row |= {f"{name}_chosen": params[name] for name in ("order", "keep") if name in params}
     row["parameters"] = _parameters(estimator)
     return row
 
 
 def _parameters(estimator: RecipeClassifier) -> int | None:
-    """Numbers that the model has: of each class, for each cell that occurs and its own; None where nobody counted."""
+    """Return the number of the model's values: one per class for each cell and for the intercept; None if unknown."""
     phi = getattr(estimator, "phi_", None)
     return None if phi is None else int((len(phi) + 1) * phi.shape[1])
 

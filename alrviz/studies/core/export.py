@@ -1,8 +1,8 @@
-"""Numbers that leave the program: CSV with what made them written above.
+"""Export of figures as CSV, with their origin in comment lines above.
 
-The head is comment lines (`#`): version, data set and hash, seed, one recipe a racer as JSON. Spreadsheets run cells
-that begin with a formula sign; a text cell that does gets an apostrophe in front. They also cut comment lines at commas
-and semicolons: a sign that would come to stand first there is written as JSON's escape. Numbers are written in full.
+The comment lines (`#`) have version, data set and hash, seed, and each recipe as JSON. Spreadsheets run cells that
+begin with a formula sign, so text cells with one get an apostrophe in front. They also split comment lines at commas
+and semicolons; a formula sign that would come first then is written as a JSON escape. Numbers are written in full.
 """
 
 import io
@@ -20,17 +20,17 @@ from alrviz.fitting.recipe import Recipe
 if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
 
-_SIGN_AHEAD = re.compile(r'(?<=[",;])[=+\-@|%]')
+_FORMULA_SIGN = re.compile(r'(?<=[",;])[=+\-@|%]')
 
 
-def about_lines(about: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
-    """The comment lines that say where numbers come from."""
-    lines = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in about.items()]
+def provenance_lines(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
+    """Return the comment lines above exported figures."""
+    lines = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in provenance.items()]
     lines += [f"# recipe {k}: {recipe.to_json()}" for k, recipe in enumerate(recipes)]
-    return [_SIGN_AHEAD.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line) for line in lines]
+    return [_FORMULA_SIGN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line) for line in lines]
 
 
-def to_csv(frame: pd.DataFrame, about: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
+def to_csv(frame: pd.DataFrame, provenance: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
     """Return a tidy frame as CSV under its comment lines; read it back with `pandas.read_csv(..., comment="#")`."""
     table = frame.set_axis(safe_names(list(frame.columns)), axis=1)
     for name in table.columns:
@@ -38,18 +38,18 @@ def to_csv(frame: pd.DataFrame, about: Mapping[str, Any], recipes: Sequence[Reci
             table[name] = table[name].map(safe_cell)
     text = io.StringIO()
     table.to_csv(text, index=False, lineterminator="\n")
-    return "\n".join([*about_lines(about, recipes), text.getvalue()])
+    return "\n".join([*provenance_lines(provenance, recipes), text.getvalue()])
 
 
 def study_csv(study: "Study", frame: pd.DataFrame | None = None) -> str:
-    """Return the rows of a study, or a frame made of them, as CSV under what was asked, of which data and recipes."""
-    return to_csv(study.frame() if frame is None else frame, study_about(study), study.recipes)
+    """Return the rows of a study, or a frame computed from them, as CSV with the study's settings, data and recipes."""
+    return to_csv(study.frame() if frame is None else frame, study_provenance(study), study.recipes)
 
 
-def weights_csv(model: Any, about: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
-    """Return a fitted model's cells as CSV, a line each: columns, levels, then each quantity by class.
+def weights_csv(model: Any, provenance: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
+    """Return a fitted model's cells as CSV, a row for each: columns, levels, then each quantity by class.
 
-    The intercepts ("class weights") stand in the first line. `model` is a classifier of cells (its `to_frame`).
+    The intercepts ("class weights") are the first row. `model` is a classifier with cells (it has `to_frame`).
     """
     frame = model.to_frame()
     first = {("phi", label): b for label, b in zip(model.classes_.tolist(), model.intercept_.tolist(), strict=True)}
@@ -57,34 +57,34 @@ def weights_csv(model: Any, about: Mapping[str, Any], recipes: Sequence[Recipe] 
     lines.columns = [f"{quantity} {label}" for quantity, label in frame.columns]
     for place, name in enumerate(frame.index.names):
         lines.insert(place, name, [("class weights", "")[place], *frame.index.get_level_values(place)])
-    return to_csv(lines, about, recipes)
+    return to_csv(lines, provenance, recipes)
 
 
-def made_from(about: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
-    """Return in one line what a picture is made from: what `about_lines` says, without what no reader reads.
+def caption(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
+    """Return the origin of a picture in one line: `provenance_lines` without what no reader needs.
 
-    >>> made_from({"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}, [Recipe("lr")])
+    >>> caption({"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}, [Recipe("lr")])
     'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, L2 penalty 0.3 on phi, TRON'
     """
-    said = [(name, _in_words(value, name)) for name, value in about.items()]
-    return " · ".join([*(f"{name} {words}" for name, words in said if words), *(recipe.name for recipe in recipes)])
+    texts = [(name, _short_text(value, name)) for name, value in provenance.items()]
+    return " · ".join([*(f"{name} {text}" for name, text in texts if text), *(recipe.name for recipe in recipes)])
 
 
-def _in_words(value: Any, name: str) -> str:
+def _short_text(value: Any, name: str) -> str:
     if name == "data hash":
         return str(value)[:10]
-    if name == "asked":  # a study's settings, of which recipes and sets have words of their own
-        asked = {key: of for key, of in json.loads(value).items() if isinstance(of, bool | int | float | str)}
-        return _in_words(asked, "")
+    if name == "asked":  # a study's settings; recipes and data sets are shown elsewhere in the caption
+        settings = {key: item for key, item in json.loads(value).items() if isinstance(item, bool | int | float | str)}
+        return _short_text(settings, "")
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {str(of)[:10]}" for key, of in value.items())
+        return ", ".join(f"{key} {str(item)[:10]}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def study_about(study: "Study") -> dict[str, Any]:
-    """Where a study's figures come from."""
+def study_provenance(study: "Study") -> dict[str, Any]:
+    """Return a study's version, kind, settings and data sets, by name."""
     return {
         "alrviz": __version__,
         "study": study.kind,
@@ -93,10 +93,10 @@ def study_about(study: "Study") -> dict[str, Any]:
     }
 
 
-def race_about(race: Any, version: str) -> dict[str, Any]:
-    """Where a race's numbers come from: version, data set, its hash and rows, seeds of the split."""
+def race_provenance(race: Any, version: str) -> dict[str, Any]:
+    """Return a race's version, data set with hash and rows, and seeds, by name."""
     dataset = getattr(race, "dataset", None)
-    about: dict[str, Any] = {"alrviz": version}
+    provenance: dict[str, Any] = {"alrviz": version}
     if dataset is not None:
-        about |= {"data": dataset.name, "data hash": dataset.hash, "rows": dataset.n_rows}
-    return about | {"seed": sorted({recipe.seed for recipe in race.recipes})}
+        provenance |= {"data": dataset.name, "data hash": dataset.hash, "rows": dataset.n_rows}
+    return provenance | {"seed": sorted({recipe.seed for recipe in race.recipes})}

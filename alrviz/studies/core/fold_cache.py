@@ -1,6 +1,6 @@
-"""Rows made ready for the fits of one split: cut and encoded, covered and counted once for all recipes that can share.
+"""Training rows prepared for the fits of one split: cut, encoded and counted once for all recipes that can share them.
 
-What was shared is in every recipe's seconds: each counts what it would have taken alone. Compiling is in none.
+Each recipe's seconds include the shared work, as if it had been fitted alone; none include compiling.
 """
 
 import threading
@@ -21,20 +21,21 @@ from alrviz.models.cell_space import Tuples
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.table_transfer import SentTable
 
-# Encodings a worker keeps: tasks come split by split, and the recipes of one differ by their cuts at most.
-KEPT = 2
-_mine = threading.local()
+# Prepared folds that a worker keeps: tasks come split by split, and the recipes of a split differ at most in their
+# cuts.
+MAX_CACHED = 2
+_local = threading.local()
 
 
-class FoldCache:
-    """The training rows of one split and encoding.
+class PreparedFold:
+    """The training rows of one split, encoded.
 
     Attributes:
         splits: training and test rows.
         X: columns of the training rows.
-        n_train: how many training rows there are, by their weights.
-        prepared: encoded rows, on one thread, and what was made of them.
-        seconds: what encoding took.
+        n_train: number of training rows, counted by weight.
+        prepared: the encoded rows, for one thread, with what was computed from them.
+        seconds: seconds that encoding took.
     """
 
     def __init__(self, table: SentTable, split: SplitSpec, recipe: Recipe):
@@ -50,51 +51,51 @@ class FoldCache:
         self._covering: dict[Hashable, float] = {}
 
     def fit(self, estimator: RecipeClassifier, recipe: Recipe, stop: StopToken = NEVER) -> float:
-        """Fit; return the seconds that it would have taken alone."""
-        covering = self._covered(estimator, recipe)
+        """Fit the estimator; return the seconds, with shared work as if it had been fitted alone."""
+        covering = self._cover(estimator, recipe)
         start = time.perf_counter()
         estimator.fit_prepared(self.X, self.prepared, stop)
         return time.perf_counter() - start + covering + self.seconds
 
-    def _covered(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
-        """Cover and count the rows for a recipe that will ask for it; return what that took when it was done."""
+    def _cover(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
+        """Cover and count the rows for a recipe that needs it; return the seconds, also if they were spent before."""
         total = 0.0
-        for tuples in self._counted(estimator, recipe):
+        for tuples in self._counted_tuples(estimator, recipe):
             smoothing = recipe.params["smoothing"]
-            for what in (("cover", tuples), ("tables", tuples, smoothing)):
-                if what not in self._covering:
+            for step in (("cover", tuples), ("tables", tuples, smoothing)):
+                if step not in self._covering:
                     start = time.perf_counter()
-                    self.prepared.covered(tuples) if what[0] == "cover" else self.prepared.tables(tuples, smoothing)
-                    self._covering[what] = time.perf_counter() - start
-                total += self._covering[what]
+                    self.prepared.covered(tuples) if step[0] == "cover" else self.prepared.tables(tuples, smoothing)
+                    self._covering[step] = time.perf_counter() - start
+                total += self._covering[step]
         return total
 
-    def _counted(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[Tuples]:
-        """The tuples whose cells a fit counts; none where it will say itself that it cannot."""
+    def _counted_tuples(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[Tuples]:
+        """Return the tuples whose cells a fit counts; () if memory is too small, which the fit itself reports."""
         encoded = self.prepared.encoded
-        counted = recipe.definition.counted(recipe.params, encoded.n_columns)
-        if not counted:
-            return counted
-        known = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)
-        return () if known.refused else counted
+        tuples = recipe.definition.counted(recipe.params, encoded.n_columns)
+        if not tuples:
+            return tuples
+        cost = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)
+        return () if cost.refused else tuples
 
 
-def cached_fold(table: SentTable, split: SplitSpec, recipe: Recipe) -> FoldCache:
-    """Return the training rows of a split as a recipe has them encoded; the last few are kept."""
-    shelf: OrderedDict[Any, FoldCache] = _mine.__dict__.setdefault("shelf", OrderedDict())
+def cached_fold(table: SentTable, split: SplitSpec, recipe: Recipe) -> PreparedFold:
+    """Return the training rows of a split as encoded for a recipe; the last few are cached per thread."""
+    cache: OrderedDict[Any, PreparedFold] = _local.__dict__.setdefault("cache", OrderedDict())
     key = (table.hash, split, recipe.cuts, recipe.most_levels, recipe.missing)
-    if key not in shelf:
-        while len(shelf) >= KEPT:
-            shelf.popitem(last=False)
-        shelf[key] = FoldCache(table, split, recipe)
-    shelf.move_to_end(key)
-    return shelf[key]
+    if key not in cache:
+        while len(cache) >= MAX_CACHED:
+            cache.popitem(last=False)
+        cache[key] = PreparedFold(table, split, recipe)
+    cache.move_to_end(key)
+    return cache[key]
 
 
 def warm(recipe: Recipe, n_classes: int) -> None:
-    """Have ready what cutting columns and fits of a recipe call, so that no one's seconds hold compiling.
+    """Compile what cutting columns and fits of a recipe call, so that no fit's seconds include it.
 
-    Left out are codes and keys of 32 bits, which few tables need.
+    Kernels for 32-bit codes and keys, which few tables need, are not compiled in advance.
     """
     if recipe.cuts in (*MDL_WAYS, *SMOOTH_WAYS):
         warm_cuts()

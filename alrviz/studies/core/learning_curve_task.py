@@ -1,4 +1,4 @@
-"""The task of a learning curve: one learner, one order of the rows."""
+"""The task of a learning curve: one learner on one order of the rows."""
 
 import json
 import time
@@ -24,17 +24,16 @@ from alrviz.studies.core.fold_cache import cached_fold, warm
 from alrviz.studies.core.study_task import Result, StudyTask
 from alrviz.studies.core.table_transfer import SentTable
 
-# Step lengths tried, and on how many rows.
+# Step lengths tried, on this many rows.
 ETAS = tuple(float(10.0**power) for power in np.arange(-5.0, 2.25, 0.5))
-TRIED = 2000
+TRIAL_ROWS = 2000
 # Points of a curve, evenly spaced in the logarithm of the rows seen.
 POINTS = 120
-# Cells of rows looked up at once.
-_LOOKUPS = 1_000_000
+LOOKUPS_PER_CALL = 1_000_000  # cells looked up between two checks of the stop token
 
 
 def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
-    """Judge, then learn, every row: a row for each point of the curve."""
+    """Predict, then learn, every row in turn: a row for each point of the curve."""
     recipe, options = Recipe.from_json(task.recipe), json.loads(task.options)
     warm(recipe, len(table.classes))
     warm_prequential()
@@ -45,14 +44,14 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     rows = np.random.default_rng(task.seed).permutation(prepared.encoded.n_rows)
     if table.splitting.when is not None:
         rows = np.argsort(table.splitting.when, kind="stable")
-    eta0 = stream.step_length(np.random.default_rng(seed_of(task.seed, "eta0")).permutation(rows)[:TRIED])
+    eta0 = stream.step_length(np.random.default_rng(seed_of(task.seed, "eta0")).permutation(rows)[:TRIAL_ROWS])
     start = time.perf_counter()
     costs = stream.costs(rows, eta0)
     seconds = time.perf_counter() - start
     seen = np.unique(np.geomspace(1, len(rows), POINTS).round().astype(int))
     window = np.minimum(seen, options["window"])
     means = [_means(values, seen, window) for values in costs]
-    about = {
+    columns = {
         "outcome": "converged",
         "sentence": "",
         "theta": options["theta"] if recipe.definition.learns_rows == "log theta" else "",
@@ -61,19 +60,19 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     }
     points = zip(seen.tolist(), window.tolist(), *(part.tolist() for part in means), strict=True)
     return Result(
-        [{"seen": n, "window": w, "log_loss": a, "rmse2": b, "error": c, **about} for n, w, a, b, c in points]
+        [{"seen": n, "window": w, "log_loss": a, "rmse2": b, "error": c, **columns} for n, w, a, b, c in points]
     )
 
 
 def _means(values: Floats, seen: NDArray[Any], window: NDArray[Any]) -> Floats:
-    """The mean of the last `window` of the first `seen` values, for each pair."""
+    """Return the mean of the last `window` of the first `seen` values, for each point."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
-    found: Floats = (sums[seen] - sums[seen - window]) / window
-    return found
+    means: Floats = (sums[seen] - sums[seen - window]) / window
+    return means
 
 
 class _Stream:
-    """Rows as cells, and learners of them."""
+    """Encoded rows with their cells, and learners for them."""
 
     def __init__(self, prepared: Any, recipe: Recipe, theta: str, stop: StopToken):
         self._stop = stop
@@ -81,33 +80,33 @@ class _Stream:
         tables = prepared.tables(params["order"], params["smoothing"])
         self._index = CellIndex.of_seen(tables.space, tables.seen)
         self._codes, self._y = as_kernel_codes(prepared.encoded.codes), prepared.encoded.y
-        self._outside = 2 * tables.space.n_tuples
+        self._unseen = 2 * tables.space.n_tuples
         learns = recipe.definition.learns_rows
         kind = {"counts": "count", "ones": "ones"}.get(learns) or ("fixed" if theta == "two-pass" else "so far")
         fixed = None
         if kind == "fixed":
-            none = np.zeros((self._outside, tables.n_classes))
-            fixed = np.concatenate([none, tables.log_theta, tables.log_pi[None]])
-        about = (kind, self._index.n_rows, self._outside, tables.n_classes, tables.cards, params["smoothing"])
+            unseen = np.zeros((self._unseen, tables.n_classes))
+            fixed = np.concatenate([unseen, tables.log_theta, tables.log_pi[None]])
+        sizes = (kind, self._index.n_rows, self._unseen, tables.n_classes, tables.cards, params["smoothing"])
         gamma, adaptive = tables.space.gamma, recipe.solver == "adagrad"
-        self._fitted = kind != "count"
-        self._make: Callable[[float], Learner] = lambda eta0: Learner(*about, gamma, fixed, eta0, adaptive)
+        self._takes_steps = kind != "count"
+        self._make: Callable[[float], Learner] = lambda eta0: Learner(*sizes, gamma, fixed, eta0, adaptive)
 
     def costs(self, rows: NDArray[np.intp], eta0: float) -> tuple[Floats, Floats, Floats]:
-        """Return what each row cost, in order: -log p_y, mean squared error, whether it was wrong."""
-        learner, chunk = self._make(eta0), max(1, _LOOKUPS // self._index.space.n_tuples)
+        """Return the costs of each row, in order: -log p_y, mean squared error, whether it was wrong."""
+        learner, chunk = self._make(eta0), max(1, LOOKUPS_PER_CALL // self._index.space.n_tuples)
         parts = []
         for begin in range(0, len(rows), chunk):
             self._stop.check()
-            chosen = rows[begin : begin + chunk]
-            codes = np.ascontiguousarray(self._codes[:, chosen])
-            parts.append(learner.visit(self._index.locate(codes, 0, len(chosen)), self._y[chosen]))
+            part = rows[begin : begin + chunk]
+            codes = np.ascontiguousarray(self._codes[:, part])
+            parts.append(learner.visit(self._index.locate(codes, 0, len(part)), self._y[part]))
         losses, squared, wrong = (np.concatenate(part) for part in zip(*parts, strict=True))
         return losses, squared, wrong
 
     def step_length(self, rows: NDArray[np.intp]) -> float:
-        """Return the eta0 whose squared error on these rows is lowest; NaN for counting, which takes no steps."""
-        if not self._fitted:
+        """Return the eta0 with the lowest squared error on these rows; NaN for counting, which takes no steps."""
+        if not self._takes_steps:
             return float("nan")
         with np.errstate(all="ignore"):
             means = [np.nan_to_num(self.costs(rows, eta0)[1].mean(), nan=np.inf) for eta0 in ETAS]

@@ -1,4 +1,4 @@
-"""Short names for racers: the family, and of the parameters only those by which racers of one family differ."""
+"""Short names of racers: the family, and the parameters by which racers of one family differ."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ _TUPLES = {1: "columns", 2: "pairs", 3: "triples", 4: "quadruples"}
 
 
 def short_names(recipes: Sequence[Recipe]) -> list[str]:
-    """One distinct name a recipe: its label where that tells it apart, else what differs ("alr from AnJE").
-    What AutoClassifier fits has that name.
+    """Return a distinct name for each recipe: its label, and what differs from the others of its label ("alr from
+    AnJE"). AutoClassifier's recipe has that name.
 
     >>> short_names([Recipe("lr"), Recipe("alr", start="zero"), Recipe("alr", start="anje")])
     ['lr', 'alr from 0', 'alr from AnJE']
@@ -42,18 +42,17 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
         if _plain(recipe) == AUTOMATIC:
             names.append("AutoClassifier")
             continue
-        alike = [other for other in recipes if other.label == recipe.label and _plain(other) != AUTOMATIC]
-        rivals, fields = [_fields(other) for other in alike], _fields(recipe)
-        differing = [name for name in fields if len({rival[name] for rival in rivals if name in rival}) > 1]
-        if len({other.params.get("solver") for other in alike}) == 1:  # "auto" follows from what else differs
+        rivals = [other for other in recipes if other.label == recipe.label and _plain(other) != AUTOMATIC]
+        rival_fields, fields = [_fields(rival) for rival in rivals], _fields(recipe)
+        differing = [name for name in fields if len({rival[name] for rival in rival_fields if name in rival}) > 1]
+        if len({rival.params.get("solver") for rival in rivals}) == 1:  # then "auto" follows from the other parameters
             differing = [name for name in differing if name != "solver"]
         names.append(" ".join([recipe.label, *(parameter_words(name, fields[name]) for name in differing)]))
-    count = Counter(names)
-    seen: Counter[str] = Counter()
+    totals, counts = Counter(names), Counter[str]()
     for k, name in enumerate(names):
-        seen[name] += 1
-        if count[name] > 1:
-            names[k] = f"{name} #{seen[name]}"
+        counts[name] += 1
+        if totals[name] > 1:
+            names[k] = f"{name} #{counts[name]}"
     return names
 
 
@@ -62,12 +61,12 @@ def _plain(recipe: Recipe) -> Recipe:
 
 
 def _fields(recipe: Recipe) -> dict[str, Any]:
-    """Parameters and encoding by name, in the order in which a name mentions them, all of them hashable."""
+    """Return parameters and encoding by name, in the order of a name's parts; all values are hashable."""
     params: dict[str, Any] = {**recipe.params, "solver": recipe.solver}
     for name in ("class_weight", "structure"):
         if hasattr(params.get(name), "items"):
             params[name] = "given"
-    if not params.get("alpha"):  # unregularised, neither its center nor its place says anything
+    if not params.get("alpha"):  # without a penalty its center and place have no effect
         params = {name: value for name, value in params.items() if name not in ("center", "penalty")}
     encoding = {name: getattr(recipe, name) for name in ("discretize", "n_bins", "holdout", "seed")}
     first = {name: params[name] for name in _WORDS if name in params}
@@ -75,7 +74,7 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
 
 
 def parameter_words(name: str, value: Any) -> str:
-    """Return a parameter as names of racers say it."""
+    """Return a parameter as it appears in a racer's name."""
     if name == "alpha":
         value = in_digits(value)
         if value in ("cv", "auto"):
@@ -84,7 +83,7 @@ def parameter_words(name: str, value: Any) -> str:
 
 
 def tuples_text(order: int) -> str:
-    """Return what tuples of so many columns are called.
+    """Return the name of tuples of this many columns.
 
     >>> tuples_text(2), tuples_text(7)
     ('pairs', 'tuples of 7 columns')

@@ -1,4 +1,4 @@
-"""How far a study is, and how long it will take still."""
+"""Progress of a study, and the time it still needs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,8 @@ from types import MappingProxyType
 from alrviz.studies.core.study_task import PRIOR, Result, StudyTask
 
 
-def left_text(seconds: float) -> str:
-    """Return the seconds left, as coarse as they are known."""
+def duration_text(seconds: float) -> str:
+    """Format seconds left no more precisely than they can be known."""
     if seconds < 90:
         return f"{max(1, round(seconds)):,} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -18,7 +18,7 @@ def left_text(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is: tasks done and in all, those that failed, and seconds left (None while unknown)."""
+    """Progress of a study: tasks done, in all and failed, and seconds left (None while unknown)."""
 
     done: int
     total: int
@@ -29,7 +29,7 @@ class Progress:
         left = (
             ""
             if self.seconds_left is None or self.done >= self.total
-            else f", about {left_text(self.seconds_left)} left"
+            else f", about {duration_text(self.seconds_left)} left"
         )
         return f"{self.done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "") + left
 
@@ -40,44 +40,43 @@ def progress_of(
     finished: Mapping[int, float],
     expected: Mapping[int, float] = MappingProxyType({}),
 ) -> Progress:
-    """Return the progress, given the results by place, and for those of this sitting the seconds until they came.
+    """Return the progress, given the results by place.
 
-    expected: seconds that a fit of a racer was estimated to take, by its place.
+    finished: seconds from the start of this session until a task arrived, by place. expected: of a fit, by racer.
     """
     failed = sum(result.failed for result in results.values())
-    return Progress(len(results), len(tasks), failed, _left(tasks, results, finished, expected))
+    return Progress(len(results), len(tasks), failed, _seconds_left(tasks, results, finished, expected))
 
 
-def _left(
+def _seconds_left(
     tasks: Sequence[StudyTask],
     results: Mapping[int, Result],
     finished: Mapping[int, float],
     expected: Mapping[int, float],
 ) -> float | None:
-    """What the tasks left take by those that were measured, at the pace of this sitting; None before the first.
+    """Estimate the seconds of the remaining tasks from those measured in this session; None before the first.
 
-    A racer of which no task was measured takes its estimate, times the median of measured over estimated; without an
-    estimate the mean of all tasks.
+    A racer without a measured task takes its estimate, scaled by the median ratio of measured to estimated; without an
+    estimate it takes the mean of all tasks.
     """
     timed = [place for place in finished if place in results and not results[place].failed]
-    took: dict[int, list[float]] = defaultdict(list)
+    durations: dict[int, list[float]] = defaultdict(list)
     for place in timed:
-        took[tasks[place].racer].append(_seconds(results[place]))
-    if not set(took) - {PRIOR}:  # what the class prior takes says nothing of fits
+        durations[tasks[place].racer].append(_seconds(results[place]))
+    if not set(durations) - {PRIOR}:  # the class prior takes no time
         return None if len(results) < len(tasks) else 0.0
-    means = {racer: fmean(seconds) for racer, seconds in took.items()}
+    means = {racer: fmean(seconds) for racer, seconds in durations.items()}
     ratios = [mean / expected[racer] for racer, mean in means.items() if expected.get(racer)]
-    known = {racer: seconds * median(ratios) for racer, seconds in expected.items()} if ratios else {}
-    known |= {PRIOR: 0.0} | means
-    busy = sum(map(sum, took.values()))
-    left = (task.racer for place, task in enumerate(tasks) if place not in results)
+    predicted = {racer: seconds * median(ratios) for racer, seconds in expected.items()} if ratios else {}
+    predicted |= {PRIOR: 0.0} | means
+    busy = sum(map(sum, durations.values()))
+    remaining = (task.racer for place, task in enumerate(tasks) if place not in results)
     first = min(timed, key=lambda place: finished[place])
-    lasted = (
-        max(finished[place] for place in timed) - finished[first] + _seconds(results[first])
-    )  # processes start before
-    return lasted / busy * sum(known.get(racer, busy / len(timed)) for racer in left)
+    # Measured from the start of the first task: processes take seconds to start.
+    elapsed = max(finished[place] for place in timed) - finished[first] + _seconds(results[first])
+    return elapsed / busy * sum(predicted.get(racer, busy / len(timed)) for racer in remaining)
 
 
 def _seconds(result: Result) -> float:
-    """What a task took, up to a factor that tasks of a study share."""
+    """Return the seconds of a task, up to a factor that all tasks of a study share."""
     return sum(float(value) for row in result.rows for name, value in row.items() if name.endswith("seconds")) or 1e-3

@@ -1,6 +1,6 @@
-"""What has come of a study's tasks: rows as they came, a frame in the tasks' order, how far it is.
+"""Results of a study's tasks: rows as they arrive, a frame in the order of the tasks, progress.
 
-One thread brings results while others look: all is read and written under one lock, `_changed`.
+One thread adds results while others read: everything is read and written under one lock, `_changed`.
 """
 
 import threading
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class StudyResults:
-    """The looking half of a study.
+    """The part of a study that is read.
 
     Attributes:
-        datasets, recipes, tasks: what it is about; a task's `racer` is the place of its recipe.
+        datasets, recipes, tasks: the study's; a task's `racer` is the index of its recipe.
         names: a short name for each recipe.
     """
 
@@ -34,8 +34,8 @@ class StudyResults:
         self.names = tuple(short_names(recipes))
         self._results: dict[int, Result] = {}
         self._arrived: list[int] = []
-        self._framed: tuple[list[int] | None, Any] = (None, None)  # the latest frame, and the tasks it was made of
-        self._seconds: dict[int, float] = {}  # of this sitting: from its start until a task came
+        self._cached_frame: tuple[list[int] | None, Any] = (None, None)  # arrived tasks, their frame
+        self._seconds: dict[int, float] = {}  # from the start of this session until a task arrived
         self._expected_seconds: dict[int, float] = {}
         self._changed = threading.Condition()
 
@@ -46,33 +46,33 @@ class StudyResults:
 
     @property
     def data_hash(self) -> str:
-        """Of all its tables together; of one its own."""
+        """Hash of all tables together; a single table's own hash."""
         hashes = list(self.datasets)
         return hashes[0] if len(hashes) == 1 else sha256("".join(hashes).encode()).hexdigest()
 
     @property
     def progress(self) -> Progress:
-        """How far it is."""
+        """Tasks done and failed, and the time left."""
         with self._changed:
             return progress_of(self.tasks, self._results, self._seconds, self._expected_seconds)
 
     def expect(self, seconds: Sequence[float]) -> None:
-        """Say how long a fit of each recipe is likely to take: until one is measured, progress counts on it."""
+        """Set the expected seconds of a fit of each recipe, which progress uses until one is measured."""
         with self._changed:
             self._expected_seconds = dict(enumerate(seconds))
 
     def since(self, cursor: int) -> tuple[int, list[Row]]:
-        """Return the next cursor, and the rows of the tasks that came after `cursor` (0: all), as they came.
+        """Return the next cursor, and the rows of the tasks that arrived after `cursor` (0: all), in order of arrival.
 
-        After `redo` begin at 0 again.
+        Start at 0 again after `redo`.
         """
         with self._changed:
             new = self._arrived[cursor:]
-            rows = [row for place in new for row in self._named(self.tasks[place], self._results[place])]
+            rows = [row for place in new for row in self._rows_of(self.tasks[place], self._results[place])]
             return cursor + len(new), rows
 
     def results(self) -> list[tuple[StudyTask, Result]]:
-        """Return the tasks that are done, in their order, each with what came of it."""
+        """Return the finished tasks with their results, in the order of the tasks."""
         with self._changed:
             return [(self.tasks[place], self._results[place]) for place in sorted(self._results)]
 
@@ -81,17 +81,17 @@ class StudyResults:
         import pandas as pd
 
         with self._changed:
-            arrived, results, (framed, frame) = list(self._arrived), self.results(), self._framed
-        if arrived != framed:  # a summary and a verdict ask for it several times
-            frame = pd.DataFrame([row for task, result in results for row in self._named(task, result)])
+            arrived, results, (cached, frame) = list(self._arrived), self.results(), self._cached_frame
+        if arrived != cached:  # a summary and a verdict ask for the frame several times
+            frame = pd.DataFrame([row for task, result in results for row in self._rows_of(task, result)])
             with self._changed:
                 if arrived == self._arrived:
-                    self._framed = (arrived, frame)
+                    self._cached_frame = (arrived, frame)
         copy: pd.DataFrame = frame.copy()
         return copy
 
     def about(self, racer: int) -> Row:
-        """Return label, name, order and alpha of a recipe; -1 is the class prior, the model of order 0."""
+        """Return label, name, order and alpha of a recipe; racer -1 is the class prior, the model of order 0."""
         if racer < 0:
             return {"label": "shares", "name": "class prior", "order": 0, "alpha": None}
         recipe = self.recipes[racer]
@@ -103,10 +103,10 @@ class StudyResults:
             "alpha": params.get("alpha"),
         }
 
-    def _named(self, task: StudyTask, result: Result) -> list[Row]:
-        """A task's rows, with the racer's place, label and name in front, and its split's."""
+    def _rows_of(self, task: StudyTask, result: Result) -> list[Row]:
+        """Return a task's rows, with columns that identify its data, racer and split in front."""
         split, data = task.split, self.datasets[task.data_hash].name
-        about: Row = {
+        identity: Row = {
             "data": data,
             "racer": task.racer,
             **self.about(task.racer),
@@ -114,10 +114,10 @@ class StudyResults:
             "fold": split.fold,
         }
         flat = [{name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
-        return [{**about, "train_share": split.share, **row} for row in flat]
+        return [{**identity, "train_share": split.share, **row} for row in flat]
 
     def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
-        """Take a result, which came `after` seconds if it was computed, unless its sitting was stopped; tell."""
+        """Add a result and notify waiting threads, unless its session was stopped. after: seconds it took."""
         with self._changed:
             if stop.stopped:
                 return False
@@ -129,14 +129,14 @@ class StudyResults:
             return True
 
     def _forget_failed(self) -> list[StudyTask]:
-        """Forget the tasks that failed; return them."""
+        """Remove the failed results; return their tasks."""
         with self._changed:
-            lost = [place for place, result in self._results.items() if result.failed]
-            for place in lost:
+            failed = [place for place, result in self._results.items() if result.failed]
+            for place in failed:
                 del self._results[place]
             self._arrived = [place for place in self._arrived if place in self._results]
-            self._framed = (None, None)  # they may arrive again in the same order
-        return [self.tasks[place] for place in lost]
+            self._cached_frame = (None, None)  # the same places may arrive again in the same order
+        return [self.tasks[place] for place in failed]
 
     @property
     def _complete(self) -> bool:

@@ -1,13 +1,13 @@
-"""A study: many fits, and a tidy row of figures for each as it finishes.
+"""A study: many fits, each with a tidy row of figures as soon as it finishes.
 
-    study = bias_variance(dataset, recipes)         # nothing has begun
-    for row in study.rows(): ...                    # computes, and gives each row as soon as it is there
-    study.start(); study.since(cursor); study.stop(); study.start()         # the same on threads of its own
-    study.frame(), study.summary()                  # all rows so far, in the tasks' order; what follows from them
+    study = bias_variance(dataset, recipes)         # has not started
+    for row in study.rows(): ...                    # computes, and yields each row as soon as it is there
+    study.start(); study.since(cursor); study.stop(); study.start()         # the same in the background
+    study.frame(), study.summary()                  # all rows so far, in the order of the tasks; their figures
 
-The frame is the same bit for bit, but for columns whose name ends in "seconds", for any number of workers and whatever
-was computed in an earlier sitting. A study that is kept (keep=True) saves every task as it finishes and takes what is
-saved: after a crash, or in a study that shares tasks with it, nothing is computed twice.
+The frame is bit-identical for any number of workers and across sessions, except in columns that end in "seconds". With
+keep=True a study saves every finished task and loads those saved before: nothing is computed twice after a crash, or in
+a study that shares tasks with it.
 """
 
 import json
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 LOCAL = "local"
-_SAY_EVERY = 5.0  # seconds between two lines of a run that tells how far it is
+_PRINT_INTERVAL_S = 5.0  # between two lines of progress of a verbose run
 Summary = Callable[["Study"], "pd.DataFrame"]
 
 
 class Study(StudyResults):
-    """Tasks of tables, computed on request, and what has come of them; made by the functions of the studies.
+    """Tasks on tables, computed on request, and their results; made by the functions in studies/protocols.
 
     Attributes:
-        kind: name of the function that made it ("path" of `alpha_path`): pages and the history find it by that.
-        datasets, recipes, tasks, names: as `StudyResults` has them.
-        spec: JSON of what was asked for: with the data's hash it is the same study again.
-        error: what ended it before its time; None.
-        link: what shows it in the explorer, kept with it; "" where it was not made there.
-        entry: in the registry of a server, which decides when it computes; else None.
+        kind: name of the study ("path" for `alpha_path`), by which pages and the history find it.
+        datasets, recipes, tasks, names: see `StudyResults`.
+        spec: JSON of the settings; with the data's hash it identifies the study.
+        error: the error that ended it early; None.
+        link: link that opens it in the explorer, saved with it; "" if it was not made there.
+        entry: its entry in a server's registry, which decides when it computes; else None.
 
     Raises:
-        RecipeError: n_jobs or max_memory that are no numbers of workers or bytes; a scheduler without its packages;
-            fewer groups, or times, than folds.
+        RecipeError: if n_jobs or max_memory is invalid, the scheduler's packages are missing, or there are fewer groups
+            (or times) than folds.
 
     >>> import alrviz
     >>> study = alrviz.choose_order(alrviz.load_demo("xor", 200), repeats=1, orders=(1, 2), n_jobs=1)
@@ -61,7 +61,7 @@ class Study(StudyResults):
     10
     """
 
-    # What a registry reads of a race.
+    # A registry reads these of its jobs, races and studies alike.
     runs: Sequence[Any] = ()
     stopped_at: int | None = None
     activity = ""
@@ -108,38 +108,38 @@ class Study(StudyResults):
 
     @property
     def control(self) -> "Study":
-        """What to start and stop it by: its entry, so that a registry decides whose turn it is, or itself."""
+        """The object to start and stop: its registry's entry, which decides whose turn it is, or itself."""
         control: Study = self if self.entry is None else self.entry
         return control
 
     def start(self) -> None:
-        """Compute what is not done, on threads and processes of its own; after a stop, go on."""
+        """Compute the tasks that are not done, in the background; resumes after a stop."""
         with self._changed:
             if self._phase == "running":
                 return
-            if self._job.started or self._job.token.stopped:  # a sitting before
+            if self._job.started or self._job.token.stopped:  # an earlier session
                 self._job = Job(self._drive, "alrviz-study")
             self.error, self._seconds = None, {}
             self._job.start()
 
     def stop(self) -> None:
-        """End it at once: no row is added after this returns; tasks under way are lost, finished ones are not."""
+        """Stop at once: no row is added after this returns; running tasks are lost, finished ones are not."""
         with self._changed:
             self._job.stop()
             self._changed.notify_all()
 
     def pause(self) -> None:
-        """Stop it: a study goes on after a stop, with what is finished kept."""
+        """Stop; finished tasks stay, and `start` resumes."""
         self.stop()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until it is done, stopped or has failed; returns whether it is."""
+        """Wait until it is done, stopped or has failed; return whether it is."""
         return self._job.join(timeout)
 
     def rows(self) -> Iterator[Row]:
-        """Start, and yield every row as soon as it is there, those of earlier sittings first.
+        """Start, and yield every row as soon as it is there, starting with those of earlier sessions.
 
-        Ending the loop early stops the study. Raises what ended the study before its time.
+        Leaving the loop early stops the study. Raises the error that ended the study early.
         """
         self.start()
         cursor = 0
@@ -148,10 +148,10 @@ class Study(StudyResults):
                 with self._changed:
                     while len(self._arrived) == cursor and self._job.alive and not self._job.token.stopped:
                         self._changed.wait(0.5)
-                    cursor, found = self.since(cursor)
-                    ended = not found and (not self._job.alive or self._job.token.stopped)
-                yield from found
-                if ended:
+                    cursor, rows = self.since(cursor)
+                    is_over = not rows and (not self._job.alive or self._job.token.stopped)
+                yield from rows
+                if is_over:
                     break
         finally:
             self.stop()
@@ -159,16 +159,14 @@ class Study(StudyResults):
             raise self.error
 
     def __repr__(self) -> str:
-        of = ", ".join(dataset.name for dataset in self.datasets.values())
-        return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.tasks)} fits>"
+        names = ", ".join(dataset.name for dataset in self.datasets.values())
+        return f"<{self.kind} study of {names}: {len(self.results())} of {len(self.tasks)} fits>"
 
     def estimate(self) -> StudyEstimate:
-        """Return about how long the fits that are left take, and which recipes are refused; nothing is fitted.
-
-        What it learned is what progress counts on.
+        """Estimate the time of the remaining fits, and which recipes are refused; progress then uses it.
 
         Raises:
-            AlrvizError: a study of `alpha_path` or of learning curves row by row, of which that is not known before.
+            AlrvizError: for `alpha_path` and row-by-row learning curves, whose time is unknown beforehand.
         """
         result = estimate_study(self, self._n_jobs, self._max_memory)
         if len(self.datasets) == 1 and len(result.fits) == len(self.recipes):
@@ -176,16 +174,16 @@ class Study(StudyResults):
         return result
 
     def run(self, *, verbose: bool = False) -> Self:
-        """Compute all of it in the calling thread's time; returns the study.
+        """Compute everything and return the study.
 
-        verbose: whether its estimate is printed first, and every few seconds how far it is.
+        verbose: whether to print an estimate first, and the progress every few seconds.
         """
-        said = time.monotonic()
+        printed = time.monotonic()
         if verbose:
             print(self._estimate_text(), flush=True)  # noqa: T201 (asked for)
         for _ in self.rows():
-            if verbose and time.monotonic() - said > _SAY_EVERY:
-                said = time.monotonic()
+            if verbose and time.monotonic() - printed > _PRINT_INTERVAL_S:
+                printed = time.monotonic()
                 print(self.progress, flush=True)  # noqa: T201
         return self
 
@@ -196,35 +194,35 @@ class Study(StudyResults):
             return f"{len(self.tasks):,} tasks; {error}"
 
     def redo(self) -> int:
-        """Forget the tasks that failed and start; returns how many are computed again.
+        """Forget the failed tasks and start; return how many are computed again.
 
         Raises:
-            AlrvizError: while it is running.
+            AlrvizError: if the study is running.
         """
         with self._changed:
             if self._phase == "running":
-                raise AlrvizError("the study is running, and what failed is computed again after it; join or stop it")
-            lost = self._forget_failed()
-        self._checkpoint.forget(lost)
+                raise AlrvizError("the study is running; join or stop it before its failed tasks are computed again")
+            failed = self._forget_failed()
+        self._checkpoint.forget(failed)
         self.control.start()
-        return len(lost)
+        return len(failed)
 
     def recall(self) -> int:
-        """Take the tasks that are kept of this very study, and compute none; returns how many there are now."""
+        """Load the saved tasks of this study without computing any; return the number of finished tasks."""
         if self.phase == "waiting" and self._checkpoint.find():
-            self._take_saved(StopToken())
+            self._load_saved(StopToken())
         return len(self._results)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
     @property
     def id(self) -> str | None:
-        """Of the study in the store, once it has begun; None where it is not kept."""
+        """Id of the study in the store; None before it has begun or if it is not saved."""
         return self._checkpoint.id
 
     @property
     def problem(self) -> str:
-        """Why finished tasks are kept no more; "" as long as they are, or none are to be."""
+        """Why finished tasks are not saved any more; "" without a problem."""
         return self._checkpoint.problem
 
     @property
@@ -235,11 +233,11 @@ class Study(StudyResults):
     @property
     def phase(self) -> str:
         """One of "waiting", "queued", "running", "stopped", "done" (some tasks may have failed) or "failed"."""
-        return "queued" if self.entry is not None and self.entry.wanted else self._phase
+        return "queued" if self.entry is not None and self.entry.in_queue else self._phase
 
     @property
     def ended(self) -> bool:
-        """Whether nothing of it is left to compute."""
+        """Whether all tasks are done."""
         return self.phase == "done"
 
     @property
@@ -253,7 +251,7 @@ class Study(StudyResults):
         return "waiting" if not self._job.started and not self._results else "stopped"
 
     def summary(self) -> "pd.DataFrame":
-        """Return what follows from the rows so far; what its columns are the function that made the study says."""
+        """Return the figures computed from the rows so far; the function that made the study documents the columns."""
         return self._summary(self)
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -262,36 +260,36 @@ class Study(StudyResults):
         error: Exception | None = None
         try:
             names = ", ".join(self.names)
-            self._checkpoint.begin(names, ", ".join(one.name for one in self.datasets.values()), self.link)
-            self._take_saved(stop)
-            left = [(place, task) for place, task in enumerate(self.tasks) if place not in self._results]
-            if left and not stop.stopped:
-                self._compute(left, stop)
-        except Exception as caught:  # nobody waits on this thread: whoever looks must find it
+            self._checkpoint.begin(names, ", ".join(dataset.name for dataset in self.datasets.values()), self.link)
+            self._load_saved(stop)
+            remaining = [(place, task) for place, task in enumerate(self.tasks) if place not in self._results]
+            if remaining and not stop.stopped:
+                self._compute(remaining, stop)
+        except Exception as caught:  # on this thread nobody would see it: `rows`, `phase` and pages read self.error
             error = caught
         with self._changed:
-            mine = self._job.token is stop  # else it was stopped, and goes on already
-            if mine:
+            is_current = self._job.token is stop  # else it was stopped and has been started again
+            if is_current:
                 self.error = error
-        if mine:
+        if is_current:
             self._end(error)
         with self._changed:
             self._changed.notify_all()
 
-    def _compute(self, left: Sequence[tuple[int, StudyTask]], stop: StopToken) -> None:
-        begun = time.monotonic()
-        where: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
-        for place, result in computed(left, self.datasets, stop=stop, tick=self._checkpoint.beat, **where):
-            if self._accept(place, result, stop, time.monotonic() - begun):
+    def _compute(self, remaining: Sequence[tuple[int, StudyTask]], stop: StopToken) -> None:
+        start = time.monotonic()
+        options: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
+        for place, result in computed(remaining, self.datasets, stop=stop, tick=self._checkpoint.beat, **options):
+            if self._accept(place, result, stop, time.monotonic() - start):
                 self._checkpoint.save(place, self.tasks[place], result)
 
-    def _take_saved(self, stop: StopToken) -> None:
-        for place, result in self._checkpoint.taken(self.tasks, self._results):
+    def _load_saved(self, stop: StopToken) -> None:
+        for place, result in self._checkpoint.load(self.tasks, self._results):
             self._accept(place, result, stop)
 
     def _end(self, error: Exception | None) -> None:
         with self._changed:
-            lost = sum(result.failed for result in self._results.values())
-            done = f"{len(self._results)} of {len(self.tasks)} fits" + (f", {lost} failed" if lost else "")
+            n_failed = sum(result.failed for result in self._results.values())
+            sentence = f"{len(self._results)} of {len(self.tasks)} fits" + (f", {n_failed} failed" if n_failed else "")
             state = "failed" if error else "done" if self._complete else "stopped"
-        self._checkpoint.end(state, str(error or done))
+        self._checkpoint.end(state, str(error or sentence))

@@ -1,4 +1,4 @@
-"""Where a study computes and what is kept of it: the options that every study has."""
+"""Options of every study: where it computes and where it saves its tasks."""
 
 from typing import TypedDict
 
@@ -6,15 +6,15 @@ from alrviz.studies.core.checkpoint import Keep
 
 
 class StudyOptions(TypedDict, total=False):
-    """Options of every study; of them max_memory alone may change a number: it decides between solvers.
+    """Options of every study. Only max_memory may change a number, as it decides between solvers.
 
-    n_jobs: processes: 1 computes in this one, None takes as many as there are processors.
-    max_memory: bytes a single fit may take, the same in every worker; None: half of what the machine has, shared by
-        as many workers as there are processors. What is free is not asked: it would change from study to study.
-    scheduler: the address of a Dask scheduler ("tcp://host:8786"), whose workers compute then.
-    keep: True keeps every task as it finishes in the user's run store, and takes what is kept there; a folder or a
-        `Store` says which. False keeps nothing.
-    owner: whose study it is in the store.
+    n_jobs: number of processes; 1 computes in the present process, None uses one per processor.
+    max_memory: bytes a single fit may take, in every worker; None: half of the machine's memory, shared by as many
+        workers as it has processors (total rather than free memory, so that results are reproducible).
+    scheduler: address of a Dask scheduler ("tcp://host:8786") whose workers compute.
+    keep: True saves every finished task in the user's run store, and loads those saved there before; a folder or a
+        `Store` names another store. False saves nothing.
+    owner: owner of the study in the store.
     """
 
     n_jobs: int | None

@@ -1,7 +1,7 @@
-"""A task: the smallest piece of a study that is computed, saved and lost as a whole. Pure data.
+"""Tasks of a study: the smallest pieces that are computed, saved and lost as a whole. Pure data.
 
-Its key says all that its numbers depend on, alrviz's version and the memory a fit may take included (it decides
-between solvers); equal keys are equal numbers, in whatever study or process.
+A task's key identifies everything its numbers depend on, including the version of alrviz and the memory a fit may take
+(it decides between solvers): equal keys mean equal numbers, in any study and process.
 """
 
 import json
@@ -21,26 +21,26 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import FAILED
 
 Row = dict[str, Any]
-# What a row holds that is a table of its own, {column: list}: results have it, frames do not.
+# A value of a row that is itself a table, {column: list}: results have it, frames do not.
 RELIABILITY = "reliability"
-# Of what tasks hold: to be raised when the same task gives other numbers or columns without another version of alrviz.
+# Version of tasks' numbers: raise it if a task gives other numbers or columns under the same version of alrviz.
 NUMBERS = 6
-PRIOR = -1  # the racer that is no recipe: the class prior, the model of order 0
+PRIOR = -1  # the racer of the class prior (the model of order 0), which has no recipe
 
 
 @dataclass(frozen=True)
 class StudyTask:
-    """What to compute.
+    """One unit of work of a study.
 
     Attributes:
-        kind: which function of compute_task.py.
-        recipe: JSON; "" for the class prior, which has none.
-        data_hash: of the table.
-        split: rows to learn from and to be judged on.
-        options: of the task, JSON.
-        seed: of what is drawn beside the split.
-        max_memory: bytes its fits may take, which a study sets for all of its tasks.
-        racer: its place among the study's recipes, for the reader: no number depends on it.
+        kind: name of its function in compute_task.py.
+        recipe: JSON; "" for the class prior.
+        data_hash: the table.
+        split: training and test rows.
+        options: options of this kind of task, JSON.
+        seed: seed of random numbers other than the split.
+        max_memory: bytes its fits may take, the same for all tasks of a study.
+        racer: index of the recipe in the study; numbers do not depend on it.
     """
 
     kind: str
@@ -54,18 +54,26 @@ class StudyTask:
 
     @property
     def key(self) -> str:
-        """The SHA-256 of all that the numbers depend on."""
-        asked = [self.kind, self.recipe, self.data_hash, self.split.to_dict(), self.options, self.seed, self.max_memory]
-        return sha256(json.dumps([__version__, NUMBERS, *asked], sort_keys=True).encode()).hexdigest()
+        """SHA-256 of everything the numbers depend on."""
+        inputs = [
+            self.kind,
+            self.recipe,
+            self.data_hash,
+            self.split.to_dict(),
+            self.options,
+            self.seed,
+            self.max_memory,
+        ]
+        return sha256(json.dumps([__version__, NUMBERS, *inputs], sort_keys=True).encode()).hexdigest()
 
     @property
     def group(self) -> tuple[Any, ...]:
-        """What is the same for tasks that share encoded rows: they are best computed by one worker."""
+        """Key that tasks share whose encoded rows are the same: best computed by one worker, which caches them."""
         return (self.data_hash, self.split)
 
 
 def plain(recipe: Recipe) -> Recipe:
-    """Return a recipe without the split and seed of its own, which a study gives: equal fits have equal keys."""
+    """Return a recipe without its own split and seed, which the study decides: equal fits then have equal keys."""
     return recipe.replace(holdout=0.0, seed=0)
 
 
@@ -76,7 +84,7 @@ def fold_tasks(
     seed: int,
     first: int = 0,
 ) -> list[StudyTask]:
-    """Return a task for each split and recipe, those of one split side by side; the first recipe is racer `first`."""
+    """Return a task for each split and recipe, grouped by split; the first recipe is racer `first`."""
     texts = [plain(recipe).to_json() for recipe in recipes]
     return [
         StudyTask("fold", text, data_hash, split, seed=seed_of(seed, text, split.repeat, split.fold), racer=racer)
@@ -87,10 +95,9 @@ def fold_tasks(
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a task: tidy rows, packed predictions of the rows it was judged on (or other
-    numbers), an outcome's code.
+    """Result of a task: tidy rows, packed predictions of the test rows (or other numbers), an outcome's code.
 
-    passing: whether it failed for a reason of the moment, such as a worker that was killed: not to be kept.
+    passing: whether it failed for a reason that may pass, such as a killed worker; such results are not saved.
     """
 
     rows: list[Row]
@@ -100,22 +107,22 @@ class Result:
 
     @property
     def failed(self) -> bool:
-        """Whether it is to be computed again before it says anything."""
+        """Whether the task has failed and has no figures."""
         return self.outcome == FAILED
 
 
 def failure(sentence: str, passing: bool = False) -> Result:
-    """Return the result of a task that has none; `passing`: it does not follow from recipe and table."""
+    """Return the result of a failed task; `passing`: the failure does not follow from recipe and table."""
     return Result([{"outcome": FAILED, "sentence": sentence}], b"", FAILED, passing)
 
 
 def pack(predicted: NDArray[Any]) -> bytes:
-    """Return class indices (n,) in few bytes; other numbers as they are."""
-    whole = predicted.dtype.kind in "iu"
-    width = np.min_scalar_type(int(predicted.max(initial=0))) if whole else predicted.dtype
-    return width.char.encode() + zlib.compress(predicted.astype(width).tobytes(), 1)
+    """Pack class indices (n,) into few bytes; other numbers keep their type."""
+    is_integer = predicted.dtype.kind in "iu"
+    dtype = np.min_scalar_type(int(predicted.max(initial=0))) if is_integer else predicted.dtype
+    return dtype.char.encode() + zlib.compress(predicted.astype(dtype).tobytes(), 1)
 
 
 def unpack(packed: bytes) -> NDArray[Any]:
-    """Return the class indices, or numbers, (n,) that `pack` was given."""
+    """Return the numbers (n,) that `pack` packed."""
     return np.frombuffer(zlib.decompress(packed[1:]), np.dtype(packed[:1].decode()))

@@ -1,6 +1,6 @@
-"""A table on its way to workers: pickled once, sent to each once, unpickled once by each.
+"""Transfer of a table to workers: pickled once, sent to each worker once, unpickled once by each.
 
-It goes from memory to memory: a file would outlive a server that is killed, with a visitor's rows in it.
+It is sent through memory: a temporary file with a visitor's rows would survive if the server is killed.
 """
 
 import pickle
@@ -20,16 +20,20 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-# Tables that a worker keeps: the studies of a sitting are about one or two.
-KEPT = 2
-_opened: "OrderedDict[str, SentTable]" = OrderedDict()
+# Tables that a worker caches: the studies of a session are about one or two.
+MAX_CACHED = 2
+_cache: "OrderedDict[str, SentTable]" = OrderedDict()
 _lock = threading.Lock()  # a worker of a cluster computes on several threads
 
 
 @dataclass(frozen=True, eq=False)
 class SentTable:
-    """What a task is computed from: X, the classes sorted, each row's index among them, what splits keep to, and the
-    weights of the rows; None where each counts once.
+    """The part of a data set that tasks need.
+
+    Attributes:
+        X: columns (N, a). labels: classes (N,).
+        splitting: rule that splits obey (at random, by groups, by time).
+        weights: (N,) row weights; None: each row counts once.
     """
 
     hash: str
@@ -44,54 +48,54 @@ class SentTable:
         return cls(dataset.hash, dataset.X, dataset.y, dataset.splitting, dataset.weights)
 
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
-        """Return the weights of some rows (n,); None where each counts once."""
+        """Return the weights of some rows (n,); None without weights."""
         return None if self.weights is None else self.weights[rows]
 
     @cached_property
-    def _coded(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    def _class_codes(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
         return class_codes(self.labels, len(self.labels))
 
     @property
     def classes(self) -> NDArray[Any]:
-        """(C,) labels."""
-        return self._coded[0]
+        """(C,) labels, sorted."""
+        return self._class_codes[0]
 
     @property
     def y(self) -> NDArray[np.intp]:
         """(N,) index of each row's class."""
-        return self._coded[1]
+        return self._class_codes[1]
 
 
 class TableMissing(LookupError):
-    """Raised in a worker that is asked for a table it was not sent, or has let go."""
+    """Raised in a worker that does not have the table of a task: it was never sent, or has left the cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableTransfer:
-    """A table on its way: its hash, and the pickled table unless the worker is thought to have it."""
+    """A table on its way to a worker; `content` is the pickled table, or empty if the worker should have it."""
 
     hash: str
     content: bytes = b""
 
     @classmethod
     def of(cls, dataset: "Dataset") -> "TableTransfer":
-        """Return the shipment of a data set."""
+        """Return the transfer of a data set, with content."""
         return cls(dataset.hash, pickle.dumps(SentTable.of(dataset), protocol=5))
 
     @property
-    def bare(self) -> "TableTransfer":
-        """The same without its content, for a worker that has it."""
+    def without_content(self) -> "TableTransfer":
+        """The same table without content, for a worker that has it in its cache."""
         return TableTransfer(self.hash)
 
     def table(self) -> SentTable:
-        """Return the table, kept for whoever asks next in this process; raises `TableMissing`."""
+        """Return the table, cached in this process; raises `TableMissing` without content or cache."""
         with _lock:
-            table = _opened.get(self.hash)
+            table = _cache.get(self.hash)
             if table is None:
                 if not self.content:
                     raise TableMissing(self.hash)
-                table = _opened[self.hash] = pickle.loads(self.content)
-                while len(_opened) > KEPT:
-                    _opened.popitem(last=False)
-            _opened.move_to_end(self.hash)
+                table = _cache[self.hash] = pickle.loads(self.content)
+                while len(_cache) > MAX_CACHED:
+                    _cache.popitem(last=False)
+            _cache.move_to_end(self.hash)
             return table

@@ -1,15 +1,14 @@
-"""Workers that compute tasks: this process, processes beside it, or a Dask cluster; a result as soon as it is there.
+"""Workers that compute tasks: this process, processes beside it, or a Dask cluster; results come as they are ready.
 
-Every worker is a *slot*: a thread here that hands one task after another to one process of its own (joblib's loky) and
-waits for it. So a process that is killed costs the one task it was at, and a stop kills the processes and waits for
-nobody. On a cluster a slot is one of its threads: there a stop drops results, and the tasks
-under way end by themselves.
+Each worker has a *slot*: a thread here that hands one task after another to one process (joblib's loky) and waits for
+it. So a killed process costs the one task it computed, and a stop can kill the processes without waiting. On a cluster
+a slot is one of its threads; a stop there drops results, and running tasks end by themselves.
 
-Processes take seconds to start, a dozen on a busy machine: until the first of them has done a task this process
-computes too, so that the first results are there at once.
+Processes take seconds to start, a dozen on a busy machine: until the first of them has finished a task this process
+computes too, so that first results come soon.
 
-Tasks that share encoded rows are handed to one slot as far as that keeps all of them busy. Each task computes with one
-thread. Who computes it changes no number. A process ends with the one that it computes for, however that ends.
+Tasks that share encoded rows go to one slot as far as all slots stay busy. Each task computes with one thread, and its
+numbers do not depend on the worker. A worker process ends with the process it computes for, however that ends.
 """
 
 import os
@@ -35,10 +34,8 @@ from alrviz.studies.core.table_transfer import SentTable, TableMissing, TableTra
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-# Seconds between two looks at the stop token while nothing finishes.
-LOOK = 0.05
-# Seconds that a process waits for the next study; it takes three to start another.
-IDLE = 60
+POLL_SECONDS = 0.05  # between two looks at the stop token while nothing finishes
+IDLE_SECONDS = 60  # that a process waits for the next study; another takes three seconds to start
 _idle: deque[Any] = deque(maxlen=16)
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -52,93 +49,92 @@ def computed(
     stop: StopToken,
     tick: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Result]]:
-    """Yield (place, result) of each of (place, task) as they finish, until all have or `stop` is pulled.
+    """Yield (place, result) of each (place, task) as they finish, until all have or `stop` is pulled.
 
-    `datasets`: the tables by hash. `n_jobs`: 1 for this process, k for k others, None for as many as there are
-    processors; on a cluster at most so many of its threads. `tick` is called every now and then by the thread that
-    iterates.
+    datasets: the tables by hash. n_jobs: 1 for this process, k for k other processes, None for one per processor; on a
+    cluster the maximum number of its threads. tick: called regularly by the thread that iterates.
     """
-    board, finished = _TaskQueue(tasks), SimpleQueue[tuple[int, Result]]()
+    queue, finished = _TaskQueue(tasks), SimpleQueue[tuple[int, Result]]()
     with ExitStack() as ending:
         slots = _slots(datasets, n_jobs, len(tasks), scheduler, stop, ending)
-        ending.callback(_end, board, slots)
-        work = [partial(_serve, slot, board, finished) for slot in slots]
+        ending.callback(_end, queue, slots)
+        work = [partial(_serve, slot, queue, finished) for slot in slots]
         if any(isinstance(slot, _Process) for slot in slots) and not _idle:
-            here = _Here({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)
-            work.append(partial(_serve, here, board, finished, until=lambda: board.done_by_others(id(here))))
+            local = _ThisProcess({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)
+            work.append(partial(_serve, local, queue, finished, until=lambda: queue.has_other_worker(id(local))))
         for serve in work:
             Job(serve, "alrviz-slot").start()
-        left = len(tasks)
-        while left and not stop.stopped:
+        n_left = len(tasks)
+        while n_left and not stop.stopped:
             tick()
             try:
-                found = finished.get(timeout=LOOK)
+                result = finished.get(timeout=POLL_SECONDS)
             except Empty:
                 continue
-            left -= 1
+            n_left -= 1
             if not stop.stopped:
-                yield found
+                yield result
 
 
 class _Slot(Protocol):
     def compute(self, task: StudyTask) -> Result:
-        """Return what comes of a task; waits for it."""
+        """Compute a task and wait for its result."""
 
     def close(self) -> None:
-        """End what computes, whatever it is at."""
+        """Kill the computation, whatever its state."""
 
 
 class _TaskQueue:
-    """The tasks not yet begun, by what they share, and the seconds that those of each recipe took."""
+    """Tasks that have not started, by the rows they share, and the seconds of the latest task of each recipe."""
 
     def __init__(self, tasks: Sequence[tuple[int, StudyTask]]):
         groups: dict[Any, list[tuple[int, StudyTask]]] = {}
         for place, task in tasks:
             groups.setdefault(task.group, []).append((place, task))
-        self._fresh = deque(groups.values())
-        self._begun: dict[int, list[tuple[int, StudyTask]]] = {}
+        self._groups = deque(groups.values())  # that no slot has begun
+        self._by_slot: dict[int, list[tuple[int, StudyTask]]] = {}
         self._seconds: dict[str, float] = {}
-        self._working: set[int] = set()  # slots that have done a task
+        self._working: set[int] = set()  # slots that have finished a task
         self._lock = threading.Lock()
 
     def take(self, slot: int) -> tuple[int, StudyTask] | None:
-        """Return a task of the slot's group, else of a fresh one; once none is fresh the costliest of its own,
-        and without any of its own the costliest of the slot that has most left.
+        """Return the next task for a slot: of its own group, else of a new group.
 
-        So the last to end is a short one, and no slot waits long for another.
+        Once all groups have begun the costliest task comes first: of the slot's own, else of the slot with most tasks
+        left. So the last task to finish is a short one, and no slot waits long for another.
         """
         with self._lock:
-            mine = self._begun.setdefault(slot, [])
-            if not mine and self._fresh:
-                mine = self._begun[slot] = self._fresh.popleft()
-            if self._fresh:
-                return mine.pop(0)
-            mine = mine or max(self._begun.values(), key=len)
-            if not mine:
+            own_tasks = self._by_slot.setdefault(slot, [])
+            if not own_tasks and self._groups:
+                own_tasks = self._by_slot[slot] = self._groups.popleft()
+            if self._groups:
+                return own_tasks.pop(0)
+            candidates = own_tasks or max(self._by_slot.values(), key=len)
+            if not candidates:
                 return None
-            costs = [self._seconds.get(task.recipe, 0.0) for _, task in mine]
-            return mine.pop(costs.index(max(costs)))
+            costs = [self._seconds.get(task.recipe, 0.0) for _, task in candidates]
+            return candidates.pop(costs.index(max(costs)))
 
     def note(self, slot: int, task: StudyTask, seconds: float) -> None:
-        """Remember what a task took, and that the slot has done one."""
+        """Record the seconds of a task that a slot has finished."""
         with self._lock:
             self._seconds[task.recipe] = seconds
             self._working.add(slot)
 
-    def done_by_others(self, slot: int) -> bool:
-        """Return whether any other slot has done a task."""
+    def has_other_worker(self, slot: int) -> bool:
+        """Return whether any other slot has finished a task."""
         with self._lock:
             return bool(self._working - {slot})
 
     def clear(self) -> None:
-        """Hand out no more."""
+        """Drop all tasks that have not started."""
         with self._lock:
-            self._fresh.clear()
-            self._begun.clear()
+            self._groups.clear()
+            self._by_slot.clear()
 
 
-class _Here:
-    """The calling process; a stop ends the task under way with the step it is at."""
+class _ThisProcess:
+    """A slot that computes in this process; a stop ends the task after its present step."""
 
     def __init__(self, tables: Mapping[str, SentTable], stop: StopToken):
         self._tables, self._stop = tables, stop
@@ -147,11 +143,11 @@ class _Here:
         return compute(task, self._tables[task.data_hash], self._stop)
 
     def close(self) -> None:
-        """Nothing: the token ends it."""
+        """Do nothing: the stop token ends the task."""
 
 
 class _Process:
-    """One process beside this one; another in its place after it was killed."""
+    """A slot with a process of its own, which is replaced if it is killed."""
 
     def __init__(self, shipments: Mapping[str, TableTransfer]):
         self._shipments = shipments
@@ -165,7 +161,7 @@ class _Process:
         shipment = self._shipments[task.data_hash]
         try:
             try:
-                result: Result = self._submit(task, shipment.bare).result()
+                result: Result = self._submit(task, shipment.without_content).result()
             except TableMissing:
                 result = self._submit(task, shipment).result()
         except (BrokenProcessPool, ShutdownExecutorError):
@@ -203,13 +199,17 @@ class _Process:
                 return submitted
             if self._executor is None:
                 self._executor = ProcessPoolExecutor(
-                    max_workers=1, timeout=IDLE, env=_ONE_THREAD, initializer=exit_with_parent, initargs=(os.getpid(),)
+                    max_workers=1,
+                    timeout=IDLE_SECONDS,
+                    env=_ONE_THREAD,
+                    initializer=exit_with_parent,
+                    initargs=(os.getpid(),),
                 )
             return self._executor.submit(compute_shipped, task, shipment)
 
 
 def _take_idle() -> Any:
-    """A process that an earlier study left; None without one."""
+    """Return a process that an earlier study left idle; None without any."""
     try:
         return _idle.pop()
     except IndexError:
@@ -217,7 +217,7 @@ def _take_idle() -> Any:
 
 
 class _OnCluster:
-    """A thread of a cluster's workers, reached through the study's client; the tables are there already."""
+    """A slot with a thread of a cluster, reached through the study's client; the tables have been sent before."""
 
     def __init__(self, client: Any, tables: Mapping[str, Any]):
         self._client, self._tables = client, tables
@@ -226,16 +226,16 @@ class _OnCluster:
         try:
             future = self._client.submit(compute_shipped, task, self._tables[task.data_hash], pure=False)
             result: Result = future.result()
-        except Exception as error:  # whatever a cluster has to say about a worker that is gone
+        except Exception as error:  # a cluster raises all kinds of errors if a worker is lost
             return failure(f"the cluster lost it ({type(error).__name__}: {error}); it can be computed again", True)
         return result
 
     def close(self) -> None:
-        """Nothing: the study closes the client, and a cluster ends what it is at."""
+        """Do nothing: the study closes the client, and the cluster drops its tasks."""
 
 
 def compute_shipped(task: StudyTask, shipment: TableTransfer) -> Result:
-    """Compute a task in a worker, whose table is unpickled once; raises `TableMissing` where it must be sent."""
+    """Compute a task in a worker process; raises `TableMissing` if its table has to be sent with it."""
     return compute(task, shipment.table())
 
 
@@ -249,59 +249,59 @@ def _slots(
 ) -> list[_Slot]:
     if scheduler is not None:
         return _on_cluster(scheduler, datasets, n_jobs, tasks, ending)
-    wanted = available_threads() if n_jobs is None else jobs_of(n_jobs)
-    if min(wanted, tasks) <= 1:
-        return [_Here({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)]
+    n_workers = min(tasks, available_threads() if n_jobs is None else jobs_of(n_jobs))
+    if n_workers <= 1:
+        return [_ThisProcess({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)]
     shipments = {key: TableTransfer.of(dataset) for key, dataset in datasets.items()}
-    return [_Process(shipments) for _ in range(min(wanted, tasks))]
+    return [_Process(shipments) for _ in range(n_workers)]
 
 
 def _on_cluster(
     scheduler: str, datasets: "Mapping[str, Dataset]", n_jobs: int | None, tasks: int, ending: ExitStack
 ) -> list[_Slot]:
-    """One client for all slots, closed at the end, and each table sent to all workers once."""
+    """Return slots that share one client, closed at the end; each table is sent to all workers once."""
     client = ending.enter_context(connect(scheduler))
     assert client is not None
-    wanted = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
+    n_workers = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
     tables = {key: client.scatter(TableTransfer.of(one), broadcast=True, hash=False) for key, one in datasets.items()}
-    return [_OnCluster(client, tables) for _ in range(min(wanted, tasks))]
+    return [_OnCluster(client, tables) for _ in range(min(n_workers, tasks))]
 
 
 def jobs_of(n_jobs: int | None) -> int:
-    """Return the number of workers asked for: it may be more than there are processors; raises `RecipeError`."""
-    asked = isinstance(n_jobs, int) and not isinstance(n_jobs, bool) and n_jobs > 0
-    return n_jobs if asked else resolve_jobs(n_jobs)  # type: ignore[return-value]
+    """Return the number of workers, which may exceed the number of processors; raises `RecipeError` if invalid."""
+    is_count = isinstance(n_jobs, int) and not isinstance(n_jobs, bool) and n_jobs > 0
+    return n_jobs if is_count else resolve_jobs(n_jobs)  # type: ignore[return-value]
 
 
 def _serve(
     slot: _Slot,
-    board: _TaskQueue,
+    queue: _TaskQueue,
     finished: "SimpleQueue[tuple[int, Result]]",
     stop: StopToken,
     until: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Compute tasks of the board with a slot, until there is none or `until` says that others do."""
-    while not until() and (taken := board.take(id(slot))) is not None:
-        place, task = taken
-        begun = time.perf_counter()
+    """Compute the queue's tasks with a slot, until none is left or `until` returns True."""
+    while not until() and (item := queue.take(id(slot))) is not None:
+        place, task = item
+        start = time.perf_counter()
         try:
             result = slot.compute(task)
-        except Exception as error:  # no process can be had, a table cannot be sent: whoever waits must hear of it
+        except Exception as error:  # without a result the study would wait for ever
             result = failure(f"it could not be handed to a worker: {type(error).__name__}: {error}", True)
-        board.note(id(slot), task, time.perf_counter() - begun)
+        queue.note(id(slot), task, time.perf_counter() - start)
         finished.put((place, result))
     slot.close()
 
 
-def _end(board: _TaskQueue, slots: Sequence[_Slot]) -> None:
-    board.clear()
+def _end(queue: _TaskQueue, slots: Sequence[_Slot]) -> None:
+    queue.clear()
     for slot in slots:
         slot.close()
 
 
 def fair_memory() -> int:
-    """Bytes for each fit: half of what the machine has, shared by as many workers as it could run.
+    """Return the bytes for each fit: half of the machine's memory, divided by its processors.
 
-    Not of what is free: numbers may depend on it, and the same study would not find what is kept of it.
+    Total memory rather than free memory: results may depend on it, and a study must find its saved tasks again.
     """
     return total_memory() // 2 // available_threads()

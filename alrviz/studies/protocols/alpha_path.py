@@ -1,6 +1,6 @@
-"""Generative to discriminative: a recipe along alpha, from its center to where nothing shrinks it.
+"""From generative to discriminative: a recipe fitted along alpha, from the strongest penalty to almost none.
 
-alpha -> infinity gives the model of the center (nothing, naive Bayes or AnJE), alpha -> 0 the unpenalised fit.
+alpha -> infinity gives the model of the center (zero, naive Bayes or AnJE), alpha -> 0 the unpenalised fit.
 """
 
 import json
@@ -37,29 +37,29 @@ def alpha_path(
     seed: int = 0,
     **run_options: Unpack[StudyOptions],
 ) -> Study:
-    """Return the study of recipes along alpha, on the explorer's split; nothing is begun.
+    """Return the study of recipes along alpha on holdout splits; it has not started.
 
     Args:
         dataset: the table.
-        recipes: of lr or alr; their alpha is not used, their center is what the path begins at.
-        alphas: at least one, above 0; taken from the largest down, each fit started at the model of the one before.
-        holdout: share of the rows to be judged on, stratified.
-        repeats: splits; the first is the one of `Run(dataset, Recipe(..., holdout=holdout, seed=seed))`.
-        references: whether AnJE, and lr and alr without a penalty, of the same orders are fitted beside: they follow
-            `recipes` in `study.recipes`.
-        seed: of the splits.
+        recipes: recipes of lr or alr; their alpha is ignored, their center is where the path starts.
+        alphas: at least one, all above 0; fitted from the largest down, each fit started at the model before it.
+        holdout: share of the rows in the stratified test set.
+        repeats: number of splits; the first is that of `Run(dataset, Recipe(..., holdout=holdout, seed=seed))`.
+        references: whether AnJE, and lr and alr without a penalty, of the same orders are fitted for comparison; they
+            follow `recipes` in `study.recipes`.
+        seed: seed of the splits.
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one alpha of one recipe: racer, label, name, order, repeat, alpha, outcome, sentence, log_loss, error,
     rmse, brier, ece of the test rows, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,
-    log_loss_above_se, error_above_se, rmse_above_se (standard errors of how far the fit is above the best of its path,
-    test row by row), and away_0, away_5 .. away_100: quantiles of the weights minus the center's, intercepts
-    left out. References
-    have one row each, as in `bias_variance`. train_seconds are the solver's, without encoding, which a path does once
-    (those of references hold it). `summary()` has means over the repeats, a line for each recipe and alpha.
+    log_loss_above_se, error_above_se, rmse_above_se (standard errors of the difference from the best of the path,
+    paired by test row), and away_0, away_5 .. away_100: quantiles of the weights minus the center's, without
+    intercepts. References have one row each, as in `bias_variance`. train_seconds are the solver's alone, as encoding
+    is done once for a path (those of references include it). `summary()` has means over the repeats, a row for each
+    recipe and alpha.
 
     Raises:
-        RecipeError: a recipe without a path, or alphas that are none.
+        RecipeError: if a recipe has no alpha, or alphas, holdout or repeats are out of range.
 
     >>> from alrviz import Recipe, load_demo
     >>> study = alpha_path(load_demo("led", 500), [Recipe("alr", order=1, center="anje")], n_jobs=1).run()
@@ -72,11 +72,11 @@ def alpha_path(
     recipes = recipe_list(recipes)
     strengths = sorted({float(alpha) for alpha in alphas}, reverse=True)
     if not strengths or strengths[-1] <= 0 or repeats < 1 or not 0 < holdout < 1:
-        raise RecipeError(f"alphas={list(alphas)}, holdout={holdout}, repeats={repeats} are no path; expected alphas "
-                          "above 0, a share between 0 and 1, and at least 1 repeat")  # fmt: skip
+        raise RecipeError(f"alphas={list(alphas)}, holdout={holdout}, repeats={repeats} do not fit; expected alphas "
+                          "above 0, a holdout between 0 and 1, and at least 1 repeat")  # fmt: skip
     for recipe in recipes:
         if not has_path(recipe):
-            raise RecipeError(f"{recipe.label} has no path along alpha; expected recipes of lr or alr")
+            raise RecipeError(f"{recipe.label} has no penalty alpha to vary; expected recipes of lr or alr")
     repeats = 1 if dataset.splitting.when is not None else repeats
     splits = [holdout_spec(holdout, seed, repeat) for repeat in range(repeats)]
     options = json.dumps({"alphas": strengths})
@@ -84,21 +84,23 @@ def alpha_path(
     for split in splits:
         for racer, recipe in enumerate(recipes):
             text = plain(recipe.replace(alpha=strengths[0])).to_json()
-            drawn = seed_of(seed, text, split.repeat)
-            tasks.append(StudyTask("path", text, dataset.hash, split, options, drawn, racer=racer))
-    beside = _references(recipes) if references else []
-    others = fold_tasks(dataset.hash, beside, splits, seed, first=len(recipes))
-    asked = {"alphas": strengths, "holdout": holdout, "repeats": repeats, "references": references, "seed": seed}
-    return Study("path", [dataset], [*recipes, *beside], [*others, *tasks], summary, asked, **run_options)
+            seed_of_task = seed_of(seed, text, split.repeat)
+            tasks.append(StudyTask("path", text, dataset.hash, split, options, seed_of_task, racer=racer))
+    comparisons = _references(recipes) if references else []
+    comparison_tasks = fold_tasks(dataset.hash, comparisons, splits, seed, first=len(recipes))
+    settings = {"alphas": strengths, "holdout": holdout, "repeats": repeats, "references": references, "seed": seed}
+    return Study(
+        "path", [dataset], [*recipes, *comparisons], [*comparison_tasks, *tasks], summary, settings, **run_options
+    )
 
 
 def has_path(recipe: Recipe) -> bool:
-    """Whether a penalty of any strength leads to its family's weights."""
+    """Return whether the recipe has a penalty whose strength can vary."""
     return {"order", "alpha", "penalty"} <= recipe.params.keys()
 
 
 def _references(recipes: Sequence[Recipe]) -> list[Recipe]:
-    """AnJE, and lr and alr without a penalty, of each order there is."""
+    """Return AnJE, and lr and alr without a penalty, of each order of the recipes."""
     orders = dict.fromkeys(recipe.params["order"] for recipe in recipes)
     first = recipes[0]
     free = [first.replace(family=family, order=order, alpha=0.0) for order in orders for family in ("lr", "alr")]
@@ -106,17 +108,17 @@ def _references(recipes: Sequence[Recipe]) -> list[Recipe]:
 
 
 def summary(study: Study) -> "pd.DataFrame":
-    """Return a line for each recipe and alpha: means over the repeats, also of standard errors, then too high."""
+    """Return a row for each recipe and alpha: means over the repeats, also of the standard errors."""
     frame = study.frame()
     if not len(frame) or "log_loss" not in frame:
         return frame
-    fine = frame[frame.outcome != "failed"]
+    succeeded = frame[frame.outcome != "failed"]
     names = ["racer", "label", "name", "order", "alpha"]
     measures = [name for name in frame if name in MEASURES or _is_mean(str(name))]
     return (
-        fine.groupby(names, dropna=False, as_index=False)[measures]
+        succeeded.groupby(names, dropna=False, as_index=False)[measures]
         .mean()
-        .assign(repeats=fine.groupby(names, dropna=False).size().to_numpy())
+        .assign(repeats=succeeded.groupby(names, dropna=False).size().to_numpy())
     )
 
 

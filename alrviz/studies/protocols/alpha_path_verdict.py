@@ -1,10 +1,10 @@
-"""What a path says: where along alpha the lowest test loss lies, in one sentence of a fixed list.
+"""Verdict on a path: where along alpha the test loss is lowest, in one of five sentences.
 
-An end counts as worse than the best where it is more than two standard errors of the paired difference above it. So
-an intermediate alpha is best (both ends are worse), or the generative end (only the other is), or that of the
-weakest penalty. Where no end is worse, alpha hardly matters if even two standard errors more would leave both ends
-within 5 % of the best; else the test rows are too few to tell. RMSE may dip between where log loss does not: that
-is said beside it. ([WANBIA-C] V)
+An end of the path is worse than the best point if it is more than two standard errors (of the paired difference)
+above it. An intermediate alpha is best if both ends are worse; the generative or the weakest-penalty end is best if
+only the other is worse. If neither is worse, alpha hardly matters if even two standard errors more would leave both
+ends within 5 % of the best; otherwise the test rows are too few to tell. RMSE may have a minimum between the ends where
+log loss has none; the sentence mentions it. ([WANBIA-C] V)
 """
 
 import json
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 BETWEEN, GENERATIVE, FREE, FLAT, UNCLEAR = "between", "generative", "free", "flat", "unclear"
 WORDS: Mapping[str, str] = {"log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss"}
-_ERRORS = 2.0  # standard errors from which a difference counts
-_NEGLIGIBLE_SHARE = 0.05  # of the lowest loss: a difference that is surely smaller hardly matters
+_Z = 2.0  # standard errors from which a difference counts
+_NEGLIGIBLE_SHARE = 0.05  # of the lowest loss; a difference that is clearly smaller hardly matters
 
 
 @dataclass(frozen=True)
 class AlphaPathVerdict:
-    """What one path says.
+    """Verdict on one path.
 
     Attributes:
-        racer: of the study's recipes.
-        alpha, value: the best test value of the measure, and where it is.
-        first, last: the values at the strongest penalty and at the weakest.
-        place: "between", "generative", "free", "flat" (both ends are surely about as good) or "unclear" (neither is
-            surely worse, nor surely as good).
-        error: two standard errors of the difference between the best and that end about which less is known.
+        racer: index of the recipe in the study.
+        alpha, value: the alpha of the lowest test value of the measure, and that value.
+        first, last: the values at the strongest and at the weakest penalty.
+        place: "between", "generative", "free", "flat" (both ends about as good as the best) or "unclear" (neither end
+            clearly worse, nor clearly as good).
+        error: two standard errors of the difference between the best and an end, the larger of the two.
     """
 
     racer: int
@@ -53,13 +53,13 @@ class AlphaPathVerdict:
 
 
 def paths_of(study: "Study") -> list[Recipe]:
-    """Return the recipes that have paths: the first of the study's; those after them are its references."""
+    """Return the recipes that are fitted along alpha; those after them in the study are its references."""
     count = len({task.racer for task in study.tasks if task.kind == "path"})
     return list(study.recipes[:count])
 
 
 def path_names(study: "Study") -> list[str]:
-    """Return a short name for each path, its center in it; what alpha its recipe has means nothing.
+    """Return a short name for each path, with its center; the alpha of its recipe is ignored.
 
     >>> from alrviz import Recipe, alpha_path, load_demo
     >>> path_names(alpha_path(load_demo("led", 300), [Recipe("alr"), Recipe("lr", center="anje")]))
@@ -71,44 +71,44 @@ def path_names(study: "Study") -> list[str]:
     return [name if center in name else name + center for name, center in names]
 
 
-def reading(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
-    """Return what the rows of one path say of a measure; curve: of `summary()`, one racer."""
-    line = curve.sort_values("alpha", ascending=False)
-    values, errors = line[measure].to_numpy(float), line[f"{measure}_above_se"].to_numpy(float)
+def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
+    """Return the verdict on one path; curve: the rows of one racer in `summary()`."""
+    rows = curve.sort_values("alpha", ascending=False)
+    values, errors = rows[measure].to_numpy(float), rows[f"{measure}_above_se"].to_numpy(float)
     best = int(values.argmin())
-    above, spread = values[[0, -1]] - values[best], _ERRORS * errors[[0, -1]]
+    above, spread = values[[0, -1]] - values[best], _Z * errors[[0, -1]]
     worse = above > spread
     surely_level = bool((above + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
     place = {
         (True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE,
         (False, False): FLAT if surely_level else UNCLEAR,
     }  # fmt: skip
-    alpha, first, last = float(line.alpha.iloc[best]), float(values[0]), float(values[-1])
+    alpha, first, last = float(rows.alpha.iloc[best]), float(values[0]), float(values[-1])
     return AlphaPathVerdict(
-        int(line.racer.iloc[0]), alpha, float(values[best]), first, last, place[bool(worse[0]), bool(worse[1])],
+        int(rows.racer.iloc[0]), alpha, float(values[best]), first, last, place[bool(worse[0]), bool(worse[1])],
         float(spread.max()),
     )  # fmt: skip
 
 
-def readings(study: "Study", measure: str) -> list[AlphaPathVerdict]:
-    """Return what each path that is there by now says of a measure (log_loss, rmse, error)."""
-    return _readings(study, study.summary(), measure)
+def verdicts_on(study: "Study", measure: str) -> list[AlphaPathVerdict]:
+    """Return the verdict on each path that has results so far, by a measure (log_loss, rmse, error)."""
+    return _verdicts_on(study, study.summary(), measure)
 
 
-def _readings(study: "Study", lines: "pd.DataFrame", measure: str) -> list[AlphaPathVerdict]:
+def _verdicts_on(study: "Study", lines: "pd.DataFrame", measure: str) -> list[AlphaPathVerdict]:
     if f"{measure}_above_se" not in lines:  # no path yet
         return []
     parts = [lines[lines.racer == racer] for racer in range(len(paths_of(study)))]
-    return [reading(part, measure) for part in parts if len(part)]
+    return [verdict_on(part, measure) for part in parts if len(part)]
 
 
-def best_of(found: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
-    """Return the reading of the lowest test value; None where there is none."""
-    return min(found, key=lambda one: one.value, default=None)
+def best_of(verdicts: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
+    """Return the verdict with the lowest test value; None without verdicts."""
+    return min(verdicts, key=lambda verdict: verdict.value, default=None)
 
 
 def sentence(study: "Study", measure: str = "log_loss") -> str:
-    """Return what the best of the paths there are says; "" where there is none yet.
+    """Return the sentence on the best of the paths with results so far; "" without any.
 
     >>> from alrviz import Recipe, alpha_path, load_demo
     >>> study = alpha_path(load_demo("balance-scale"), [Recipe("alr", center="anje")], n_jobs=1).run()
@@ -116,52 +116,54 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
     'An intermediate alpha is best'
     """
     lines = study.summary()
-    found = _readings(study, lines, measure)
-    best = best_of(found)
+    verdicts = _verdicts_on(study, lines, measure)
+    best = best_of(verdicts)
     if best is None:
         return ""
     names = path_names(study)
-    of = f" of {len(found)} paths ({names[best.racer]})" if len(found) > 1 else ""
-    rows = heldout_rows(study)
-    text = _sentence(best, WORDS[measure], of, _ends(study, lines, best, measure), rows)
-    dips = measure != "rmse" and best.place != BETWEEN and reading(lines[lines.racer == best.racer], "rmse")
-    if dips and dips.place == BETWEEN:
-        text += (f". RMSE dips between all the same: {loss_text(dips.value)} at alpha {alpha_text(dips.alpha)}, "
-                 f"{loss_text(dips.first)} and {loss_text(dips.last)} at the ends")  # fmt: skip
+    subject = f" of {len(verdicts)} paths ({names[best.racer]})" if len(verdicts) > 1 else ""
+    text = _sentence(best, WORDS[measure], subject, _ends(study, lines, best, measure), heldout_rows(study))
+    if measure != "rmse" and best.place != BETWEEN:
+        rmse = verdict_on(lines[lines.racer == best.racer], "rmse")
+        if rmse.place == BETWEEN:
+            text += (f". RMSE however has a minimum in between: {loss_text(rmse.value)} at alpha "
+                     f"{alpha_text(rmse.alpha)}, {loss_text(rmse.first)} and "
+                     f"{loss_text(rmse.last)} at the ends")  # fmt: skip
     return text + "."
 
 
 def heldout_rows(study: "Study") -> int:
-    """Return about how many rows a path is judged on."""
+    """Return the approximate number of test rows of a path."""
     return round(study.dataset.n_rows * float(json.loads(study.spec)["holdout"]))
 
 
-def _sentence(of: AlphaPathVerdict, words: str, paths: str, ends: tuple[str, str], rows: int) -> str:
-    lowest = f"alpha {alpha_text(of.alpha)} has test {words} {loss_text(of.value)}"
+def _sentence(verdict: AlphaPathVerdict, measure: str, paths: str, ends: tuple[str, str], rows: int) -> str:
+    lowest = f"alpha {alpha_text(verdict.alpha)} has test {measure} {loss_text(verdict.value)}"
     first, last = ends
-    if of.place == BETWEEN:
-        on = paths.replace(" of", ", in the best of", 1)
-        return f"An intermediate alpha is best{on}: {lowest}, below {first} and {last}"
-    if of.place == UNCLEAR:
-        between = "" if of.value in (of.first, of.last) else f"{lowest}, "
+    if verdict.place == BETWEEN:
+        subject = paths.replace(" of", ", in the best of", 1)
+        return f"An intermediate alpha is best{subject}: {lowest}, below {first} and {last}"
+    if verdict.place == UNCLEAR:
+        minimum = "" if verdict.value in (verdict.first, verdict.last) else f"{lowest}, "
         return (
-            f"Which alpha is best cannot be told{paths} from {rows:,} test rows: {between}"
-            f"{'' if between else f'test {words} '}{first} and {last}, differences that are uncertain by "
-            f"± {loss_text(of.error)}"
+            f"Which alpha is best cannot be told{paths} from {rows:,} test rows: {minimum}"
+            f"{'' if minimum else f'test {measure} '}{first} and {last}, differences that are uncertain by "
+            f"± {loss_text(verdict.error)}"
         )
-    if of.place == FLAT and of.value in (of.first, of.last):
-        return f"alpha hardly matters{paths}: test {words} {first} and {last}, within two standard errors"
-    if of.place == FLAT:
+    if verdict.place == FLAT and verdict.value in (verdict.first, verdict.last):
+        return f"alpha hardly matters{paths}: test {measure} {first} and {last}, within two standard errors"
+    if verdict.place == FLAT:
         return f"alpha hardly matters{paths}: {lowest}, {first} and {last} within two standard errors of it"
-    where, here, there = ("generative", first, last) if of.place == GENERATIVE else ("weakest-penalty", last, first)
-    if of.value == (of.first if of.place == GENERATIVE else of.last):
-        return f"The best{paths} lies at the {where} end: test {words} {here}, against {there}"
-    near = f"within two standard errors of {here}; {there} is worse"
-    return f"The best{paths} is as good as the {where} end: {lowest}, {near}"
+    end, good, bad = ("generative", first, last) if verdict.place == GENERATIVE else ("weakest-penalty", last, first)
+    if verdict.value == (verdict.first if verdict.place == GENERATIVE else verdict.last):
+        return f"The best{paths} lies at the {end} end: test {measure} {good}, against {bad}"
+    return (
+        f"The best{paths} is as good as the {end} end: {lowest}, within two standard errors of {good}; {bad} is worse"
+    )
 
 
 def alpha_text(alpha: float) -> str:
-    """An alpha as people write it.
+    """Format an alpha without an exponent.
 
     >>> alpha_text(10000.0), alpha_text(0.000464)
     ('10,000', '0.000464')
@@ -169,22 +171,22 @@ def alpha_text(alpha: float) -> str:
     return f"{alpha:,.0f}" if alpha >= 1000 else np.format_float_positional(float(f"{alpha:.3g}"), trim="-")
 
 
-def _ends(study: "Study", lines: "pd.DataFrame", of: AlphaPathVerdict, measure: str) -> tuple[str, str]:
-    """Both ends in words: the strongest and the weakest penalty that were fitted, and what lies beyond them."""
-    recipe = study.recipes[of.racer]
-    mine = lines[lines.racer == of.racer]
-    beyond = lines[(lines.racer >= len(paths_of(study))) & (lines.order == recipe.params["order"])]
-    first = f"{loss_text(of.first)} at alpha {alpha_text(mine.alpha.max())}"
-    last = f"{loss_text(of.last)} at alpha {alpha_text(mine.alpha.min())}"
-    for row in beyond.to_dict("records"):
-        other, value = study.recipes[row["racer"]], loss_text(row[measure])
-        if other.solver == "none" and recipe.params["center"] == "anje":
-            first += f" ({generative_name(other)} itself {value})"
-        elif other.family == recipe.family:
+def _ends(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> tuple[str, str]:
+    """Describe both ends: the strongest and the weakest penalty fitted, and the reference models beyond them."""
+    recipe = study.recipes[verdict.racer]
+    path = lines[lines.racer == verdict.racer]
+    references = lines[(lines.racer >= len(paths_of(study))) & (lines.order == recipe.params["order"])]
+    first = f"{loss_text(verdict.first)} at alpha {alpha_text(path.alpha.max())}"
+    last = f"{loss_text(verdict.last)} at alpha {alpha_text(path.alpha.min())}"
+    for row in references.to_dict("records"):
+        reference, value = study.recipes[row["racer"]], loss_text(row[measure])
+        if reference.solver == "none" and recipe.params["center"] == "anje":
+            first += f" ({generative_name(reference)} itself {value})"
+        elif reference.family == recipe.family:
             last += f" (unregularised {value})"
     return first, last
 
 
 def generative_name(recipe: Recipe) -> str:
-    """What the generative model of a recipe's order is called."""
+    """Return the name of the generative model of a recipe's order."""
     return "naive Bayes" if recipe.params["order"] == 1 else "AnJE"

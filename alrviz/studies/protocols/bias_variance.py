@@ -1,4 +1,4 @@
-"""Bias and variance: repeated cross-validation, and the error of each recipe taken apart (see decomposition.py)."""
+"""Bias and variance of recipes by repeated cross-validation (see statistics/decomposition.py)."""
 
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
@@ -17,7 +17,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Result, Row, StudyTask, fold_tasks, unpack
-from alrviz.studies.statistics.decomposition import decompose, left_out
+from alrviz.studies.statistics.decomposition import decompose, leave_one_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,25 +39,25 @@ def bias_variance(
     seed: int = 0,
     **run_options: Unpack[StudyOptions],
 ) -> Study:
-    """Return the study of R x k-fold cross-validation whose summary takes the error apart; nothing is begun.
+    """Return the study of R x k-fold cross-validation that decomposes the error; it has not started.
 
     Args:
         dataset: the table.
-        recipes: what to fit; split and seed of their own are not used.
+        recipes: recipes to fit; their own split and seed are ignored.
         rounds: R shuffles of the rows.
-        folds: into how many stratified folds each is cut; a fold is judged by a fit on the others, columns cut on those
-            alone. All recipes have the same.
-        train_shares: shares of the training rows to learn from; the folds judged are the same.
-        seed: of the shuffles, and of what fits draw.
+        folds: stratified folds of each shuffle; each is predicted by a fit to the others, on which columns are cut too.
+            All recipes have the same folds.
+        train_shares: shares of the training rows to fit; the test folds stay the same.
+        seed: seed of the shuffles and of random numbers in the fits.
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one fit: racer, label, name, order, alpha, repeat, fold, train_share, then the columns of
-    `compute_task.fold`.
-    `summary()` has a line for each recipe and share: rounds (those that are complete), error, bias, variance, their
-    unbiased form and Domingos's, each with the jackknife's standard error over the rounds (`bias_se` ...; NaN below 3).
+    `compute_task.fold`. `summary()` has a row for each recipe and share: rounds (complete ones), error, bias, variance,
+    their unbiased form and Domingos's, each with its jackknife standard error over the rounds (`bias_se` ...; NaN below
+    3).
 
     Raises:
-        RecipeError: no recipe, fewer than 2 folds, no rounds, or a table that is split by time.
+        RecipeError: without recipes or rounds, with fewer than 2 folds, or for a table that is split by time.
 
     >>> from alrviz import Recipe, load_demo
     >>> study = bias_variance(load_demo("monks-1"), [Recipe("anje", order=1)], rounds=2, n_jobs=1).run()
@@ -68,8 +68,8 @@ def bias_variance(
     recipes = recipe_list(recipes)
     if dataset.splitting.when is not None:
         raise RecipeError(
-            "bias and variance need every row judged in every round, and in time the first rows are never judged; "
-            "expected a table split at random or by groups"
+            "bias and variance need predictions of every row in every round, but in a split by time the first rows are "
+            "never predicted; expected a table split at random or by groups"
         )
     splits = [split for share in train_shares for split in repeated_folds(rounds, folds, seed, share)]
     tasks = fold_tasks(dataset.hash, recipes, splits, seed)
@@ -78,7 +78,7 @@ def bias_variance(
 
 
 def summary(study: Study) -> "pd.DataFrame":
-    """Return a line for each recipe and share of training rows, in the order of the recipes."""
+    """Return a row for each recipe and share of training rows, in the order of the recipes."""
     import pandas as pd
 
     errors, lines = errors_of(study, study.dataset), list[Row]()
@@ -97,7 +97,7 @@ _ERRORS: "WeakKeyDictionary[Study, dict[str, Errors]]" = WeakKeyDictionary()
 
 
 def errors_of(study: Study, dataset: Dataset) -> "Errors":
-    """Return what is known of a study's errors on one of its tables, kept as long as the study is."""
+    """Return the decomposed errors of one of a study's tables, cached as long as the study lives."""
     by_table = _ERRORS.setdefault(study, {})
     if dataset.hash not in by_table:
         by_table[dataset.hash] = Errors(dataset.y, dataset.splitting, dataset.weights)
@@ -105,33 +105,33 @@ def errors_of(study: Study, dataset: Dataset) -> "Errors":
 
 
 class Errors:
-    """Errors of recipes on one table, taken apart; a recipe's are only anew where another round is complete.
+    """Decomposed errors of recipes on one table, cached until another round of a recipe is complete.
 
-    A summary is asked for while tasks come: to take all of them apart again would hold a page for seconds.
+    A page asks for the summary with every task that finishes; to decompose everything each time takes seconds.
     """
 
     def __init__(self, labels: NDArray[Any], splitting: Splitting = AT_RANDOM, weights: Floats | None = None):
         self._splitting, self._weights = splitting, weights
         classes, self._y = class_codes(labels, len(labels))
         self._n_classes = len(classes)
-        self._judged: dict[tuple[int, int, int], NDArray[np.intp]] = {}  # rows of a fold, by seed, folds and fold
-        self._found: dict[Hashable, tuple[tuple[int, ...], Row]] = {}
+        self._test_rows: dict[tuple[int, int, int], NDArray[np.intp]] = {}  # by seed, folds and fold
+        self._cache: dict[Hashable, tuple[tuple[int, ...], Row]] = {}  # complete rounds, their figures
 
     def parts(self, key: Hashable, results: Sequence[tuple[StudyTask, Result]]) -> Row:
-        """Return rounds, and PARTS of the error of a recipe's tasks with their standard errors.
+        """Return the number of rounds, and PARTS of the error with their standard errors.
 
-        key: says which tasks these are; more of them may be there than the last time.
+        key: identifies the recipe and share, whose results may have grown since the last call.
         """
-        rounds = _complete(results)
-        known = self._found.get(key)
-        if known is None or known[0] != tuple(rounds):
-            found = {"rounds": len(rounds), **_parts(self._predicted(rounds), self._y, self._n_classes, self._weights)}
-            self._found[key] = known = (tuple(rounds), found)
-        return dict(known[1])
+        rounds = _complete_rounds(results)
+        cached = self._cache.get(key)
+        if cached is None or cached[0] != tuple(rounds):
+            parts = _parts(self._predicted(rounds), self._y, self._n_classes, self._weights)
+            self._cache[key] = cached = (tuple(rounds), {"rounds": len(rounds), **parts})
+        return dict(cached[1])
 
     def predictions(self, results: Sequence[tuple[StudyTask, Result]]) -> NDArray[np.integer]:
-        """Return (R, N): which class each row was said to be in each round whose folds are all there."""
-        return self._predicted(_complete(results))
+        """Return the predicted class of each row in each complete round: (R, N)."""
+        return self._predicted(_complete_rounds(results))
 
     def _predicted(self, rounds: "Rounds") -> NDArray[np.integer]:
         predicted = np.zeros((len(rounds), len(self._y)), np.int64)
@@ -143,17 +143,17 @@ class Errors:
     def _rows(self, task: StudyTask) -> NDArray[np.intp]:
         split = task.split
         fold = (split.seed, split.folds, split.fold)
-        if fold not in self._judged:
-            # the strata of codes are those of the labels
-            self._judged[fold] = split.splits(self._y, self._splitting).test
-        return self._judged[fold]
+        if fold not in self._test_rows:
+            # Splits are stratified: class codes give the same strata as the labels.
+            self._test_rows[fold] = split.splits(self._y, self._splitting).test
+        return self._test_rows[fold]
 
 
 Rounds = dict[int, list[tuple[StudyTask, Result]]]
 
 
-def _complete(results: Sequence[tuple[StudyTask, Result]]) -> Rounds:
-    """The rounds whose folds are all there, in their order."""
+def _complete_rounds(results: Sequence[tuple[StudyTask, Result]]) -> Rounds:
+    """Return the rounds whose folds have all finished, in order."""
     rounds: Rounds = {}
     for task, result in results:
         if not result.failed:
@@ -165,11 +165,11 @@ def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: in
     rounds = len(predicted)
     if rounds < 2:
         return {name: float("nan") for part in PARTS for name in (part, f"{part}_se")}
-    whole = decompose(predicted, y, n_classes, weights)
-    line = {part: getattr(whole, part) for part in PARTS}
+    estimate = decompose(predicted, y, n_classes, weights)
+    line = {part: getattr(estimate, part) for part in PARTS}
     if rounds < 3:
         return line | {f"{part}_se": float("nan") for part in PARTS}
-    left = left_out(predicted, y, n_classes, weights)
-    spread = {part: np.array([getattr(one, part) for one in left]) for part in PARTS}
+    replicates = leave_one_out(predicted, y, n_classes, weights)
+    spread = {part: np.array([getattr(one, part) for one in replicates]) for part in PARTS}
     factor = (rounds - 1) / rounds
     return line | {f"{part}_se": float(np.sqrt(factor * ((v - v.mean()) ** 2).sum())) for part, v in spread.items()}

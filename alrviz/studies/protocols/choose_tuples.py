@@ -1,8 +1,8 @@
-"""How many tuples? Cross-validation of selective models over the share of tuples kept and the order. [sALR] figures 3-7
+"""Choose the number of tuples: cross-validation of selective models over keep and the order. [sALR] figures 3-7
 
-The verdict is the model of fewest parameters whose mean test log loss is within one standard error of the lowest:
-d_j is its log loss less the best model's on fold j, and its mean may be up to the Nadeau-Bengio corrected error of that
-mean. Tuples are scored and chosen, and columns cut, inside the training rows of each fold. keep = 1 is alr.
+The verdict is the model with the fewest parameters whose mean test log loss is within one standard error of the lowest
+(paired by fold, with the Nadeau-Bengio correction). Tuples are scored and selected, and columns cut, inside the
+training rows of each fold. keep = 1 is alr.
 """
 
 from collections.abc import Sequence
@@ -29,12 +29,13 @@ KEEPS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 @dataclass(frozen=True)
 class TupleVerdict:
-    """How many tuples, and why.
+    """The chosen model and the reasons.
 
     Attributes:
-        recipe: of the fewest parameters within a standard error of the best; None while no two folds are complete.
-        sentence: for the reader.
-        notes: sentences on what it stands on.
+        recipe: the one with the fewest parameters within a standard error of the best; None until two folds are
+            complete.
+        sentence: the verdict in words.
+        notes: sentences on what qualifies the verdict.
     """
 
     recipe: Recipe | None
@@ -46,11 +47,11 @@ class TupleStudy(Study):
     """The study that `choose_tuples` returns: a `Study` with a verdict."""
 
     def verdict(self) -> TupleVerdict:
-        """Return the verdict of the folds that all models have by now."""
+        """Return the verdict on the folds that are complete for all models."""
         return _verdict(self)
 
     def recipe(self) -> Recipe | None:
-        """Return the verdict's recipe; None while there is none."""
+        """Return the verdict's recipe; None before there is a verdict."""
         return self.verdict().recipe
 
 
@@ -65,23 +66,23 @@ def choose_tuples(
     seed: int = 0,
     **run_options: Unpack[StudyOptions],
 ) -> TupleStudy:
-    """Return the study of how many tuples to keep, for each order; nothing is begun.
+    """Return the study that compares shares of tuples and orders; it has not started.
 
     Args:
         dataset: the table.
-        recipe: of salr or hsalr, whatever its order and share; None: Recipe("hsalr").
-        keeps: shares of the tuples of each level that are kept.
-        orders: to compare. Those above the number of columns are left out.
-        repeats, folds: the cross-validation, the same for all.
-        seed: of the shuffles.
+        recipe: the salr or hsalr model to vary, whatever its order and keep; None: Recipe("hsalr").
+        keeps: shares of the tuples of each level to keep.
+        orders: orders to compare. Orders above the number of columns are skipped.
+        repeats, folds: the cross-validation, the same for all models.
+        seed: seed of the shuffles.
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
-    A row is one fit, as in `bias_variance`. `summary()` has a line for each order and share: order, kept, folds,
-    log_loss and its corrected standard error (`se`), error, parameters, train_seconds. `verdict()` says which will do,
-    `recipe()` gives its recipe.
+    A row is one fit, as in `bias_variance`. `summary()` has a row for each order and share: order, kept, folds,
+    log_loss and its corrected standard error (`se`), error, parameters, train_seconds. `verdict()` names the model,
+    `recipe()` returns it.
 
     Raises:
-        RecipeError: a recipe that selects no tuples, no orders that the table has columns for, shares that are none.
+        RecipeError: if the recipe selects no tuples, no order fits the table's columns, or a share is out of range.
 
     >>> from alrviz import load_demo
     >>> study = choose_tuples(load_demo("xor", 400), keeps=(0.5, 1.0), folds=2, n_jobs=1).run()
@@ -96,11 +97,11 @@ def choose_tuples(
     chosen = sorted({int(order) for order in orders if 1 <= order <= columns})
     if not chosen:
         size = plural(columns, "column")
-        raise RecipeError(f"orders={list(orders)} does not fit: the table has {size}; expected some of 1, 2, 3 ...")
+        raise RecipeError(f"orders={list(orders)} does not fit: the table has {size}; expected a list of 1, 2, 3 ...")
     share = replace(recipe.definition.params["keep"], high=1.0, keywords={})
     shares = sorted({float(share.check("keeps", keep)) for keep in keeps})
     if not shares:
-        raise RecipeError("keeps names no share; expected one at least, from 0.001 to 1")
+        raise RecipeError("keeps is empty; expected at least one share, from 0.001 to 1")
     recipes = [recipe.replace(order=n, keep=keep) for n in chosen for keep in shares]
     repeats = 1 if dataset.splitting.when is not None else repeats
     tasks = fold_tasks(dataset.hash, recipes, repeated_folds(repeats, folds, seed), seed)
@@ -109,34 +110,34 @@ def choose_tuples(
 
 
 def _losses(study: Study) -> "pd.DataFrame":
-    """Log loss of each complete fold (a line) by racer (a column); a racer that always failed is left out."""
+    """Return the log loss of each complete fold (rows) by racer (columns); a racer that always failed is left out."""
     import pandas as pd
 
     frame = study.frame()
     if not len(frame) or "log_loss" not in frame:
         return pd.DataFrame()
-    failed = frame.outcome == "failed"
-    lost = set(frame[failed].racer) - set(frame[~failed].racer)
-    wanted = [k for k in range(len(study.recipes)) if k not in lost]
-    table = frame[~failed].pivot(index=["repeat", "fold"], columns="racer", values="log_loss")
-    table = table.reindex(columns=wanted).dropna()
+    is_failed = frame.outcome == "failed"
+    always_failed = set(frame[is_failed].racer) - set(frame[~is_failed].racer)
+    expected = [k for k in range(len(study.recipes)) if k not in always_failed]
+    table = frame[~is_failed].pivot(index=["repeat", "fold"], columns="racer", values="log_loss")
+    table = table.reindex(columns=expected).dropna()
     return table if len(table) else pd.DataFrame()
 
 
 def summary(study: Study) -> "pd.DataFrame":
-    """Return a line for each order and share with folds that all have."""
+    """Return a row for each order and share, over the folds that all models have finished."""
     import pandas as pd
 
     losses, frame, lines = _losses(study), study.frame(), []
     for racer in losses.columns if len(losses) else ():
-        mine = frame[(frame.racer == racer) & (frame.outcome != "failed")]
+        fits = frame[(frame.racer == racer) & (frame.outcome != "failed")]
         params = study.recipes[racer].params
         lines.append({
             "racer": racer, "order": params["order"], "kept": params["keep"], "folds": len(losses),
             "log_loss": float(losses[racer].mean()),
-            "se": corrected_error(losses[racer], mine.test_rows.mean(), mine.train_rows.mean()),
-            "error": float(mine.error.mean()), "parameters": float(mine.parameters.mean()),
-            "train_seconds": float(mine.train_seconds.mean()),
+            "se": corrected_error(losses[racer], fits.test_rows.mean(), fits.train_rows.mean()),
+            "error": float(fits.error.mean()), "parameters": float(fits.parameters.mean()),
+            "train_seconds": float(fits.train_seconds.mean()),
         })  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -144,30 +145,29 @@ def summary(study: Study) -> "pd.DataFrame":
 def _verdict(study: Study) -> TupleVerdict:
     losses, lines = _losses(study), study.summary()
     if len(losses) < 2:
-        return TupleVerdict(None, "not enough folds yet to say")
-    by = lines.set_index("racer").sort_values("parameters", kind="stable")
-    best, rows = by.log_loss.idxmin(), study.frame()[["test_rows", "train_rows"]].mean()
-    racer = simplest_within_error(losses[list(by.index)], rows.test_rows, rows.train_rows)
-    here, lowest, recipe = by.loc[racer], by.loc[best], study.recipes[racer]
+        return TupleVerdict(None, "not enough folds yet for a verdict")
+    models = lines.set_index("racer").sort_values("parameters", kind="stable")
+    best, rows = models.log_loss.idxmin(), study.frame()[["test_rows", "train_rows"]].mean()
+    racer = simplest_within_error(losses[list(models.index)], rows.test_rows, rows.train_rows)
+    chosen, lowest, recipe = models.loc[racer], models.loc[best], study.recipes[racer]
     sentence = (
-        f"n = {here.order:.0f} with {_share(here)} has the test log loss {loss_text(here.log_loss)} ± "
-        f"{loss_text(here.se)}"
+        f"n = {chosen.order:.0f} with {_share_text(chosen)} has the test log loss {loss_text(chosen.log_loss)} ± "
+        f"{loss_text(chosen.se)}"
     )
     if racer == best:
         sentence += ", the lowest"
     else:
-        where = f" at n = {lowest.order:.0f}" if lowest.order != here.order else ""
-        sentence += (
-            f", within a standard error of the lowest ({loss_text(lowest.log_loss)} with {_share(lowest)}{where})"
-        )
-    whole = by[(by.order == here.order) & (by.kept == 1.0)]
-    if len(whole) and here.kept < 1.0 and whole.parameters.iloc[0] > 0:
-        sentence += f", for {here.parameters / whole.parameters.iloc[0]:.0%} of the parameters of all"
+        order = f" at n = {lowest.order:.0f}" if lowest.order != chosen.order else ""
+        share = _share_text(lowest)
+        sentence += f", within a standard error of the lowest ({loss_text(lowest.log_loss)} with {share}{order})"
+    alr = models[(models.order == chosen.order) & (models.kept == 1.0)]
+    if len(alr) and chosen.kept < 1.0 and alr.parameters.iloc[0] > 0:
+        sentence += f", for {chosen.parameters / alr.parameters.iloc[0]:.0%} of the parameters of all"
     dataset = study.dataset
     notes = (dataset.leaks_note, dataset.splitting.words or dataset.repeats_note, cuts_note(study))
     return TupleVerdict(recipe, sentence, tuple(note for note in notes if note))
 
 
-def _share(line: "pd.Series") -> str:
-    what = tuples_text(int(line.order))
-    return f"all {what}" if line.kept == 1.0 else f"{line.kept:.0%} of the {what}"
+def _share_text(model: "pd.Series") -> str:
+    tuples = tuples_text(int(model.order))
+    return f"all {tuples}" if model.kept == 1.0 else f"{model.kept:.0%} of the {tuples}"

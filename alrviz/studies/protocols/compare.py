@@ -1,9 +1,9 @@
-"""Compare: recipes on data sets by repeated cross-validation, and what may be said of the differences.
+"""Compare recipes on data sets by repeated cross-validation, with tests of the differences.
 
 study = compare(datasets, recipes).run()
-study.summary()                     a line a data set and recipe: means over the folds, bias, variance, seconds
-pairs(study, "log_loss")            win-draw-loss of each two recipes over the data sets, with the sign test
-ranks(study, "log_loss")            mean ranks, and geometric means beside the first recipe's
+study.summary()                     a row for each data set and recipe: means over the folds, bias, variance, seconds
+pairs(study, "log_loss")            win-draw-loss of each pair of recipes over the data sets, with the sign test
+ranks(study, "log_loss")            mean ranks, and geometric mean ratios to the first recipe
 to_latex(frame)                     for a paper; `export.study_csv(study)` for a spreadsheet
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 SECONDS = ("train_seconds", "classify_seconds")
-# What recipes can be compared by; the smaller the better.
+# Columns by which recipes can be compared; smaller is better.
 COMPARED: tuple[str, ...] = (*MEASURES, "bias", "variance", *SECONDS)
 
 
@@ -42,22 +42,22 @@ def compare(
     seed: int = 0,
     **run_options: Unpack[StudyOptions],
 ) -> Study:
-    """Return the study that judges every recipe on every data set by the same folds; nothing is begun.
+    """Return the study that fits every recipe on every data set with the same folds; it has not started.
 
     Args:
-        datasets: one, or several of different names.
-        recipes: what to fit; split and seed of their own are not used.
+        datasets: one, or several with different names.
+        recipes: recipes to fit; their own split and seed are ignored.
         repeats: shuffles of the rows.
-        folds: into how many stratified folds each is cut; columns are cut on the training folds alone.
-        seed: of the shuffles, and of what fits draw.
+        folds: stratified folds of each shuffle; columns are cut on the training folds alone.
+        seed: seed of the shuffles and of random numbers in the fits.
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
-    A row is one fit, as in `bias_variance`, with the data set's name in `data`. `summary()` has a line for each data
-    set and recipe: fits (that did not fail), the mean of each measure and its standard deviation over the fits
-    (`_sd`), bias and variance (Kohavi-Wolpert's plug-in), mean seconds.
+    A row is one fit, as in `bias_variance`, with the data set's name in `data`. `summary()` has a row for each data
+    set and recipe: fits (without failed ones), the mean of each measure and its standard deviation over the fits
+    (`_sd`), bias and variance (Kohavi-Wolpert's plug-in form), mean seconds.
 
     Raises:
-        RecipeError: no data set or recipe, two data sets of one name, fewer than 2 folds, or no repeats.
+        RecipeError: without data sets or recipes, with two data sets of one name, fewer than 2 folds, or no repeats.
 
     >>> from alrviz import Recipe, load_demo
     >>> study = compare(load_demo("monks-1"), [Recipe("anje", order=n) for n in (1, 2)], repeats=2, n_jobs=1).run()
@@ -69,59 +69,61 @@ def compare(
         require_dataset(dataset)
     names = [dataset.name for dataset in tables]
     if not tables or len(set(names)) < len(names) or len({dataset.hash for dataset in tables}) < len(tables):
-        raise RecipeError(f"expected at least one data set, each with a name and content of its own, got {names}")
+        raise RecipeError(f"expected at least one data set, all with different names and contents, got {names}")
     recipes = recipe_list(recipes)
-    repeats = 1 if any(one.splitting.when is not None for one in tables) else repeats
+    repeats = 1 if any(dataset.splitting.when is not None for dataset in tables) else repeats
     splits = repeated_folds(repeats, folds, seed)
-    tasks = [task for one in tables for task in fold_tasks(one.hash, recipes, splits, seed)]
+    tasks = [task for dataset in tables for task in fold_tasks(dataset.hash, recipes, splits, seed)]
     options = {"repeats": repeats, "folds": folds, "seed": seed}
     return Study("compare", tables, recipes, tasks, summary, options, **run_options)
 
 
 def summary(study: Study) -> "pd.DataFrame":
-    """Return a line for each data set and recipe."""
+    """Return a row for each data set and recipe."""
     import pandas as pd
 
     frame, lines = study.frame(), []
     for key, dataset in study.datasets.items():
         results = [(task, result) for task, result in study.results() if task.data_hash == key]
         for racer in range(len(study.recipes)):
-            mine = frame  # which has no columns before the first task
+            fits = frame  # it has no columns before the first task
             if len(frame):
-                mine = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
-            line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(mine), **_means(mine)}
-            parts = dict.fromkeys(("bias", "variance"), float("nan"))  # in time the first rows are never judged
+                fits = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
+            line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(fits), **_means(fits)}
+            parts = dict.fromkeys(("bias", "variance"), float("nan"))  # a split by time never tests the first rows
             if dataset.splitting.when is None:
-                every = errors_of(study, dataset).parts(racer, [(c, r) for c, r in results if c.racer == racer])
-                parts = {name: every[name] for name in parts}
+                decomposed = errors_of(study, dataset).parts(racer, [(c, r) for c, r in results if c.racer == racer])
+                parts = {name: decomposed[name] for name in parts}
             lines.append(line | parts)
     return pd.DataFrame(lines)
 
 
 def _means(frame: "pd.DataFrame") -> Row:
-    nan, found = float("nan"), {}
+    nan, means = float("nan"), {}
     for name in (*MEASURES, *SECONDS):
         values = frame[name].to_numpy(float) if name in frame else np.empty(0)
-        found[name] = float(values.mean()) if len(values) else nan
+        means[name] = float(values.mean()) if len(values) else nan
         if name in MEASURES:
-            found[f"{name}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else nan
-    return found
+            means[f"{name}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else nan
+    return means
 
 
-def table(study: Study, measure: str, lines: "pd.DataFrame | None" = None, *, whole: bool = False) -> "pd.DataFrame":
-    """Return the means of a measure: a line a data set, a column a recipe (by its short name).
+def table(
+    study: Study, measure: str, lines: "pd.DataFrame | None" = None, *, complete_only: bool = False
+) -> "pd.DataFrame":
+    """Return the means of a measure: a row for each data set, a column for each recipe (by its short name).
 
-    `lines`: the study's summary, where it is at hand. `whole`: NaN where a fit is missing or has failed: such a mean is
-    of other folds than its neighbours'.
+    lines: the study's summary, if it is already computed. complete_only: give NaN where a fit is missing or has failed,
+    as such a mean is over other folds than its neighbours.
 
     Raises:
-        RecipeError: for a measure that is not one of `COMPARED`.
+        RecipeError: if the measure is not one of `COMPARED`.
     """
     if measure not in COMPARED:
-        listed = ", ".join(COMPARED)
-        raise RecipeError(f"measure {measure!r} is not known; expected one of {listed}{nearest(measure, COMPARED)}")
+        names = ", ".join(COMPARED)
+        raise RecipeError(f"measure {measure!r} is not known; expected one of {names}{nearest(measure, COMPARED)}")
     lines = study.summary() if lines is None else lines
-    if whole:
+    if complete_only:
         lines = lines.assign(**{measure: lines[measure].where(lines["fits"] == fits_each(study))})
     return lines.pivot(index="data", columns="name", values=measure).reindex(
         index=[dataset.name for dataset in study.datasets.values()], columns=list(study.names)
@@ -129,48 +131,50 @@ def table(study: Study, measure: str, lines: "pd.DataFrame | None" = None, *, wh
 
 
 def fits_each(study: Study) -> int:
-    """Return how many fits a recipe has on a data set when all is done."""
+    """Return the number of fits of one recipe on one data set."""
     return len(study.tasks) // (len(study.datasets) * len(study.recipes))
 
 
 def pairs(
     study: Study, measure: str = "log_loss", digits: int | None = None, lines: "pd.DataFrame | None" = None
 ) -> "pd.DataFrame":
-    """Return each two recipes: wins, draws, losses of the first over the data sets, p of the exact sign test.
+    """Return a row for each pair of recipes: wins, draws, losses of the first over the data sets, p of the sign test.
 
-    `digits`: equal when rounded so is a draw. `ratio` is the geometric mean of the first's measure over the second's,
-    above 0 both. Data sets count where no fit of the two is missing. `lines` as for `table`.
+    digits: values equal after rounding are draws. `ratio` is the geometric mean of the first recipe's values over the
+    second's (where both are positive). Only data sets with all fits of both count. `lines` as for `table`.
     """
     import pandas as pd
 
-    means = table(study, measure, lines, whole=True)
-    found_pairs = []
+    means = table(study, measure, lines, complete_only=True)
+    rows = []
     for a, b in combinations(study.names, 2):
-        found = win_draw_loss(means[a], means[b], digits)
+        outcome = win_draw_loss(means[a], means[b], digits)
         ratio = geometric_mean_ratio(means[a], means[b])
-        found_pairs.append({"a": a, "b": b, **found.__dict__, "win_draw_loss": str(found), "ratio": ratio})
-    return pd.DataFrame(found_pairs)
+        rows.append({"a": a, "b": b, **outcome.__dict__, "win_draw_loss": str(outcome), "ratio": ratio})
+    return pd.DataFrame(rows)
 
 
 def ranks(study: Study, measure: str = "log_loss", lines: "pd.DataFrame | None" = None) -> "pd.DataFrame":
-    """Return a line a recipe: its mean rank over the data sets (1 is best), and the geometric mean over the first's.
+    """Return a row for each recipe: mean rank over the data sets (1 is best), geometric mean ratio to the first.
 
-    Ranks are over the data sets that have every fit (NaN without one). `lines` as for `table`.
+    Only data sets with all fits count (NaN without any). `lines` as for `table`.
     """
     import pandas as pd
 
-    means = table(study, measure, lines, whole=True)
+    means = table(study, measure, lines, complete_only=True)
     first = means[study.names[0]]
     ratios = [geometric_mean_ratio(means[name], first) for name in study.names]
     return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})
 
 
 def to_latex(frame: "pd.DataFrame", digits: int = 4) -> str:
-    """Return a frame as a LaTeX tabular with booktabs' rules; text is escaped, numbers have so many digits."""
+    """Format a frame as a LaTeX tabular with booktabs rules; text is escaped, numbers have this many digits."""
     from pandas.api.types import is_numeric_dtype
 
-    head = " & ".join(_escaped(str(name)) for name in frame.columns)
-    body = [" & ".join(_latex(value, digits) for value in line) for line in frame.itertuples(index=False, name=None)]
+    head = " & ".join(_escape_latex(str(name)) for name in frame.columns)
+    body = [
+        " & ".join(_latex_cell(value, digits) for value in line) for line in frame.itertuples(index=False, name=None)
+    ]
     columns = "".join("r" if is_numeric_dtype(frame[name]) else "l" for name in frame.columns)
     lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{head} \\", r"\midrule"]
     lines += [rf"{line} \\" for line in body]
@@ -183,11 +187,11 @@ _SPECIAL = {
 }  # fmt: skip
 
 
-def _escaped(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return "".join(_SPECIAL.get(letter, letter) for letter in text)
 
 
-def _latex(value: object, digits: int) -> str:
+def _latex_cell(value: object, digits: int) -> str:
     if isinstance(value, float):
         return "--" if np.isnan(value) else f"{value:.{digits}f}"
-    return "--" if value is None else _escaped(str(value))
+    return "--" if value is None else _escape_latex(str(value))

@@ -1,8 +1,8 @@
-"""How sure is what a model says? Its pure effects, and those of refits with other row weights.
+"""Uncertainty of a model's pure effects: those of the model, and of refits with random row weights.
 
-The Bayesian bootstrap: each refit weighs the rows by exponential numbers, starts at the model itself and has the same
-cells. The spread of what refits say is the uncertainty of what the model says, as far as that comes from the rows; the
-bias that a penalty makes is in all of them alike.
+The Bayesian bootstrap: each refit weights the rows by exponential random numbers, starts at the model and has the same
+cells. The spread of the refits' effects is the uncertainty of the model's effects that comes from the rows. The bias of
+a penalty is the same in all of them and does not show.
 """
 
 import json
@@ -24,7 +24,7 @@ from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.models.linear import LinearModel
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import StopToken
-from alrviz.studies.core.effects_task import chooses
+from alrviz.studies.core.effects_task import selects_tuples
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
@@ -32,27 +32,27 @@ from alrviz.studies.effects.interactions import LOOKED, Interactions
 
 FAMILIES = ("lr", "alr", "hlr", "halr", "salr", "hsalr", "anje")
 BAND = (0.05, 0.95)
-FORMAT = 2  # of what tasks give: kept results of another are computed anew
-_WAY: Any = "weibull"  # of quantiles: of 30 numbers the usual way has 5 % below what 8 % are
-# Seconds of a processor, of adult and letter at order 2: of a row, a tuple and a class (and what is done once for all
-# of them, as much as for four) that are purified and weighed: .9 to 1.7e-8; of a row, a tuple and a class that the next
-# order is tested on: 3.5 to 4.4e-8, where rows beyond so many fall into cells that are there already.
-_PURIFIED, _TESTED, _FILLED = 1.2e-8, 4e-8, 15_000
+FORMAT = 2  # of the tasks' packed numbers: stored results of another format are computed again
+_QUANTILE_METHOD: Any = "weibull"  # of 30 refits, the default method's 5 % quantile is really at 8 %
+# Processor seconds, measured on adult and letter at order 2: to purify and weigh a row, tuple and class (with a fixed
+# part worth four classes) 0.9 to 1.7e-8; to test a row, tuple and class of the next order 3.5 to 4.4e-8, up to so many
+# rows: further ones fall into cells that exist already.
+_PURIFY_SECONDS, _TEST_SECONDS, _MAX_TESTED_ROWS = 1.2e-8, 4e-8, 15_000
 
 
 class EffectStudy(Study):
-    """The study that `effect_bands` returns: a `Study` with the model, its effects and their bands.
+    """The study that `effect_bands` returns: a `Study` with the model's effects and their bands.
 
     Attributes:
-        interactions: the effects of the model, once it is fitted; None.
+        interactions: the effects of the model; None until it is fitted.
     """
 
     interactions: Interactions | None = None
 
-    def __init__(self, *asked: Any, **options: Any):
-        # what refits say, by draw, unpacked as they come: intercept, effects, importance
-        self._drawn: dict[int, NDArray[np.float32]] = {}
-        super().__init__(*asked, **options)
+    def __init__(self, *args: Any, **options: Any):
+        # intercepts, effects and importance of each refit, by draw, unpacked as they arrive
+        self._refits_by_draw: dict[int, NDArray[np.float32]] = {}
+        super().__init__(*args, **options)
 
     @cached_property
     def _prepared(self) -> TrainingData:
@@ -61,29 +61,29 @@ class EffectStudy(Study):
         return prepare(self.dataset, recipe)
 
     def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
-        """Take the model apart, or unpack a refit, before anybody looks, on the study's own thread."""
+        """Compute the model's effects, or unpack a refit, before the result is shown, on the study's own thread."""
         draw = _draw(self.tasks[place])
         if draw == 0 and not result.failed and self.interactions is None:
             try:
-                self._take_apart(unpack(result.predicted), stop)
+                self._purify(unpack(result.predicted), stop)
             except Stopped:
                 return False
         if draw > 0 and not result.failed:
-            self._drawn[draw] = unpack(result.predicted)
+            self._refits_by_draw[draw] = unpack(result.predicted)
         return super()._accept(place, replace(result, predicted=b""), stop, after)
 
-    def _take_apart(self, numbers: Floats, stop: StopToken) -> None:
+    def _purify(self, numbers: Floats, stop: StopToken) -> None:
         prepared, recipe = self._prepared, self.recipes[0]
         assert prepared.encoder is not None
-        many, order = int(numbers[0]), recipe.params["order"]
-        columns, numbers = numbers[1 : 1 + many * order].reshape(many, order), numbers[1 + many * order :]
-        chosen = tuple(tuple(int(j) for j in own if j >= 0) for own in columns)
-        every = recipe.definition.counted(recipe.params, prepared.encoded.n_columns)[:1]
-        tables = prepared.tables(chosen or every[0], recipe.params["smoothing"], stop)
+        n_chosen, order = int(numbers[0]), recipe.params["order"]
+        columns, numbers = numbers[1 : 1 + n_chosen * order].reshape(n_chosen, order), numbers[1 + n_chosen * order :]
+        chosen = tuple(tuple(int(j) for j in members if j >= 0) for members in columns)
+        all_tuples = recipe.definition.counted(recipe.params, prepared.encoded.n_columns)[:1]
+        tables = prepared.tables(chosen or all_tuples[0], recipe.params["smoothing"], stop)
         classes = tables.n_classes
         phi, *weights = numbers[classes:].reshape(-1, len(tables.seen), classes)
         model = LinearModel(tables.space, tables.seen, phi, numbers[:classes])
-        found = Interactions(
+        effects = Interactions(
             model,
             prepared.encoder,
             prepared.encoded,
@@ -91,104 +91,102 @@ class EffectStudy(Study):
             stop=stop,
             weights=weights[0] if weights else None,
         )
-        found.importance(stop)
-        found.keep_best(stop=stop)
-        found.next_order(stop)
-        self.interactions = found
+        effects.importance(stop)
+        effects.keep_best(stop=stop)
+        effects.next_order(stop)
+        self.interactions = effects
 
     def refits(self) -> tuple[Floats, Floats]:
-        """Return what the refits so far say: effects (R, S, C) of the cells, and importance (R, T, 3): share,
-        structural share and nats.
-        """
-        found = self.interactions
-        if found is None:
+        """Return the refits so far: effects (R, S, C), and importance (R, T, 3): share, structural share, nats."""
+        effects = self.interactions
+        if effects is None:
             return np.zeros((0, 0, 1)), np.zeros((0, 0, 3))
-        return self._refitted(found, slice(0, len(found.pure.f))), self._weighed(found)
+        return self._refit_effects(effects, slice(0, len(effects.pure.f))), self._refit_importance(effects)
 
-    def _refitted(self, found: Interactions, cells: slice) -> Floats:
-        """(R, S, C) the effects of some cells: a look at one tuple need not touch the others."""
-        classes = len(found.classes)
-        begin, end = (classes * (1 + at) for at in (cells.start, cells.stop))
+    def _refit_effects(self, effects: Interactions, cells: slice) -> Floats:
+        """Return the effects (R, S, C) of a slice of cells, without unpacking the other tuples'."""
+        classes = len(effects.classes)
+        begin, end = (classes * (1 + cell) for cell in (cells.start, cells.stop))
         return self._numbers(begin, end, classes)
 
-    def _weighed(self, found: Interactions) -> Floats:
-        """(R, T, 3) importance."""
-        begin = len(found.classes) * (1 + len(found.pure.f))
-        return self._numbers(begin, begin + 3 * len(found.names), 3)
+    def _refit_importance(self, effects: Interactions) -> Floats:
+        """Return the importance (R, T, 3)."""
+        begin = len(effects.classes) * (1 + len(effects.pure.f))
+        return self._numbers(begin, begin + 3 * len(effects.names), 3)
 
     def _numbers(self, begin: int, end: int, width: int) -> Floats:
-        drawn = self._drawn.copy()  # the study's thread adds to it
+        drawn = self._refits_by_draw.copy()  # the study's thread may add to it meanwhile
         parts = [drawn[draw][begin:end] for draw in sorted(drawn)]
         return np.array(parts, np.float64).reshape(len(parts), (end - begin) // width, width)
 
     def importance(self) -> pd.DataFrame:
-        """Return `Interactions.importance` with "nats_low", "nats_high", "share_low" and "share_high": as far as the
-        90 % band of the refits reaches from their median, about the model's own value; NaN until there are two.
+        """Return `Interactions.importance` with "nats_low", "nats_high", "share_low" and "share_high".
 
-        That median is below the model's value where it knows its rows nearly by heart (of letter at order 2 by 15 %):
-        a refit knows rows of a large weight better still and is surer of them, so that muting anything seems to cost
-        less. Where each refit chooses its tuples the band is the refits' own: that it begins at 0 says that the choice
-        is not sure.
+        They are the ends of the refits' 90 % band, moved so that the refits' median is at the model's value; NaN below
+        two refits. The median itself is too low for a model that nearly memorises its rows (letter at order 2: 15 %): a
+        refit fits rows of a large weight even more closely, so that muting a tuple seems to cost less. If each refit
+        selects_tuples its tuples the band is not moved: if it starts at 0, the choice is uncertain.
         """
-        found = self.interactions
-        if found is None:
+        effects = self.interactions
+        if effects is None:
             return pd.DataFrame()
-        table = found.importance()
-        drawn = self._weighed(found)
-        place = [found.number_of(name) for name in table.index]
+        table = effects.importance()
+        refits = self._refit_importance(effects)
+        place = [effects.number_of(name) for name in table.index]
         for name, k in (("share", 0), ("nats", 2)):
-            low, middle, high = _band(drawn[:, :, k])[:, place]
-            moved = 0.0 if chooses(self.recipes[0]) else table[name].to_numpy() - middle
-            table[f"{name}_low"], table[f"{name}_high"] = low + moved, high + moved
+            low, median, high = _band(refits[:, :, k])[:, place]
+            shift = 0.0 if selects_tuples(self.recipes[0]) else table[name].to_numpy() - median
+            table[f"{name}_low"], table[f"{name}_high"] = low + shift, high + shift
         table["nats_low"] = table["nats_low"].clip(lower=0.0)
         return table
 
     def effects(self, *columns: Any, of: Any, against: Any) -> pd.DataFrame:
-        """Return a line per cell of a tuple of columns: what it adds to the log-odds of one class against another.
+        """Return a row for each cell of a tuple of columns: its effect on the log-odds of class `of` against `against`.
 
-        columns: "levels", "rows", "pure", "median", "low" and "high" (the 90 % band of the refits) and "same_sign"
-        (the share of them with the model's sign).
+        Columns: "levels", "rows", "pure", "median", "low" and "high" (the 90 % band of the refits) and "same_sign"
+            (share
+        of refits with the model's sign).
         """
-        found = self.interactions
-        if found is None:
+        effects = self.interactions
+        if effects is None:
             return pd.DataFrame()
-        classes = [str(label) for label in found.classes.tolist()]
+        classes = [str(label) for label in effects.classes.tolist()]
         for label in (of, against):
             if str(label) not in classes:
                 raise RecipeError(f"no class {label!r} in the model; expected one of {classes[:8]}")
-        k, other = classes.index(str(of)), classes.index(str(against))
-        cells = found.pure.cells_of(found.number_of(columns))
-        own = found.effects(*columns).iloc[:: len(classes)]
-        pure = found.pure.f[cells, k] - found.pure.f[cells, other]
-        f = self._refitted(found, cells)
-        odds = f[:, :, k] - f[:, :, other]
-        table = pd.DataFrame({"levels": own["levels"].to_numpy(), "rows": own["rows"].to_numpy(), "pure": pure})
+        k, baseline = classes.index(str(of)), classes.index(str(against))
+        cells = effects.pure.cells_of(effects.number_of(columns))
+        table = effects.effects(*columns).iloc[:: len(classes)]
+        pure = effects.pure.f[cells, k] - effects.pure.f[cells, baseline]
+        f = self._refit_effects(effects, cells)
+        odds = f[:, :, k] - f[:, :, baseline]
+        table = pd.DataFrame({"levels": table["levels"].to_numpy(), "rows": table["rows"].to_numpy(), "pure": pure})
         table["low"], table["median"], table["high"] = _band(odds)
         table["same_sign"] = np.nan if len(odds) < 2 else (np.sign(odds) == np.sign(pure)).mean(axis=0)
         return table
 
 
-def _band(drawn: Floats) -> Floats:
-    """(3, M) the 90 % band of draws (R, M) and, between its ends, their median; NaN of fewer than two."""
-    if len(drawn) < 2:
-        return np.full((3, drawn.shape[1]), np.nan)
-    found: Floats = np.quantile(drawn, [BAND[0], 0.5, BAND[1]], axis=0, method=_WAY)
-    return found
+def _band(draws: Floats) -> Floats:
+    """Return the lower end, median and upper end of the 90 % band of draws (R, M): (3, M); NaN below two draws."""
+    if len(draws) < 2:
+        return np.full((3, draws.shape[1]), np.nan)
+    band: Floats = np.quantile(draws, [BAND[0], 0.5, BAND[1]], axis=0, method=_QUANTILE_METHOD)
+    return band
 
 
 def no_bands(recipe: Recipe) -> str:
-    """Return why refits of a recipe do not have the cells of its model; "" where they do."""
+    """Return why refits of a recipe would have other cells than its model; "" if they have the same."""
     params = recipe.params
-    lacks = [name for name in ("order", "alpha", "keep") if isinstance(params.get(name), str)]
+    chosen = [name for name in ("order", "alpha", "keep") if isinstance(params.get(name), str)]
     if recipe.family not in FAMILIES or params.get("unit") == "cell":
-        valid = f"one of {', '.join(FAMILIES)}, with whole tuples"
-        return f"{recipe.name} has no cells that refits share; expected {valid}"
-    if lacks:
-        return f"{lacks[0]}={params[lacks[0]]!r} would be another in each refit; expected a number"
+        valid = f"one of {', '.join(FAMILIES)}, with all cells of a tuple"
+        return f"refits of {recipe.name} do not share its cells; expected {valid}"
+    if chosen:
+        return f"{chosen[0]}={params[chosen[0]]!r} may differ in each refit; expected a number"
     if recipe.discretize == "auto":
-        return "discretize='auto' would be another in each refit; expected 'smooth' or 'mdl-smooth'"
+        return "discretize='auto' may differ in each refit; expected 'smooth' or 'mdl-smooth'"
     if params.get("unseen") == "m-estimate":
-        return "unseen='m-estimate' would be another in each refit; expected neutral"
+        return "unseen='m-estimate' may differ in each refit; expected neutral"
     return ""
 
 
@@ -201,22 +199,22 @@ def effect_bands(
     seed: int = 0,
     **run_options: Unpack[StudyOptions],
 ) -> EffectStudy:
-    """Return the study of a model's pure effects and of how sure they are; nothing is begun.
+    """Return the study of a model's pure effects and their uncertainty; it has not started.
 
     Args:
         dataset: the table.
-        recipe: of lr, alr, hlr, halr, salr, hsalr or anje, with numbers for alpha, order and keep; None: hlr at order
-            2, alpha 1. Of chosen tuples each refit chooses anew, and says 0 of those that it leaves out.
-        refits: with rows weighed at random, for the bands; 0 for the model alone.
-        holdout: share of the rows that losses are measured on; the split of `Run(dataset, recipe)` of that holdout.
-        seed: of the split and of the weights.
+        recipe: a recipe of lr, alr, hlr, halr, salr, hsalr or anje, with numbers for alpha, order and keep; None: hlr
+            of order 2, alpha 1. If tuples are selected, each refit selects its own; a tuple it leaves out has effect 0.
+        refits: number of refits with random row weights; 0 for the model alone, without bands.
+        holdout: share of test rows, the split of `Run(dataset, recipe)` with this holdout.
+        seed: seed of the split and of the weights.
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
-    A row is a fit: draw (0 is the model), outcome, sentence, n_iter, train_log_loss, train_seconds. `interactions` of
-    the study are the model's effects, `importance()` and `effects(...)` have the bands.
+    A row is one fit: draw (0 is the model), outcome, sentence, n_iter, train_log_loss, train_seconds. The study's
+    `interactions` are the model's effects; `importance()` and `effects(...)` have the bands.
 
     Raises:
-        RecipeError: a recipe whose settings or single cells would be chosen anew by each refit, or that has no cells.
+        RecipeError: if refits of the recipe would not have the model's cells (see `no_bands`).
 
     >>> import alrviz
     >>> recipe = alrviz.Recipe("lr", order=2, alpha=0.1)
@@ -228,25 +226,25 @@ def effect_bands(
     require_dataset(dataset)
     recipe = Recipe("hlr", order=2, alpha=1.0) if recipe is None else recipe
     require_recipe(recipe)
-    if why := no_bands(recipe):
-        raise RecipeError(why)
+    if problem := no_bands(recipe):
+        raise RecipeError(problem)
     if not isinstance(refits, int) or refits < 0 or not 0 <= holdout < 1:
         raise RecipeError(f"refits={refits!r}, holdout={holdout!r}: expected a number of refits, and a share below 1")
     text, split = plain(recipe).to_json(), holdout_spec(holdout, seed)
-    drawn = seed_of(seed, text, 0)
+    task_seed = seed_of(seed, text, 0)
     tasks = [
-        StudyTask("effects", text, dataset.hash, split, json.dumps({"draw": draw, "format": FORMAT}), drawn)
+        StudyTask("effects", text, dataset.hash, split, json.dumps({"draw": draw, "format": FORMAT}), task_seed)
         for draw in range(refits + 1)
     ]
-    asked = {"refits": refits, "holdout": holdout, "seed": seed}
-    return EffectStudy("effect_bands", [dataset], [recipe], tasks, summary, asked, **run_options)
+    settings = {"refits": refits, "holdout": holdout, "seed": seed}
+    return EffectStudy("effect_bands", [dataset], [recipe], tasks, summary, settings, **run_options)
 
 
-def taking_apart_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
-    """About how long it takes, beside all fits, to take a model and its refits apart, and to test the next order."""
-    tuples, beyond = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
-    tested = _TESTED * min(rows, _FILLED) * beyond * classes if beyond <= LOOKED else 0.0
-    return (1 + refits) * _PURIFIED * rows * tuples * (classes + 4) + tested
+def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
+    """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order."""
+    tuples, next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
+    tested = _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= LOOKED else 0.0
+    return (1 + refits) * _PURIFY_SECONDS * rows * tuples * (classes + 4) + tested
 
 
 def summary(study: Study) -> pd.DataFrame:

@@ -1,10 +1,10 @@
-"""Learning curve: each row is judged, then learned from, and what it cost is averaged over the last rows.
+"""Learning curves: each row is predicted, then learned from; its loss is averaged over the last rows.
 
-Learners row by row: lr and alr by sgd or adagrad, AnJE and naive Bayes by counting. alr needs log theta, which only
-rows give: "single-pass", the default, counts the rows so far; "two-pass" counts all rows beforehand, as [ALR] does.
-That leaks: the rows that are judged later are among those counted, so such a curve is too low. Levels and cuts are
-those of all rows, for every learner alike. A learner's step length eta0 is the one of ETAS that costs least on the
-first rows of an order of its own; that search has no part in the curve.
+Learners that take one row at a time: lr and alr by sgd or adagrad, AnJE and naive Bayes by counting. alr needs log
+theta, which is counted: "single-pass", the default, counts the rows so far; "two-pass" counts all rows beforehand, as
+[ALR] does. That leaks, as rows predicted later are among those counted: such a curve is too low. Levels and cuts come
+from all rows for every learner. The step length eta0 of a learner is the one of ETAS with the lowest squared error on
+the first rows of another random order.
 """
 
 import json
@@ -38,25 +38,25 @@ def learning_curve(
     seed: int = 0,
     **run_options: Unpack[StudyOptions],
 ) -> Study:
-    """Return the study of learners that meet the shuffled rows one by one; nothing is begun.
+    """Return the study of learners that see the shuffled rows one by one; it has not started.
 
     Args:
         dataset: the table.
-        recipes: lr or alr of solver "sgd" or "adagrad", with alpha=0, from zero; or anje. Their orders may differ.
-        repeats: orders of the rows, the same for every learner; one where the table is split by time, which is theirs.
-        window: rows T over which a point is averaged, fewer at the start.
-        theta: where alr takes log theta from: "single-pass" (counts of the rows so far) or "two-pass" (counts of all
-            rows, which include the rows judged later).
-        seed: of the orders of the rows.
+        recipes: lr or alr with solver "sgd" or "adagrad", alpha=0 and start="zero"; or anje. Their orders may differ.
+        repeats: random orders of the rows, the same for every learner; only one if the table is split by time.
+        window: number of rows T over which a point is averaged, fewer at the start.
+        theta: source of alr's log theta: "single-pass" (counts of the rows so far) or "two-pass" (counts of all rows,
+            including those predicted later).
+        seed: seed of the orders of the rows.
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
-    A row is one point of one curve: racer, label, name, order, repeat, seen (rows before and with this one), window
+    A row is one point of one curve: racer, label, name, order, repeat, seen (rows up to this one), window
     (rows averaged), rmse2 (mean of (1/C) sum_k (p_k - 1[k = y])^2), log_loss, error, theta, eta0, train_seconds
-    (of the whole curve: judging and learning, without encoding and without choosing eta0). `summary()` has a line for
-    each recipe and number of rows: the means over the orders and their standard error (`_se`).
+    (of the whole curve, without encoding and without the choice of eta0). `summary()` has a row for each recipe and
+    number of rows: means over the orders and their standard errors (`_se`).
 
     Raises:
-        RecipeError: a recipe that cannot learn row by row, saying what is missing; a table whose rows have weights.
+        RecipeError: if a recipe cannot learn row by row (the message says why), or the table has row weights.
 
     >>> from alrviz import Recipe, load_demo
     >>> study = learning_curve(load_demo("led"), [Recipe("anje", order=1)], repeats=2, n_jobs=1).run()
@@ -75,8 +75,8 @@ def learning_curve(
     if dataset.weights is not None:
         name = next(column.name for column in dataset.columns if column.kind == "weight")
         raise RecipeError(
-            f"a learning curve meets each row once, and rows of this table are weighed by {name!r}; expected rows that "
-            f"count alike, such as with_kinds({name}='ignore')"
+            f"learning curves count each row once, but rows of this table have weights in {name!r}; expected rows "
+            f"without weights, such as with_kinds({name}='ignore')"
         )
     repeats = 1 if dataset.splitting.when is not None else repeats
     texts = [plain(recipe).to_json() for recipe in recipes]
@@ -94,34 +94,34 @@ def learning_curve(
 
 
 def _require_row_by_row(recipe: Recipe) -> None:
-    learns, given = recipe.definition.learns_rows, recipe.params
+    learns, params = recipe.definition.learns_rows, recipe.params
     if learns == "counts":
         return
     if not learns:
         raise RecipeError(f"{recipe.label} cannot learn row by row; expected lr or alr by 'sgd' or 'adagrad', or anje")
-    wanted: dict[str, Any] = {"alpha": 0.0, "start": "zero", "objective": "nll", "share": "cell-class"}
-    wanted |= {"scale": recipe.definition.params["scale"].default, "class_weight": None, "bounds": None}
+    required: dict[str, Any] = {"alpha": 0.0, "start": "zero", "objective": "nll", "share": "cell-class"}
+    required |= {"scale": recipe.definition.params["scale"].default, "class_weight": None, "bounds": None}
     if recipe.solver not in ("sgd", "adagrad"):
-        raise RecipeError(f"solver={recipe.solver!r} looks at all rows at every step; expected 'sgd' or 'adagrad'")
-    for name, value in wanted.items():
-        if given[name] != value:
-            raise RecipeError(f"{name}={given[name]!r} does not go with learning row by row; expected {name}={value!r}")
+        raise RecipeError(f"solver={recipe.solver!r} needs all rows at every step; expected 'sgd' or 'adagrad'")
+    for name, value in required.items():
+        if params[name] != value:
+            raise RecipeError(f"{name}={params[name]!r} does not work row by row; expected {name}={value!r}")
 
 
 def leaking_racers(study: Study) -> list[int]:
-    """Return the racers whose log theta counts rows that are judged later."""
+    """Return the racers whose log theta counts rows that are predicted later."""
     if json.loads(study.spec)["theta"] != "two-pass":
         return []
     return [racer for racer, recipe in enumerate(study.recipes) if recipe.definition.learns_rows == "log theta"]
 
 
 def summary(study: Study) -> "pd.DataFrame":
-    """Return a line for each recipe and number of rows seen."""
+    """Return a row for each recipe and number of rows seen."""
     frame = study.frame()
     if not len(frame) or "seen" not in frame:
         return frame
     groups = frame.dropna(subset=["seen"]).groupby(["racer", "label", "name", "order", "seen"], as_index=False)
     measures = ["rmse2", "log_loss", "error"]
-    found = groups[measures].mean()
+    means = groups[measures].mean()
     spread = groups[measures].sem()[measures].add_suffix("_se")
-    return found.join(spread).assign(orders=groups.size()["size"])
+    return means.join(spread).assign(orders=groups.size()["size"])

@@ -1,7 +1,7 @@
-"""A search for tuples that follows a hand: scores are counted once, and however many are kept follows from them.
+"""A search for tuples that follows a slider: scores are computed once, then any number of tuples can be kept.
 
-It is the search that a fit of salr or hsalr does on the same training rows. Beside its scores it tells each tuple's
-predicted gain over the model of all tuples of one column less, which sees what tells only together.
+It is the search of a fit of salr or hsalr on the same training rows. Beside the scores it predicts each tuple's gain
+over the model of all tuples of one column less, which finds columns that are informative only together.
 """
 
 import time
@@ -27,29 +27,29 @@ from alrviz.stop import NEVER, StopToken
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-MOST = 10_000  # tuples of a level up to which all are scored, and another share kept follows at once
-CHANCE = 0.05  # of tables without anything to tell, in which a tuple is said to tell
-AT_ONCE = 0.03  # seconds: what comes sooner comes whole
-PARTS = 8  # in which the tuples of a level are scored, so that some are seen before all are
-LEAST = 32  # tuples of such a part
-# Rows x tuples x classes up to which gains, which take a fit, come without being asked for.
-QUICK = 200_000_000
+MAX_SCORED = 10_000  # tuples of a level; up to this all are scored, so that another share needs no new search
+CHANCE = 0.05  # share of tables without any interaction in which a tuple seems to gain by chance
+MIN_SECONDS_SHOWN = 0.03  # no partial results before: they would only flicker
+N_PARTS = 8  # a level is scored in parts, so that the first scores are shown early
+MIN_PART = 32  # tuples of a part
+# Maximum rows x tuples x classes for which predicted gains, which take a fit, are computed unasked.
+MAX_GAINS_WORK = 200_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Search:
-    """What a search has found by now.
+    """The state of a search so far.
 
     Attributes:
         columns: names of the columns.
         order: n.
-        score: what the scores are.
-        levels: those that are complete.
-        coming: the level whose tuples are being scored, nan those that are not yet; None between levels.
-        mi: (T,) mutual information of all tuples of n columns; None where these are too many, or not counted yet.
-        gains: (T,) their predicted gains; None as well.
-        tells: (T,) whether a tuple tells more than its parts, whatever chance does to so many: chi square, Bonferroni.
-        done: whether nothing more comes.
+        score: kind of the scores.
+        levels: the levels that are complete.
+        coming: the level whose tuples are being scored, nan where the score is not known yet; None between levels.
+        mi: (T,) mutual information of all tuples of n columns; None if they are too many, or not counted yet.
+        gains: (T,) their predicted gains; None likewise.
+        tells: (T,) whether a tuple gains more than chance, given the number of tuples: chi square test, Bonferroni.
+        done: whether the search is finished.
     """
 
     columns: tuple[str, ...]
@@ -63,26 +63,26 @@ class Search:
     done: bool = False
 
     def total(self, size: int) -> int:
-        """Return how many tuples of so many columns there are."""
+        """Return the number of tuples of `size` columns."""
         return comb(len(self.columns), size)
 
     def all_tuples(self) -> "NDArray[np.int32]":
-        """Return (T, n): all tuples of n columns, in the order of a dictionary."""
+        """Return all tuples of n columns in lexicographic order: (T, n)."""
         return ascending_tuples(len(self.columns), self.order)
 
     def numbers(self, tuples: "NDArray[np.int32]") -> NDArray[np.intp]:
-        """Return the numbers of tuples (K, n) among all."""
+        """Return the positions of tuples (K, n) in `all_tuples`: (K,)."""
         a = len(self.columns)
         weights = a ** np.arange(self.order - 1, -1, -1, dtype=np.int64)
         return np.searchsorted(self.all_tuples() @ weights, tuples @ weights)
 
     def name(self, columns: "NDArray[np.int32] | tuple[int, ...]") -> str:
-        """Return what a tuple is called."""
+        """Return the name of a tuple."""
         return " + ".join(self.columns[int(k)] for k in columns)
 
 
 class LiveSelection:
-    """The scores of a table's tuples, for recipes of one split, cuts and seed; it serves one thread at a time.
+    """Scores of a table's tuples, for recipes of one split, cuts and seed; serves one thread at a time.
 
     Args:
         dataset: the table.
@@ -90,113 +90,114 @@ class LiveSelection:
 
     def __init__(self, dataset: "Dataset"):
         self._dataset = dataset
-        self._counted: _Remembered | None = None
+        self._scores: _ScoreCache | None = None
         self._admitted: Recipe | None = None
 
     def search(self, recipe: Recipe, stop: StopToken = NEVER) -> Iterator[Search]:
-        """Yield what a search finds, as it finds it; a recipe that differs in its share alone is searched at once.
+        """Yield the search each time it has found more; a recipe that differs only in `keep` reuses all scores.
 
         Raises:
-            AlrvizError: where nothing can be learned, or memory does not do.
-            Stopped: if the token was pulled meanwhile.
+            AlrvizError: if the rows cannot be learned from, or memory is too small.
+            Stopped: if the token is pulled during the search.
         """
         prepared = prepare(self._dataset, recipe, stop=stop)
         params = recipe.params
-        # Of few tuples all are scored, whatever is kept: a hand that drags waits for no estimate.
-        counted_all = comb(prepared.encoded.n_columns, int(params["order"])) <= MOST
-        asked = recipe.replace(keep=1.0) if counted_all else recipe
-        if asked != self._admitted:
-            require_memory(estimate(asked, TableShape(prepared.encoded, prepared.holdout, stop=stop)))
-            self._admitted = asked
+        # Few tuples are all scored whatever is kept, so that the memory is estimated once for all positions of the
+        # slider.
+        scores_all = comb(prepared.encoded.n_columns, int(params["order"])) <= MAX_SCORED
+        largest = recipe.replace(keep=1.0) if scores_all else recipe
+        if largest != self._admitted:
+            require_memory(estimate(largest, TableShape(prepared.encoded, prepared.holdout, stop=stop)))
+            self._admitted = largest
         request = FitRequest(prepared, recipe, params, lambda words: None, stop)
-        if self._counted is None:
-            self._counted = _Remembered(request)
-        counted = self._counted.for_request(request)
+        if self._scores is None:
+            self._scores = _ScoreCache(request)
+        cache = self._scores.for_request(request)
         encoded, order, score = prepared.encoded, int(params["order"]), str(params["selection"])
         grow = str(params.get("grow", ""))
-        found = Search(tuple(map(str, encoded.names)), order, score)
-        going = levels(counted, encoded.n_columns, order, score, params["keep"], grow)
-        begun = time.monotonic()
+        search = Search(tuple(map(str, encoded.names)), order, score)
+        complete_levels = levels(cache, encoded.n_columns, order, score, params["keep"], grow)
+        start = time.monotonic()
 
-        def late() -> bool:
-            return time.monotonic() - begun > AT_ONCE
+        def is_slow() -> bool:
+            return time.monotonic() - start > MIN_SECONDS_SHOWN
 
         for size in range(1 if grow else order, order + 1):
-            for scores in counted.fill(size, score):
+            for scores in cache.fill(size, score):
                 coming = Level(ascending_tuples(encoded.n_columns, size), scores, np.empty(0, np.intp))
-                if late():
-                    yield replace(found, coming=coming)
-            found = replace(found, levels=(*found.levels, next(going)))
-            if late():
-                yield found
-        if found.total(order) <= MOST:
-            for _ in counted.fill(order, "mi"):
+                if is_slow():
+                    yield replace(search, coming=coming)
+            search = replace(search, levels=(*search.levels, next(complete_levels)))
+            if is_slow():
+                yield search
+        if search.total(order) <= MAX_SCORED:
+            for _ in cache.fill(order, "mi"):
                 stop.check()
-            found = replace(found, mi=counted.known[order, "mi"])
-            if encoded.n_rows * found.total(order) * encoded.n_classes <= QUICK:
-                if late():
-                    yield found
-                gains, tells = counted.gains(order)
-                found = replace(found, gains=gains, tells=tells)
-        yield replace(found, done=True)
+            search = replace(search, mi=cache.complete[order, "mi"])
+            if encoded.n_rows * search.total(order) * encoded.n_classes <= MAX_GAINS_WORK:
+                if is_slow():
+                    yield search
+                gains, tells = cache.gains(order)
+                search = replace(search, gains=gains, tells=tells)
+        yield replace(search, done=True)
 
 
-class _Remembered(InMemory):
-    """Counts rows in memory, and remembers scores."""
+class _ScoreCache(InMemory):
+    """Counts rows in memory, and keeps the scores."""
 
     def __init__(self, request: FitRequest):
         super().__init__(request)
-        self.known: dict[tuple[int, str], Floats] = {}  # of all tuples of a size, by score
+        self.complete: dict[tuple[int, str], Floats] = {}  # scores of all tuples, by size and kind
         self._number: dict[int, dict[tuple[int, ...], int]] = {}
         self._gains: dict[int, tuple[Floats, NDArray[np.bool_]]] = {}
 
-    def for_request(self, request: FitRequest) -> "_Remembered":
+    def for_request(self, request: FitRequest) -> "_ScoreCache":
         """Serve another fit on the same rows."""
         self._request = request
         return self
 
     def fill(self, size: int, score: str) -> Iterator[Floats]:
-        """Score all tuples of a size, unless they are too many or known; yield the scores as they come, then once all.
+        """Score all tuples of a size, unless they are too many or known; yield the scores after each part.
 
-        A gain is beside what was kept, and is not known before.
+        Only scores of `SCORES` can be computed in advance; a gain depends on the tuples kept before.
         """
         a = self._request.prepared.encoded.n_columns
-        if score not in SCORES or comb(a, size) > MOST or (size, score) in self.known:
+        if score not in SCORES or comb(a, size) > MAX_SCORED or (size, score) in self.complete:
             return
         tuples = ascending_tuples(a, size)
         scores = np.full(len(tuples), np.nan)
-        step = max(LEAST, -(-len(tuples) // PARTS))
-        for at in range(0, len(tuples), step):
-            part = tuple(map(tuple, tuples[at : at + step].tolist()))
-            scores[at : at + step] = SCORES[score](self.tables(size if len(part) == len(tuples) else part))
+        step = max(MIN_PART, -(-len(tuples) // N_PARTS))
+        for begin in range(0, len(tuples), step):
+            part = tuple(map(tuple, tuples[begin : begin + step].tolist()))
+            scores[begin : begin + step] = SCORES[score](self.tables(size if len(part) == len(tuples) else part))
             yield scores.copy()
-        self.known[size, score] = scores
+        self.complete[size, score] = scores
 
     def scored(self, looked: Tuples, below: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
-        """Return the scores, from memory where all of the size are known."""
+        """Return the tuples and their scores, cached if all tuples of the size are scored."""
         if isinstance(looked, AllOrders | SelectedCells):
             return super().scored(looked, below, score)
         size = looked if isinstance(looked, int) else len(looked[0])
-        if (size, score) not in self.known:
+        if (size, score) not in self.complete:
             return super().scored(looked, below, score)
-        scores, a = self.known[size, score], self._request.prepared.encoded.n_columns
+        scores, a = self.complete[size, score], self._request.prepared.encoded.n_columns
         tuples = ascending_tuples(a, size)
         if isinstance(looked, int):
             return tuples, scores
         if size not in self._number:
             self._number[size] = {columns: k for k, columns in enumerate(map(tuple, tuples.tolist()))}
-        at = [self._number[size][columns] for columns in looked]
-        return tuples[at], scores[at]
+        places = [self._number[size][columns] for columns in looked]
+        return tuples[places], scores[places]
 
     def gains(self, order: int) -> "tuple[Floats, NDArray[np.bool_]]":
-        """Return the gain of all tuples of an order beside a model of all of one column less, and which are sure."""
+        """Return each tuple's gain over the model of all of one column less, and whether it is significant."""
         if order not in self._gains:
             from scipy.stats import chi2
 
             tables, excess = self.tables(order), self.excess(order, order - 1)
-            found, df = excess_test(tables, excess)
-            # Of a column of one level nothing is free, and what rounding leaves over is no finding.
-            sure = (df > 0) & (chi2.sf(found, np.maximum(df, 1e-9)) < CHANCE / len(found))
+            statistic, df = excess_test(tables, excess)
+            # Tuples with a constant column have no degree of freedom, and rounding error is no gain.
+            significant = (df > 0) & (chi2.sf(statistic, np.maximum(df, 1e-9)) < CHANCE / len(statistic))
             gains = predicted_gain(tables, excess)
-            self._gains[order] = gains, sure & (gains > 0)
+            self._gains[order] = gains, significant & (gains > 0)
         return self._gains[order]

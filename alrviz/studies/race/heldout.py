@@ -1,4 +1,4 @@
-"""The log loss of every test row at a run's latest step: what paired comparisons are made of."""
+"""Log loss of each test row at a run's latest step, for paired comparisons."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 def heldout_losses(run: "Run | Any") -> NDArray[np.float64] | None:
-    """Return -log p(y | x) of every test row (rows,), in nats; None where there is no model or no such row.
+    """Return -log p(y | x) of each test row (rows,), in nats; None without a model or test rows.
 
-    Rows of different weights have them times their weight, of mean 1: the mean is the weighted mean.
+    If rows have weights the losses are multiplied by them, scaled to mean 1, so that their mean is the weighted mean.
     """
-    from alrviz.models.linear import log_softmax  # numba with it: a page that is opened need not wait for that
+    from alrviz.models.linear import log_softmax  # imports numba, which a page need not wait for when it opens
 
     model, holdout = run.model, run.holdout
     if model is None or holdout is None:

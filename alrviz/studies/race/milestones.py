@@ -1,17 +1,17 @@
 """Milestones: how many iterations a racer needs to come near the best known objective.
 
-With F* the lowest objective that any racer of the same objective has reached, a racer's milestones are the first
+With F* the lowest objective that any racer with the same objective has reached, a racer's milestones are its first
 steps with
 
     F <= F* (1 + 1 %)     and     F <= F* (1 + 0.1 %).
 
-Where the racers can fit the training rows perfectly (no penalty, and some model ranks every row's own class first) F*
-is 0 and is never reached; the milestones are then F / N <= 1e-2 and 1e-4. Milestones count iterations, passes and
-seconds; an iteration is a step of the solver, the same amount of work for lbfgs, cg and gd (one forward and one scatter
-pass), as many passes as it takes for tron.
+If the racers can fit the training rows perfectly (no penalty, and some model ranks every row's own class first) F* is 0
+and is never reached; the milestones are then F / N <= 1e-2 and 1e-4. They are counted in iterations, passes and
+seconds. An iteration is a step of the solver: one forward and one scatter pass for lbfgs, cg and gd, as many passes as
+it takes for tron.
 
-Shapes: a lane's `frame` has one row a step, with the columns of `Step` (it may be those columns by name, too: a live
-view asks ten times a second); `n_rows` is N, the total row weight.
+A lane is one racer. Its `frame` has a row for each step with the columns of `Step` (or is a mapping of these columns,
+as live views ask ten times a second); `n_rows` is N, the total row weight.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -28,14 +28,14 @@ UNITS = {"iterations": "index", "passes": "passes", "seconds": "seconds"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RacerSummary:
-    """What a verdict needs to know of one racer; nothing in it is computed by fitting.
+    """What the sentences on a race need to know about one racer.
 
-    name: how sentences call the racer. label: its family's label. frame: one row a step, or its columns by name.
-    n_rows: total training weight. outcome: the code of its outcome, None while it runs. detail: the outcome's own
-    sentence. objective: equal for racers that minimise the same function. alpha: strength of the penalty. trials,
-    found: of alpha="auto", how many trials there were, and the penalty of each order at the last step; order: what was
-    chosen of order="auto". loss: the other part of the objective, "nll" or another. bounded: whether the weights keep
-    between bounds. heldout: the log loss of each test row (nats) at the last step; None where they are not kept.
+    name: the racer in sentences. label: its family's label. frame: a row for each step, or its columns by name.
+    n_rows: total training weight. outcome: code of its outcome, None while it runs. detail: the outcome's sentence.
+    objective: equal for racers that minimise the same function. alpha: strength of the penalty. trials, alphas: for
+    alpha="auto" the number of trials, and the penalty of each order at the last step. order: the order chosen for
+    order="auto". loss: loss part of the objective, "nll" or another. bounded: whether the weights have bounds.
+    heldout: log loss of each test row (nats) at the last step; None if it is not known.
     """
 
     name: str
@@ -47,7 +47,7 @@ class RacerSummary:
     objective: Hashable = None
     alpha: float = 0.0
     trials: int = 0
-    found: tuple[float, ...] = ()
+    alphas: tuple[float, ...] = ()
     order: int | None = None
     loss: str = "nll"
     bounded: bool = False
@@ -60,37 +60,37 @@ class RacerSummary:
 
     @property
     def last(self) -> float:
-        """The last objective per row, in nats."""
+        """Last objective per row, in nats."""
         return float(self.of("objective")[-1]) / self.n_rows
 
     @property
     def best(self) -> float:
-        """The lowest finite objective reached (not per row); infinite where there is none."""
+        """Lowest finite objective (not per row); infinite without any."""
         values = self.of("objective")
         values = values[np.isfinite(values)]
         return float(values.min()) if len(values) else float("inf")
 
     def last_of(self, column: str) -> float:
-        """The last value of a column of the frame, NaN where it was not watched."""
+        """Return the last value of a column; NaN if the frame has no such column or no step."""
         return float("nan") if column not in self.frame or self.empty else float(self.of(column)[-1])
 
     @property
     def empty(self) -> bool:
-        """Whether it has no step yet."""
+        """Whether there is no step yet."""
         return not len(self.frame["index"])
 
     def of(self, column: str) -> np.ndarray:
-        """A column of the frame (steps,)."""
+        """Return a column of the frame as floats (steps,)."""
         return np.asarray(self.frame[column], float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Milestones:
-    """The goals of one objective and when each racer met them.
+    """The goals of one objective, and when each racer reached them.
 
-    to_zero: whether the objective has no minimum but falls to 0. best: F* (not per row). goals: the two values of F
-    to come below, and words for them. met: racer's name -> one mapping of unit -> count a goal, None where it was not
-    met. unit: what `at` counts, a key of `UNITS`.
+    to_zero: whether the objective has no minimum above 0. best: F* (not per row). goals: the two values of F to fall
+    below, and `words` for them. met: by racer's name, for each goal a mapping of unit to count, None if it was not
+    reached. unit: the unit of `at`, a key of `UNITS`.
     """
 
     to_zero: bool
@@ -101,24 +101,24 @@ class Milestones:
     unit: str = "iterations"
 
     def at(self, name: str, goal: int, unit: str = "") -> float | None:
-        """When `name` met goal number `goal`, in `unit` or the milestones' own; None if it did not."""
+        """Return when a racer reached a goal (its index), in `unit` or the milestones' own; None if it did not."""
         counts = self.met[name][goal]
         return None if counts is None else counts[unit or self.unit]
 
     def table(self) -> pd.DataFrame:
-        """One row a racer and goal: racer, milestone, iterations, passes, seconds (NaN where it was not met)."""
+        """Return a row for each racer and goal: racer, milestone, iterations, passes, seconds (NaN if not reached)."""
         rows: list[dict[str, Any]] = []
         for name, counts in self.met.items():
-            for word, count in zip(self.words, counts, strict=True):
-                rows.append({"racer": name, "milestone": word, **(count or dict.fromkeys(UNITS, float("nan")))})
+            for words, count in zip(self.words, counts, strict=True):
+                rows.append({"racer": name, "milestone": words, **(count or dict.fromkeys(UNITS, float("nan")))})
         return pd.DataFrame(rows, columns=["racer", "milestone", *UNITS])
 
 
 def falls_to_zero(lanes: Iterable[RacerSummary]) -> bool:
-    """Whether the training rows can be fitted perfectly: then scaling the weights up sends the loss to 0.
+    """Return whether the training rows can be fitted perfectly: then larger weights send the loss to 0.
 
-    One model that ranks the own class of every row strictly first proves it, for every racer of the same objective;
-    but between bounds weights cannot be scaled up.
+    A single model that ranks the class of every row strictly first proves it for every racer with the same objective,
+    as its weights can be scaled up, unless they are bounded.
     """
     return any(
         lane.alpha == 0
@@ -129,19 +129,19 @@ def falls_to_zero(lanes: Iterable[RacerSummary]) -> bool:
 
 
 def objective_noun(lanes: Iterable[RacerSummary]) -> str:
-    """What the objective of these racers is called: NLL where it is nothing else."""
+    """Return the name of these racers' objective: NLL if all have neither a penalty nor another loss, else F."""
     return "NLL" if all(lane.alpha == 0 and lane.loss == "nll" for lane in lanes) else "F"
 
 
 def _first(lane: RacerSummary, goal: float) -> dict[str, float] | None:
-    below = np.flatnonzero(lane.of("objective") <= goal)
-    if not len(below):
+    reached = np.flatnonzero(lane.of("objective") <= goal)
+    if not len(reached):
         return None
-    return {unit: float(lane.of(column)[below[0]]) for unit, column in UNITS.items()}
+    return {unit: float(lane.of(column)[reached[0]]) for unit, column in UNITS.items()}
 
 
 def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Milestones:
-    """When each racer of one objective first came near the best known value of it."""
+    """Return when each racer of one objective first came near its best known value."""
     best = min((lane.best for lane in lanes), default=float("inf"))
     to_zero = falls_to_zero(lanes)
     noun = objective_noun(lanes)
@@ -157,7 +157,7 @@ def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Miles
 
 
 def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:
-    """The lanes grouped by what they minimise, in the order in which they came."""
+    """Group the lanes by their objective, in order of appearance."""
     groups: dict[Hashable, list[RacerSummary]] = {}
     for lane in lanes:
         groups.setdefault(lane.objective, []).append(lane)
@@ -166,7 +166,7 @@ def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSumm
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference of mean test loss (a minus b), its paired standard error, and whether that makes a tie."""
+    """A difference of mean test loss (a minus b) and its paired standard error."""
 
     mean: float
     error: float
@@ -178,9 +178,9 @@ class Difference:
 
 
 def paired(a: np.ndarray, b: np.ndarray) -> Difference:
-    """Mean of a - b over the same rows with its standard error.
+    """Return the mean of a - b over the same rows and its standard error.
 
-    a, b (rows,): losses of two models on the same rows. Fewer than two rows have no standard error (NaN: never a tie).
+    a, b (rows,): losses of two models on the same rows. With fewer than two rows the error is NaN, and never a tie.
     """
     gap = np.asarray(a, float) - np.asarray(b, float)
     mean = float(gap.mean())

@@ -1,7 +1,7 @@
-"""A race: several recipes on one data set, fitted side by side and fairly.
+"""A race: several recipes fitted side by side to one data set, under equal conditions.
 
-One thread takes one step of one racer at a time, in turn, and each step has all threads of the passes; a racer's clock
-counts its own steps only. So curves over seconds can be compared, and no racer is slowed by another.
+One thread lets each racer take one step in turn, and each step has all threads of the passes. A racer's clock counts
+its own steps only, so curves over seconds can be compared and no racer slows another.
 
 A race that was run earlier is a `Race` of `RecordedRun`s: traces without fits.
 """
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class RecordedRun:
-    """One racer of a race that was run earlier; the part of `Run` that is looked at."""
+    """One racer of a race that was run earlier, with the attributes of `Run` that pages read."""
 
     recipe: Recipe
     trace: Trace
@@ -46,11 +46,11 @@ class RecordedRun:
 
     @property
     def name(self) -> str:
-        """One line, as the recipe's name."""
+        """One line: the recipe's name."""
         return self.recipe.name
 
     def advance(self) -> None:
-        """Nothing: it has ended."""
+        """Do nothing: the run has ended."""
 
     stop = advance
 
@@ -58,20 +58,20 @@ class RecordedRun:
 class Race(Job[None]):
     """Racers on one data set: a job whose turns are one step of every racer; made by `race`.
 
-    Nothing runs until `start` or `step`; nothing moves a race that has ended.
+    Nothing runs until `start` or `step`; a race that has ended stays as it is.
 
     Args:
-        dataset: the table; of a race that was run earlier name, hash and number of rows suffice.
+        dataset: the table; for a recorded race, an object with its name, hash and number of rows.
         runs: one for each racer.
-        recorded: whether it was run earlier.
+        recorded: whether the race was run earlier.
 
     Attributes:
-        dataset, runs, recorded: as given; of a race that was run earlier, each run is a `RecordedRun`.
-        recipes: one for each racer, as asked for: a run fills in what it chooses.
-        stopped_at: the last iteration that was seen when who watched it stopped it, where more was computed; else None.
-        entry: in the registry of a server, which knows who owns the race and whose turn it is; else None.
-        turn: its place among those who take turns; 0 while it computes. queued: whether it waits for a free place.
-        stopped_by: who stopped it, if it was stopped, in a word.
+        dataset, runs, recorded: see Args; the runs of a recorded race are `RecordedRun`s.
+        recipes: one for each racer, before the run filled in what it chooses.
+        stopped_at: the last iteration that the viewer saw when stopping, if more were computed; else None.
+        entry: its entry in a server's registry, which knows its owner and whose turn it is; else None.
+        turn: place in the queue of races; 0 while it computes. queued: whether it waits for a free place.
+        stopped_by: who stopped it ("you"), for the verdict.
 
     >>> import alrviz
     >>> recipes = [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)]
@@ -94,7 +94,7 @@ class Race(Job[None]):
         self.stopped_at: int | None = None
         self.entry: Any = None
         if recorded:
-            super().stop()  # nothing moves it
+            super().stop()  # so that `start` and `step` do nothing
 
     def __repr__(self) -> str:
         names = ", ".join(run.recipe.label for run in self.runs)
@@ -102,18 +102,18 @@ class Race(Job[None]):
 
     @property
     def control(self) -> "Race":
-        """What to start, pause and stop it by, and ask for its phase, activity and turn: its entry, so that a registry
-        decides whose turn it is, or itself.
+        """The object to start, pause, stop and ask for phase, activity and turn: the registry's entry, or the race
+        itself.
         """
         control: Race = self if self.entry is None else self.entry
         return control
 
     def matches(self, recipes: Sequence[Recipe], dataset: Dataset | Stream) -> bool:
-        """Return whether it is a race of these recipes on this table."""
+        """Return whether this is a race of these recipes on this table."""
         return self.recipes == tuple(recipes) and self.dataset.hash == dataset.hash
 
     def stop(self) -> None:
-        """End every run at once: no step is added after this returns."""
+        """Stop every run at once: no step is added after this returns."""
         for run in self.runs:
             run.stop()
         super().stop()
@@ -136,11 +136,11 @@ class Race(Job[None]):
 
     @property
     def activity(self) -> str:
-        """What the first racer that has no step yet is doing."""
+        """Activity of the first racer that has no step yet."""
         return next((run.activity for run in self.runs if run.outcome is None and not len(run.trace)), "fitting")
 
     def frame(self) -> "pd.DataFrame":
-        """Return the tidy rows of all traces: racer (its number), label, name, then the columns of `Trace.frame`."""
+        """Return the rows of all traces: racer (its index), label, name, then the columns of `Trace.frame`."""
         import pandas as pd
 
         frames = []
@@ -150,8 +150,8 @@ class Race(Job[None]):
             frame.insert(1, "label", run.recipe.label)
             frame.insert(2, "name", run.name)
             frames.append(frame)
-        filled = [frame for frame in frames if len(frame)]
-        return pd.concat(filled, ignore_index=True) if filled else frames[0]
+        nonempty = [frame for frame in frames if len(frame)]
+        return pd.concat(nonempty, ignore_index=True) if nonempty else frames[0]
 
     def _rounds(self, stop: StopToken) -> Iterator[None]:
         while True:
@@ -159,7 +159,7 @@ class Race(Job[None]):
                 try:
                     run.advance()
                 except AlrvizError:
-                    continue  # the run's outcome says it; the others go on
+                    continue  # the error is in the run's outcome
                 except Exception:
                     _log.exception("racer %s failed", run.name)
             if self.ended:
@@ -175,20 +175,20 @@ def race(
     max_memory: int | None = None,
     estimates: "Sequence[Estimate]" = (),
 ) -> Race:
-    """Return a race of `recipes` on `dataset`; nothing is started.
+    """Return a race of `recipes` on `dataset`; it has not started.
 
-    Racers share what they have in common: the split, the encoding, the counts.
+    Racers share the split, and encoding and counts as far as these agree.
 
     Args:
-        dataset: the table; of one read in batches (`open_table`) racers' steps are passes.
-        recipes: one for each racer, or one alone.
+        dataset: the table; if it is read in batches (`open_table`) a racer's step is a pass.
+        recipes: one for each racer, or a single one.
         n_jobs: threads for the passes; None for all.
-        max_memory: bytes each fit may take; None for half of what is free when it starts.
-        estimates: of the racers on so many threads, where these were made beforehand; () to make them at the start.
+        max_memory: bytes each fit may take; None: half of the free memory at its start.
+        estimates: of the racers for this number of threads, if they exist already; () to make them at the start.
 
     Raises:
-        RecipeError: without any recipe; of families that are not fitted in passes, where the table is read in batches.
-        TableError: of what is no data set.
+        RecipeError: without recipes, or for families that cannot learn from a table read in batches.
+        TableError: if `dataset` is no data set.
 
     >>> import alrviz
     >>> recipes = [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)]
@@ -198,14 +198,14 @@ def race(
     """
     if not isinstance(dataset, Stream):
         require_dataset(dataset)
-    from alrviz.fitting.runs.run import Run  # numba with it: who only looks at a recorded race need not wait for that
+    from alrviz.fitting.runs.run import Run  # imports numba, which viewers of a recorded race need not wait for
 
     recipes = recipe_list(recipes)
-    known: Sequence[Estimate | None] = estimates or [None] * len(recipes)
+    optional_estimates: Sequence[Estimate | None] = estimates or [None] * len(recipes)
     return Race(
         dataset,
         [
             Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, estimate=estimate)
-            for recipe, estimate in zip(recipes, known, strict=True)
+            for recipe, estimate in zip(recipes, optional_estimates, strict=True)
         ],
     )

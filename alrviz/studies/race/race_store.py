@@ -1,7 +1,7 @@
-"""A race in the run store: its steps go there while it runs, and come back as a race that can be looked at.
+"""Saving a race in the run store while it runs, and loading it as a recorded race.
 
-A thread of its own looks every TICK seconds for steps that came, and writes them all in one transaction: the race is
-not waited for and does not wait. A process that is killed leaves all but the last seconds.
+A separate thread looks for new steps every TICK seconds and writes them in one transaction, so that race and disk do
+not wait for each other. A killed process loses only the last seconds.
 """
 
 import json
@@ -24,29 +24,29 @@ from alrviz.studies.core.names import short_names
 from alrviz.studies.race.race import Race, RecordedRun
 
 KIND = "race"
-FIT = "fit"  # of a map: a race of one
-TICK = 2.0  # seconds between two looks
-_SOON = 0.2  # seconds between two looks at whether it has begun, or ended
+FIT = "fit"  # a map's fit, stored as a race of one
+TICK = 2.0  # seconds between two saves
+_POLL_SECONDS = 0.2  # between two looks at whether the race has begun, or ended
 _log = logging.getLogger(__name__)
 
 
 def race_spec(race: Race) -> str:
-    """Return what the store knows a race by, beside its table: its recipes."""
+    """Return JSON that identifies a race in the store, together with its table: its recipes."""
     return json.dumps({"recipes": [recipe.to_json() for recipe in race.recipes], "rows": race.dataset.n_rows})
 
 
 class RaceKeeper:
-    """Keeps one race; made with a race that was not started.
+    """Saves one race; created before the race starts.
 
     Args:
-        race: of `alrviz.race`.
-        open_store: returns the store that it goes to, or raises StoreError; called on the thread.
-        owner, link, kind: as the store has them.
-        id: which the store is to know it by; "" for one that the store makes.
+        race: a race of `alrviz.race`.
+        open_store: returns the store, or raises StoreError; called on the keeper's thread.
+        owner, link, kind: see `Store.begin`.
+        id: the race's id in the store; "" to let the store choose.
 
     Attributes:
-        id: of the race in the store; "" until it has a step.
-        problem: why it is not kept; "".
+        id: the race's id in the store; "" until it has a step.
+        problem: why the race is not saved; "" without a problem.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class RaceKeeper:
         id: str = "",
     ):
         self.id = self.problem = ""
-        self._named = id
+        self._wanted_id = id
         self._kind = kind
         self._race, self._open, self._owner, self._link, self._tick = race, open_store, owner, link, tick
         self._cursors = [0] * len(race.runs)
@@ -69,11 +69,11 @@ class RaceKeeper:
 
     @property
     def stored(self) -> bool:
-        """Whether all of it is on disk, and nothing more comes."""
+        """Whether the race is saved completely."""
         return bool(self.id) and not self.problem and not self._job.alive
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until all of it is kept; returns whether it is."""
+        """Wait until everything is saved; return whether it is."""
         return self._job.join(timeout)
 
     def _keep(self, stop: StopToken) -> None:
@@ -81,24 +81,24 @@ class RaceKeeper:
         try:
             while not any(len(run.trace) for run in race.runs):
                 if race.ended:
-                    return  # nothing came of it
-                stop.rest(_SOON)
+                    return  # it ended without a step
+                stop.rest(_POLL_SECONDS)
             self._store = self._open()
             self._begin()
             ended, waited = False, self._tick
             while not ended:
-                ended = race.ended  # before the last steps are taken: after it none comes
+                ended = race.ended  # read before saving: no step comes after it
                 if ended or waited >= self._tick:
                     self._save()
                     waited = 0.0
                 if not ended:
-                    stop.rest(_SOON)
-                    waited += _SOON
+                    stop.rest(_POLL_SECONDS)
+                    waited += _POLL_SECONDS
             self._end()
         except StoreError as error:
             self.problem = f"the race is not kept: {for_page(error)}"
             _log.warning("the race is not kept: %s", error)
-        except Exception as error:  # whatever it is, a race that is not kept says so
+        except Exception as error:  # on this thread nobody would see it: it goes to `problem`
             self.problem = f"the race is not kept: {type(error).__name__}: {error}"
             _log.exception("%s", self.problem)
 
@@ -106,15 +106,15 @@ class RaceKeeper:
         race = self._race
         self.id = self._store.begin(
             self._owner, self._kind, race_spec(race), race.dataset.hash, name=", ".join(short_names(race.recipes)),
-            data_name=race.dataset.name, version=__version__, link=self._link, id=self._named,
+            data_name=race.dataset.name, version=__version__, link=self._link, id=self._wanted_id,
         )  # fmt: skip
 
     def _save(self) -> None:
-        """Keep what is new; without news this is the sign of life."""
+        """Save new steps; without any it still tells the store that the race is alive."""
         parts = []
         for racer, run in enumerate(self._race.runs):
             steps = run.trace.since(self._cursors[racer])
-            parts.append((racer, _about(run), self._cursors[racer], steps))
+            parts.append((racer, _metadata(run), self._cursors[racer], steps))
         self._store.save_traces(self.id, parts)
         for racer, _, first, steps in parts:
             self._cursors[racer] = first + len(steps)
@@ -123,17 +123,22 @@ class RaceKeeper:
         outcomes = [run.outcome for run in self._race.runs if run.outcome is not None]
         state = STOPPED if any(outcome.code == STOPPED for outcome in outcomes) else "done"
         names = short_names(self._race.recipes)
-        words = ", ".join(f"{name}: {outcome.code}" for name, outcome in zip(names, outcomes, strict=True))
-        self._store.end(self.id, state, words)
-        # Whoever runs the same race again wants the new one: its steps are the same, its seconds are newer.
+        summary = ", ".join(f"{name}: {outcome.code}" for name, outcome in zip(names, outcomes, strict=True))
+
+        self._store.end(self.id, state, summary)
+        # An earlier run of the same race has the same steps and older seconds: keep only the new one.
         spec, data_hash = race_spec(self._race), self._race.dataset.hash
-        for kept in self._store.runs(self._owner, self._kind):
-            if (kept.spec, kept.data_hash) == (spec, data_hash) and kept.id != self.id and kept.state != RUNNING:
-                self._store.delete(self._owner, kept.id)
+        for stored in self._store.runs(self._owner, self._kind):
+            if (
+                (stored.spec, stored.data_hash) == (spec, data_hash)
+                and stored.id != self.id
+                and stored.state != RUNNING
+            ):
+                self._store.delete(self._owner, stored.id)
 
 
-def _about(run: Any) -> dict[str, Any]:
-    """What is no step, as JSON has it."""
+def _metadata(run: Any) -> dict[str, Any]:
+    """Return what a run has beside its steps, in JSON types."""
     return {
         "rows": run.trace.rows,
         "heldout_rows": run.trace.heldout_rows,
@@ -143,23 +148,23 @@ def _about(run: Any) -> dict[str, Any]:
     }
 
 
-def read_race(store: Store, kept: StoredRun) -> Race:
-    """Return a race as it is kept, ended: whatever would move it does nothing."""
-    recipes = [Recipe.from_json(text) for text in json.loads(kept.spec)["recipes"]]
-    traces = dict(enumerate(store.traces(kept.id)))
-    runs = [_run(recipe, *traces.get(k, ({}, [])), kept.state) for k, recipe in enumerate(recipes)]
-    rows = json.loads(kept.spec)["rows"]
-    dataset = SimpleNamespace(name=kept.data_name, hash=kept.data_hash, n_rows=rows)
+def read_race(store: Store, stored: StoredRun) -> Race:
+    """Load a race from the store as a recorded race."""
+    recipes = [Recipe.from_json(text) for text in json.loads(stored.spec)["recipes"]]
+    traces = dict(enumerate(store.traces(stored.id)))
+    runs = [_run(recipe, *traces.get(k, ({}, [])), stored.state) for k, recipe in enumerate(recipes)]
+    rows = json.loads(stored.spec)["rows"]
+    dataset = SimpleNamespace(name=stored.data_name, hash=stored.data_hash, n_rows=rows)
     return Race(dataset, runs, recorded=True)
 
 
-def _run(recipe: Recipe, about: dict[str, Any], steps: list[Any], state: str) -> RecordedRun:
+def _run(recipe: Recipe, metadata: dict[str, Any], steps: list[Any], state: str) -> RecordedRun:
     trace = Trace()
-    trace.rows, trace.heldout_rows = about.get("rows", 0.0), about.get("heldout_rows", 0.0)
-    trace.baseline.update(about.get("baseline", {}))
+    trace.rows, trace.heldout_rows = metadata.get("rows", 0.0), metadata.get("heldout_rows", 0.0)
+    trace.baseline.update(metadata.get("baseline", {}))
     for step in steps:
         trace.append(step)
     trace.close()
-    why = "the process that ran it ended" if state == INTERRUPTED else "stopped on request"
-    outcome = Outcome(*(about.get("outcome") or (STOPPED, why)))
-    return RecordedRun(recipe, trace, outcome, about.get("separation", {}))
+    reason = "the process that ran it ended" if state == INTERRUPTED else "stopped on request"
+    outcome = Outcome(*(metadata.get("outcome") or (STOPPED, reason)))
+    return RecordedRun(recipe, trace, outcome, metadata.get("separation", {}))

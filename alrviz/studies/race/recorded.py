@@ -1,7 +1,7 @@
-"""A race that was run earlier: its traces as JSON, and back.
+"""Recorded races: the traces of a race as JSON, and back.
 
-The file holds what a reader needs to see the race and to repeat it: the data set's name, rows and hash, every recipe,
-every step. Weights are not in it.
+The file has everything needed to see the race and to repeat it: the data set's name, rows and hash, all recipes, all
+steps. It has no weights.
 """
 
 import json
@@ -16,36 +16,36 @@ from alrviz.studies.race.race import Race, RecordedRun
 
 FORMAT = 1
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
-_WHOLE = ("index", "evaluations")
+_INTEGER_FIELDS = ("index", "evaluations")
 
 
-def as_race(given: Any) -> Race:
-    """Return what can be watched: a race as it is, a fitted model as a recorded race of one, its own fit.
+def as_race(shown: Any) -> Race:
+    """Return a race unchanged, and a fitted model as a recorded race of its own fit.
 
     Raises:
-        TableError: of a data set. AlrvizError: of anything else, or of a model that was not fitted here.
+        TableError: for a data set. AlrvizError: for anything else, or a model without a recorded fit.
     """
-    if hasattr(given, "runs") and hasattr(given, "recorded"):
-        return cast(Race, given)
-    kind = type(given).__name__
+    if hasattr(shown, "runs") and hasattr(shown, "recorded"):
+        return cast(Race, shown)
+    kind = type(shown).__name__
     expected = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
-    if hasattr(given, "to_recipe") and not isinstance(given, type):
-        if getattr(given, "trace_", None) is None:
-            raise AlrvizError(f"this {kind} keeps no fit to show: call its fit first (a model's file does not hold it)")
-        run = RecordedRun(given.to_recipe(), given.trace_, given.outcome_, {})
-        about = SimpleNamespace(name=f"the data that {kind} was fitted on", hash="", n_rows=round(given.trace_.rows))
-        return Race(about, [run], recorded=True)
+    if hasattr(shown, "to_recipe") and not isinstance(shown, type):
+        if getattr(shown, "trace_", None) is None:
+            raise AlrvizError(f"this {kind} has no recorded fit: call its fit first (a model's file has none)")
+        run = RecordedRun(shown.to_recipe(), shown.trace_, shown.outcome_, {})
+        dataset = SimpleNamespace(name=f"the data that {kind} was fitted on", hash="", n_rows=round(shown.trace_.rows))
+        return Race(dataset, [run], recorded=True)
     from alrviz.data.dataset import Dataset
 
-    if isinstance(given, Dataset):
+    if isinstance(shown, Dataset):
         raise TableError(f"a data set alone is no race; {expected}")
     raise AlrvizError(f"a {kind} cannot be shown as a race; {expected}")
 
 
 def record(race: Race, version: str) -> str:
-    """Return an ended race as JSON; raises `AlrvizError` while a racer runs."""
+    """Return a race as JSON; raises `AlrvizError` until all racers have ended."""
     if not race.ended:
-        raise AlrvizError("a race can be recorded when every racer has ended; join it first")
+        raise AlrvizError("a race can be recorded once every racer has ended; join it first")
     content = {
         "format": FORMAT,
         "version": version,
@@ -57,7 +57,7 @@ def record(race: Race, version: str) -> str:
 
 def _run(run: Any) -> dict[str, Any]:
     frame, outcome = run.trace.frame(), run.outcome
-    assert outcome is not None  # of a race that has ended
+    assert outcome is not None  # `record` checks that the race has ended
     return {
         "recipe": run.recipe.to_json(),
         "rows": run.trace.rows,
@@ -65,25 +65,25 @@ def _run(run: Any) -> dict[str, Any]:
         "baseline": run.trace.baseline,
         "outcome": [outcome.code, outcome.sentence],
         "separation": {name: float(f"{value:.6g}") for name, value in run.separation.items()},
-        "columns": {name: [_short(value, name) for value in frame[name]] for name in frame.columns},
+        "columns": {name: [_rounded(value, name) for value in frame[name]] for name in frame.columns},
     }
 
 
-def _short(value: Any, name: str) -> Any:
-    """A number with the digits a picture and a milestone need; what is not finite is null."""
+def _rounded(value: Any, name: str) -> Any:
+    """Round a number to the digits that pictures and milestones need; None if it is not finite."""
     if name == "kind":
         return value
-    if name in _WHOLE:
+    if name in _INTEGER_FIELDS:
         return int(value)
     number = float(value)
     return float(f"{number:.9g}") if abs(number) < float("inf") else None
 
 
 def read_recorded(text: str) -> Race:
-    """Return the race that `record` wrote; raises `AlrvizError` on another format."""
+    """Return the race that `record` wrote; raises `AlrvizError` for another format."""
     content = json.loads(text)
     if content.get("format") != FORMAT:
-        raise AlrvizError(f"recorded race of format {content.get('format')!r}; this version reads format {FORMAT}")
+        raise AlrvizError(f"the recorded race has format {content.get('format')!r}; this version reads {FORMAT}")
     runs = [_read_run(part) for part in content["runs"]]
     return Race(SimpleNamespace(**content["data"]), runs, recorded=True)
 

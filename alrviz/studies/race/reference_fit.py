@@ -1,7 +1,7 @@
-"""A classifier put beside a run: fitted on the same training rows, judged on the same test rows.
+"""Reference classifiers fitted to the training rows of a run, and evaluated on its test rows.
 
-It is one of `estimators.peers`, a peer or a rival, or the truth of a demo set whose generator is known. Fits here
-cannot be stopped inside: a table of more than MOST rows is thinned for them, class by class and by a seed.
+A reference is one of `estimators.peers` (peer or rival), or the truth of a demo whose generator is known. Its fit
+cannot be stopped halfway, so a table of more than MAX_ROWS rows is sampled, stratified by class.
 """
 
 from collections.abc import Callable
@@ -14,25 +14,25 @@ from numpy.typing import NDArray
 from alrviz.data.splits import split_holdout, split_table
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.statistics.align_probabilities import LEAST
+from alrviz.studies.statistics.align_probabilities import MIN_LOG_P
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from alrviz.data.dataset import Dataset
 
-# Training rows of a peer: an SVM's time grows with their square, and is about a second here.
-MOST = 4_000
+# Training rows of a reference: an SVM's time is quadratic in them, and about a second at this number.
+MAX_ROWS = 4_000
 TRUTH = "truth"
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The generator's own p(class | row) as a classifier.
+    """The known p(class | row) of a demo's generator, as a classifier.
 
     Attributes:
-        classes_: (C,) sorted.
-        probability: of a frame with all the generator's columns, (N, C).
+        classes_: (C,) sorted labels.
+        probability: returns (N, C) for a frame with all the generator's columns.
     """
 
     classes_: NDArray[Any]
@@ -49,15 +49,15 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceFit:
-    """A fitted peer and what the test rows say of it.
+    """A fitted reference and its test losses.
 
     Attributes:
-        name: its key.
+        name: key of the reference.
         model: the classifier.
-        rows: training rows it was fitted on; 0 for the truth.
-        error: share of test rows it gets wrong, NaN without any.
-        log_loss: per test row in nats, NaN without probabilities or rows.
-        heldout_rows: how many rows these are means of.
+        rows: number of training rows; 0 for the truth.
+        error: error rate on the test rows; NaN without any.
+        log_loss: nats per test row; NaN without probabilities or rows.
+        heldout_rows: number of test rows.
     """
 
     name: str
@@ -77,12 +77,12 @@ def fit_reference(
     truth: "Callable[[pd.DataFrame], Floats] | None" = None,
     stop: StopToken = NEVER,
 ) -> ReferenceFit:
-    """Fit the peer `name` on the training rows that a run with this `holdout` and `seed` has.
+    """Fit the reference `name` to the training rows of a run with this `holdout` and `seed`.
 
-    name: a key of `estimators.peers.known_peers()`, or "truth", for which `truth` is taken.
+    name: a key of `estimators.peers.known_peers()`, or "truth" for the classifier of `truth`.
 
     Raises:
-        RecipeError: if no peer has that name.
+        RecipeError: if there is no such reference.
     """
     X, y, weights = dataset.X, dataset.y, dataset.weights
     splits = split_table(dataset, holdout, seed)
@@ -92,17 +92,17 @@ def fit_reference(
         model: Any = Truth(np.asarray(dataset.classes), truth)
         rows = 0
     else:
-        if len(train) > MOST:
-            train = train[split_holdout(y[train], 1 - MOST / len(train), seed).train]  # every class keeps a row
-        own = None if weights is None else weights[train]
-        model, rows = fit_rows(name, X.iloc[train], y[train], own), len(train)
+        if len(train) > MAX_ROWS:
+            train = train[split_holdout(y[train], 1 - MAX_ROWS / len(train), seed).train]  # keeps a row of each class
+        train_weights = None if weights is None else weights[train]
+        model, rows = fit_rows(name, X.iloc[train], y[train], train_weights), len(train)
     stop.check()
     losses = _losses(model, X.iloc[test], y[test], None if weights is None else weights[test])
     return ReferenceFit(name, model, rows, *losses, heldout_rows=len(test))
 
 
 def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None = None) -> Any:
-    """Return the peer `name`, fitted to these rows; weights (N,), None where each counts once."""
+    """Return the reference `name`, fitted to these rows; weights (N,), None: each row counts once."""
     from sklearn.pipeline import Pipeline
 
     from alrviz.estimators.peers import make_peer
@@ -113,15 +113,16 @@ def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | No
 
 
 def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None = None) -> tuple[float, float]:
-    """0-1 loss and log loss of rows; NaN where there are none, or no probabilities. An unknown class has p = 0, which
-    counts as 2^-52 as in all studies.
+    """Return 0-1 loss and log loss of rows; NaN without rows, or without probabilities.
+
+    A class that the model has not learned has p = 0, counted as 2^-52 as in all studies.
     """
     if not len(y):
         return float("nan"), float("nan")
     error = float(np.average(model.predict(X).astype(str) != y.astype(str), weights=weights))
     if not hasattr(model, "predict_proba"):
         return error, float("nan")
-    known = {str(label): k for k, label in enumerate(model.classes_)}
-    codes = np.array([known.get(str(label), -1) for label in y])
+    codes_of = {str(label): k for k, label in enumerate(model.classes_)}
+    codes = np.array([codes_of.get(str(label), -1) for label in y])
     p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
-    return error, float(np.average(-np.log(np.where(p > 0.0, p, np.exp(LEAST))), weights=weights))
+    return error, float(np.average(-np.log(np.where(p > 0.0, p, np.exp(MIN_LOG_P))), weights=weights))

@@ -1,26 +1,24 @@
-"""The one sentence under a race, from a fixed list, as a pure function of what the racers' traces say.
+"""The verdict on a race: one sentence from a fixed list, as a pure function of the racers' traces.
 
-| code | when (the first that holds) |
+| code | condition (the first that holds) |
 |---|---|
 | "waiting", "racing" | nothing has been drawn yet; some racer has not ended (race_summary.py: who leads) |
-| "diverged" | some racer's objective stopped being a number, or its fit failed |
-| "stopped" | some racer was stopped, by whom is the caller's to say |
-| "different" | the racers minimise different functions: only a test loss compares them |
+| "diverged" | some racer's objective became NaN or infinite, or its fit failed |
+| "stopped" | some racer was stopped (the caller says by whom) |
+| "different" | the racers minimise different functions: only test losses can be compared |
 | "perfect" | no penalty, and the training rows can be fitted perfectly: F has no minimum above 0 |
 | "step limit" | no racer near the lowest objective has converged |
 | "none" | at both milestones every pair of racers is within a factor 1.25 |
 | "faster" | one racer needs the fewest iterations (the tighter milestone decides) |
 | "crossed" | one leads at the first milestone, another at the second, both by 1.25 or more |
 
-An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes are compared likewise, and seconds from a
-millisecond on: what is below is no racer's merit. A racer that never met the milestone counts as "at least" its last
-iteration. Differences of test log loss below two paired standard errors are called a tie. A sentence that calls a
-racer faster says in the same breath where it ends worse on test rows than another. Where racers are told apart by
-speed, a last sentence says whose test log loss ends more than 2 % above its lowest, and since when.
+The iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes are compared likewise, seconds from one
+millisecond on. A racer that never reached a milestone counts as "at least" its last iteration. Differences of test log
+loss below two paired standard errors are ties. A sentence that calls a racer faster also says if it ends worse on
+test rows than another. A further sentence names racers whose test log loss ends more than 2 % above its lowest, and one
+the alphas that racers have chosen for alpha="auto".
 
-What racers have found for alpha="auto" is a further sentence.
-
-A sentence is short: of more than two racers it names the winner and by how much, and no number of every racer.
+With more than two racers a sentence names the winner and its factor, not the numbers of every racer.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -40,18 +38,24 @@ from alrviz.studies.race.milestones import (
     milestones,
     paired,
 )
-from alrviz.studies.race.race_summary import APART, NEAR, alpha_words, level_words, near_words, racing_words
+from alrviz.studies.race.race_summary import (
+    MIN_FACTOR,
+    NEAR,
+    alpha_sentences,
+    close_race_text,
+    leader_text,
+    objective_text,
+)
 
-NO_DIFFERENCE = APART
-_LEAST = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # what less is not told apart from
-RISEN = 1.02  # times its lowest: test log loss has got worse, not just moved
-FEW = 2  # racers whose numbers have room in a sentence; those of more are in the table under the picture
+_MIN_COUNT = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # smaller counts are treated as equal
+OVERFIT_RATIO = 1.02  # last test log loss over its lowest: a smaller rise is noise
+MAX_DETAILED = 2  # racers whose numbers fit into a sentence; the table under the picture has those of more
 NOTHING_TO_FIT = ("anje", "nb")
 
 
 @dataclass(frozen=True, slots=True)
 class RaceVerdict:
-    """code: which sentence of the fixed list. sentence: its words. winner: the racer it names as faster, if any.
+    """code: which sentence of the list. sentence: its words. winner: the racer called faster, if any.
 
     factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
     """
@@ -64,32 +68,33 @@ class RaceVerdict:
 
 
 def objective_key(recipe: Recipe) -> Hashable:
-    """Equal for two recipes that minimise the same function over the same cells on the same rows."""
+    """Return a key that is equal for recipes that minimise the same function over the same cells and rows."""
     return recipe.definition.objective_key(recipe)
 
 
 def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> RaceVerdict:
-    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are only compared on test rows.
+    """Return the verdict; racers with nothing to fit (AnJE, naive Bayes) are only compared on test rows.
 
-    `by` is who stopped it, should it have been stopped: "you", "the server", "its owner". `unit`: what "faster" is
-    counted in, a key of `UNITS`; the picture's axis, or sentence and picture could name two winners.
+    by: who stopped the race, if it was stopped: "you", "the server", "its owner". unit: unit of "faster", a key of
+    `UNITS`; use the picture's axis, or sentence and picture might name two winners.
     """
-    told = _told(lanes, by, unit)
-    return told if told.code in ("waiting", "racing") else replace(told, sentence=told.sentence + alpha_words(lanes))
+    result = _verdict_on(lanes, by, unit)
+    has_alphas = result.code not in ("waiting", "racing")
+    return replace(result, sentence=result.sentence + alpha_sentences(lanes)) if has_alphas else result
 
 
-def _told(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
+def _verdict_on(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
     counted = [lane for lane in lanes if lane.label in NOTHING_TO_FIT and not lane.empty]
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
     if not lanes or any(lane.empty for lane in lanes):
-        broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
-        return _ended_early(broken, by) if broken else RaceVerdict("waiting", "Press Run to start the race.")
+        failed = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
+        return _ended_early(failed, by) if failed else RaceVerdict("waiting", "Press Run to start the race.")
     if any(lane.outcome is None for lane in lanes):
-        return RaceVerdict("racing", racing_words(lanes))
+        return RaceVerdict("racing", leader_text(lanes))
     if any(lane.outcome in ("diverged", "failed") for lane in lanes):
-        return _broken(lanes)
+        return _diverged(lanes)
     if any(lane.outcome == "stopped" for lane in lanes):
-        if len(lanes) > FEW:
+        if len(lanes) > MAX_DETAILED:
             counts = f"{max(lane.iterations for lane in lanes)} iterations"
         else:
             counts = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
@@ -101,10 +106,10 @@ def _told(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
         )
     if falls_to_zero(lanes):
         return _perfect(lanes)
-    told = _raced(lanes, milestones(lanes, unit))
-    told_apart = counted and len(lanes) + len(counted) <= FEW and "heldout_log_loss" in counted[0].frame
-    beside = f" {heldout_words([*lanes, *counted])}" if told_apart else ""
-    return replace(told, sentence=told.sentence + worse_heldout_words(lanes) + beside)
+    result = _compare_speed(lanes, milestones(lanes, unit))
+    has_room = counted and len(lanes) + len(counted) <= MAX_DETAILED and "heldout_log_loss" in counted[0].frame
+    comparison = f" {heldout_words([*lanes, *counted])}" if has_room else ""
+    return replace(result, sentence=result.sentence + worse_heldout_words(lanes) + comparison)
 
 
 def _ended_early(lanes: Sequence[RacerSummary], by: str) -> RaceVerdict:
@@ -114,13 +119,13 @@ def _ended_early(lanes: Sequence[RacerSummary], by: str) -> RaceVerdict:
     return RaceVerdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
 
 
-def _broken(lanes: Sequence[RacerSummary]) -> RaceVerdict:
+def _diverged(lanes: Sequence[RacerSummary]) -> RaceVerdict:
     parts = []
     for lane in lanes:
         if lane.outcome == "diverged":
             parts.append(
                 f"{lane.name} diverged after {_iterations(lane)}: its objective is no longer a number, and "
-                "nothing after that counts."
+                "later steps do not count."
             )
         elif lane.outcome == "failed":
             parts.append(f"{lane.name} failed after {_iterations(lane)}. {lane.detail}".rstrip())
@@ -128,53 +133,53 @@ def _broken(lanes: Sequence[RacerSummary]) -> RaceVerdict:
 
 
 def _so_far(lanes: Sequence[RacerSummary]) -> str:
-    """Who is lower so far, as the end of a sentence; empty where it cannot be said."""
+    """Return who is lower so far, as the end of a sentence."""
     if len(lanes) < 2:
-        return f"; {level_words(lanes, lanes[0])} so far"
+        return f"; {objective_text(lanes, lanes[0])} so far"
     if len(by_objective(lanes)) > 1:
         return "; the objectives differ, so compare test losses"
     order = sorted(lanes, key=lambda lane: lane.last)
     low, high = order[0], order[-1]
     if high.last - low.last < NEAR * abs(high.last):
-        return f"; {near_words(lanes, low, high)}"
-    others = f"{order[1].name} {order[1].last:.4f}{', the next' if len(lanes) > FEW else ''}"
-    return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
+        return f"; {close_race_text(lanes, low, high)}"
+    others = f"{order[1].name} {order[1].last:.4f}{', the next' if len(lanes) > MAX_DETAILED else ''}"
+    return f"; {low.name} is lower so far ({objective_text(lanes, low)} against {others})"
 
 
 def _perfect(lanes: Sequence[RacerSummary]) -> RaceVerdict:
-    many = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
-    who = f"{lanes[0].name} {many}" if len(lanes) == 1 else many
-    if lanes[0].loss == "hinge":  # 0 as soon as every row's own class leads by 1: the weights need not grow for ever
-        why = "F falls to 0, where many models are equally good"
+    verb = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
+    subject = f"{lanes[0].name} {verb}" if len(lanes) == 1 else verb
+    if lanes[0].loss == "hinge":  # 0 once the class of every row leads by 1: the weights need not grow without end
+        reason = "F falls to 0, where many models are equally good"
     else:
-        why = "no finite optimum exists, the weights grow without end"
+        reason = "no finite optimum exists, the weights grow without end"
     return RaceVerdict(
         "perfect",
-        f"{who} the training rows perfectly: {why}, and the race only tells how fast. {heldout_words(lanes)} "
+        f"{subject} the training rows perfectly: {reason}, and the race only tells how fast. {heldout_words(lanes)} "
         "Try alpha 0.1.",
     )
 
 
-def _raced(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
+def _compare_speed(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
     near = [lane for lane in lanes if lane.best <= marks.goals[-1]]
     if all(lane.outcome == "step limit" for lane in near):
         return RaceVerdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
     if len(lanes) == 1:
         lane = lanes[0]
-        return RaceVerdict("none", f"{lane.name} converged after {_iterations(lane)} at {level_words(lanes, lane)}.")
+        return RaceVerdict("none", f"{lane.name} converged after {_iterations(lane)} at {objective_text(lanes, lane)}.")
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
-    if max(tight.factor, loose.factor) < NO_DIFFERENCE:
-        if len(lanes) > FEW:
-            alike = f"all {len(lanes)} racers come near the best about as soon"
-            return RaceVerdict("none", f"No difference in speed: {alike}.")
+    if max(tight.factor, loose.factor) < MIN_FACTOR:
+        if len(lanes) > MAX_DETAILED:
+            result = f"all {len(lanes)} racers come near the best about as soon"
+            return RaceVerdict("none", f"No difference in speed: {result}.")
         return RaceVerdict("none", f"No difference in speed. {_both(lanes, marks, 0)}")
-    decided = [rank for rank in (tight, loose) if rank.factor >= NO_DIFFERENCE]
+    decided = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
     if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
-        at = ["" if len(lanes) > FEW else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
-        who = f"{loose.first.name} is first {marks.words[0]}{at[0]}, {tight.first.name} {_short(marks, 1)}{at[1]}"
-        return RaceVerdict("crossed", f"{'Each leads' if len(lanes) <= FEW else 'Two lead'} once: {who}.")
-    rank = decided[0]
-    return _faster(lanes, marks, rank)
+        counts = ["" if len(lanes) > MAX_DETAILED else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
+        leads = f"{loose.first.name} is first {marks.words[0]}{counts[0]}"
+        leads += f", {tight.first.name} {_short(marks, 1)}{counts[1]}"
+        return RaceVerdict("crossed", f"{'Each leads' if len(lanes) <= MAX_DETAILED else 'Two lead'} once: {leads}.")
+    return _faster(lanes, marks, decided[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +192,9 @@ class _Ranking:
 
 
 def _count(lane: RacerSummary, marks: Milestones, goal: int) -> float:
-    met = marks.at(lane.name, goal)
-    spent = lane.last_of(UNITS[marks.unit]) if met is None else met
-    return max(spent, _LEAST[marks.unit])
+    count = marks.at(lane.name, goal)
+    count = lane.last_of(UNITS[marks.unit]) if count is None else count
+    return max(count, _MIN_COUNT[marks.unit])
 
 
 def _ranking(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> _Ranking:
@@ -200,24 +205,24 @@ def _ranking(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> _Ra
     first, last = order[0], order[-1]
     missed = [lane for lane in order if marks.at(lane.name, goal) is None]
     factor = _count(last, marks, goal) / _count(first, marks, goal)
-    # Whoever never came near is slower by more than its own iterations say, even when it gave up sooner.
-    return _Ranking(goal, first, last, max(factor, NO_DIFFERENCE) if missed else factor, bool(missed))
+    # A racer that never came near is slower than its own count says, even if it stopped early.
+    return _Ranking(goal, first, last, max(factor, MIN_FACTOR) if missed else factor, bool(missed))
 
 
 def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
-    """Whether the leader of one milestone is clearly behind at the other, and the reverse."""
+    """Return whether the leader of each milestone is clearly behind at the other."""
     pairs = ((tight.first, loose.first, 1), (loose.first, tight.first, 0))
-    return all(_count(b, marks, goal) >= NO_DIFFERENCE * _count(a, marks, goal) for a, b, goal in pairs)
+    return all(_count(b, marks, goal) >= MIN_FACTOR * _count(a, marks, goal) for a, b, goal in pairs)
 
 
 def _counts(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
-    """Who met a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
-    met = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
+    """Return who reached a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
+    reached = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
     missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
-    met.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
-    words = [f"{lane.name} {_amount(_count(lane, marks, goal), marks.unit)}" for lane in met]
-    late = [f"{lane.name} not after {_amount(_count(lane, marks, goal), marks.unit)}" for lane in missed]
-    return _with_unit([*words, *late], marks.unit)
+    reached.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
+    texts = [f"{lane.name} {_amount(_count(lane, marks, goal), marks.unit)}" for lane in reached]
+    texts += [f"{lane.name} not after {_amount(_count(lane, marks, goal), marks.unit)}" for lane in missed]
+    return _with_unit(texts, marks.unit)
 
 
 def _amount(count: float, unit: str) -> str:
@@ -225,7 +230,7 @@ def _amount(count: float, unit: str) -> str:
 
 
 def _both(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
-    """Both milestones as a sentence, beginning with number `goal`."""
+    """Return both milestones as a sentence that begins with goal number `goal`."""
     first, second = marks.words[goal], _short(marks, 1 - goal)
     first = first[:1].upper() + first[1:]
     return f"{first}: {_counts(lanes, marks, goal)}; {second}: {_counts(lanes, marks, 1 - goal)}."
@@ -236,24 +241,24 @@ def _short(marks: Milestones, goal: int) -> str:
 
 
 def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
-    """A list of counts; the first says the unit."""
+    """Return a list of counts; the first has the unit."""
     first, *others = counts
     return ", ".join([f"{first} {unit}", *others])
 
 
 def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> RaceVerdict:
     bound = "at least " if rank.at_least else ""
-    rivals = "" if len(lanes) <= FEW else f" than {rank.last.name}, the slowest"
+    rivals = "" if len(lanes) <= MAX_DETAILED else f" than {rank.last.name}, the slowest"
     equals = [
         lane.name
         for lane in lanes
         if lane is not rank.first
         and marks.at(lane.name, rank.goal) is not None
-        and _count(lane, marks, rank.goal) < NO_DIFFERENCE * _count(rank.first, marks, rank.goal)
+        and _count(lane, marks, rank.goal) < MIN_FACTOR * _count(rank.first, marks, rank.goal)
     ]
-    level = f" ({_list(equals)} about as fast)" if equals else ""
-    counts = "" if len(lanes) > FEW else f" {_both(lanes, marks, rank.goal)}"
-    speed = f"{rank.first.name} is {bound}{_times(rank.factor)} times faster ({marks.unit}){rivals}{level}"
+    equal = f" ({_list(equals)} about as fast)" if equals else ""
+    counts = "" if len(lanes) > MAX_DETAILED else f" {_both(lanes, marks, rank.goal)}"
+    speed = f"{rank.first.name} is {bound}{_times(rank.factor)} times faster ({marks.unit}){rivals}{equal}"
     return RaceVerdict(
         "faster",
         f"{speed}{_winner_heldout_words(lanes, rank.first)}.{counts}",
@@ -264,21 +269,21 @@ def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) ->
 
 
 def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -> str:
-    """Where the fastest racer ends worse on test rows than another, as the end of its sentence; else "".
+    """Return that the fastest racer ends worse on test rows than another, as the end of its sentence; else "".
 
-    A difference counts from two paired standard errors on; where the losses of single rows are unknown, from 2 % on.
+    A difference counts from two paired standard errors on; from 2 % on if the losses of single rows are unknown.
     """
-    known = [lane for lane in lanes if not isnan(lane.last_of("heldout_log_loss"))]  # `min` may return NaN
-    lowest = min(known, key=lambda lane: lane.last_of("heldout_log_loss"), default=winner)
-    own, other = (lane.last_of("heldout_log_loss") for lane in (winner, lowest))
-    if not own > other:  # also where its own is not known
+    with_loss = [lane for lane in lanes if not isnan(lane.last_of("heldout_log_loss"))]  # `min` may return NaN
+    best = min(with_loss, key=lambda lane: lane.last_of("heldout_log_loss"), default=winner)
+    winner_loss, best_loss = (lane.last_of("heldout_log_loss") for lane in (winner, best))
+    if not winner_loss > best_loss:  # also if it is NaN
         return ""
-    losses = f"log loss {own:.3f} against {other:.3f} of {lowest.name}"
-    gap = _paired_heldout(winner, lowest)
+    losses = f"log loss {winner_loss:.3f} against {best_loss:.3f} of {best.name}"
+    gap = _paired_heldout(winner, best)
     if gap is not None and gap.tie:
         return f"; on test rows they end in a tie ({losses}, standard error {gap.error:.3f})"
-    worse = own > RISEN * other if gap is None else True
-    return f", but ends worse on test rows ({losses})" if worse else ""
+    is_worse = gap is not None or winner_loss > OVERFIT_RATIO * best_loss
+    return f", but ends worse on test rows ({losses})" if is_worse else ""
 
 
 def _iterations(lane: RacerSummary) -> str:
@@ -295,18 +300,16 @@ def _list(words: Iterable[str]) -> str:
 
 
 def heldout_words(lanes: Sequence[RacerSummary]) -> str:
-    """Test log loss of every racer at its last step (of many the lowest and the highest), and whether the best and
-    the worst are a tie.
-
-    0-1 loss where a racer's loss gives no probabilities.
+    """Return the test log loss of each racer at its last step (of more than two the lowest and the highest), and
+    whether the best and the worst are a tie; 0-1 loss if a racer has no probabilities.
     """
     hinged = any(lane.loss == "hinge" for lane in lanes)
     losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane) for lane in lanes]
     if any(loss != loss for loss, _ in losses):
         return "There are no test rows to compare them on."
     losses.sort(key=lambda pair: pair[0])
-    ends = losses if len(lanes) <= FEW else [losses[0], losses[-1]]
-    marks = ("", "") if len(lanes) <= FEW else (" (lowest)", " (highest)")
+    ends = losses if len(lanes) <= MAX_DETAILED else [losses[0], losses[-1]]
+    marks = ("", "") if len(lanes) <= MAX_DETAILED else (" (lowest)", " (highest)")
     words = ", ".join(f"{lane.name} {loss:.4f}{mark}" for (loss, lane), mark in zip(ends, marks, strict=False))
     if hinged:
         return f"Test 0-1 loss (the hinge has no log loss): {words}."
@@ -314,28 +317,28 @@ def heldout_words(lanes: Sequence[RacerSummary]) -> str:
 
 
 def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
-    """Whose test log loss has risen again while the race went on, as a further sentence; "" for nobody's."""
+    """Return whose test log loss has risen again during the race, as a further sentence; "" if nobody's."""
     risen = []
     for lane in lanes:
         losses = lane.of("heldout_log_loss") if "heldout_log_loss" in lane.frame else np.array([])
-        if np.isfinite(losses[-1:]).any() and losses[-1] > RISEN * np.nanmin(losses):
+        if np.isfinite(losses[-1:]).any() and losses[-1] > OVERFIT_RATIO * np.nanmin(losses):
             lowest = int(np.nanargmin(losses))
             risen.append((lane.name, int(lane.of("index")[lowest]), losses[lowest], losses[-1]))
     if not risen:
         return ""
-    if len(lanes) > FEW:
-        first = min(risen, key=lambda one: one[1])
-        who = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
-        return f" Overfitting: the test loss of {who} rises, that of {first[0]} after iteration {first[1]}."
-    who = "both" if len(risen) == FEW else risen[0][0]
+    if len(lanes) > MAX_DETAILED:
+        first = min(risen, key=lambda entry: entry[1])
+        racers = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
+        return f" Overfitting: the test loss of {racers} rises, that of {first[0]} after iteration {first[1]}."
+    racers = "both" if len(risen) == MAX_DETAILED else risen[0][0]
     steps = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen))
-    called = [f"{name} " if len(risen) == FEW else "" for name, *_ in risen]
-    ends = ", ".join(f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(called, risen, strict=True))
-    return f" Overfitting: the test loss of {who} rises after iteration {steps} ({ends})."
+    names = [f"{name} " if len(risen) == MAX_DETAILED else "" for name, *_ in risen]
+    ends = ", ".join(f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(names, risen, strict=True))
+    return f" Overfitting: the test loss of {racers} rises after iteration {steps} ({ends})."
 
 
 def _paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
-    """The difference of test log loss, a minus b; None where the losses of single rows are not known."""
+    """Return the difference of test log loss, a minus b; None if the losses of single rows are unknown."""
     if a is b or a.heldout is None or b.heldout is None or len(a.heldout) != len(b.heldout):
         return None
     return paired(a.heldout, b.heldout)

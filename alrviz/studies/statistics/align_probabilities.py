@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from alrviz.passes.aligned_buffers import Floats
 
-LEAST = float(np.log(np.finfo(float).eps))
+MIN_LOG_P = float(np.log(np.finfo(float).eps))
 
 
 def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_train: float) -> Floats:
@@ -18,7 +18,7 @@ def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_t
 
     n_train: how many rows were learned from, by their weights.
     """
-    log_p = np.where(np.isneginf(log_p), LEAST, log_p)
+    log_p = np.where(np.isneginf(log_p), MIN_LOG_P, log_p)
     if len(known) == n_classes:
         return log_p
     each = 1.0 / (n_classes * (n_train + 1.0))

@@ -1,11 +1,11 @@
-"""Error taken apart into bias and variance: what is wrong on average, and what depends on the rows one happened to see.
+"""Decomposition of the error into bias and variance: what is wrong on average, and what depends on the training rows.
 
-R models were trained on different rows, and each row i was predicted by all of them; f_iy is the share that say y.
+R models were trained on different rows, and each predicted every row i; f_iy is the share of models that predict y.
 
     Kohavi-Wolpert   bias2 = 1/(2N) sum_i sum_y (1[y = y_i] - f_iy)^2      variance = 1/(2N) sum_i (1 - sum_y f_iy^2)
                      bias2 + variance = error, exactly                                             (the plug-in form)
     unbiased         bias2 - variance / (R - 1)     and     variance R / (R - 1)                 (what the papers print)
-    Domingos         main_i = the class most models say (of equal ones the first)
+    Domingos         main_i = the class that most models predict (the first of equal ones)
                      bias = mean 1[main_i != y_i]      variance = mean_i (1 - f_i,main)
                      error = bias + mean_i c_i V_i,   V_i = 1 - f_i,main,   c_i = 1 where main_i is right,
                      c_i = -(share of the others that are right) where it is not
@@ -31,8 +31,9 @@ class Decomposition:
         error: share of wrong predictions, over rows and models.
         bias, variance: Kohavi-Wolpert's plug-in form; they add up to the error.
         bias_unbiased, variance_unbiased: its unbiased form; they add up to the error too.
-        bias_domingos, variance_domingos: main prediction wrong; differing from it.
-        net_variance_domingos: what variance adds to the error (on rows whose main prediction is wrong it takes away).
+        bias_domingos, variance_domingos: share of rows whose main prediction is wrong; share of predictions that
+            differ from the main one.
+        net_variance_domingos: what variance adds to the error; negative on rows whose main prediction is wrong.
         rounds: R.
     """
 
@@ -50,57 +51,62 @@ class Decomposition:
 def decompose(
     predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
 ) -> Decomposition:
-    """Take the error of predictions (R, N) of classes y (N,) apart; both are indices below `n_classes`.
+    """Decompose the error of predictions (R, N) for classes y (N,), both indices below `n_classes`.
 
-    weights: (N,) of the rows in every mean; None where each counts once.
+    weights: (N,) row weights of every mean; None: each row counts once.
 
     Raises:
-        RecipeError: with fewer than two rounds, of which no variance can be told.
+        RecipeError: with fewer than two rounds, which have no variance.
     """
     rounds = len(predicted)
     if rounds < 2:
         raise RecipeError(f"variance needs predictions of at least 2 models for each row, got {rounds}; add rounds")
-    return _of_means(np.average(_per_row(_counts(predicted, n_classes), rounds, y), axis=1, weights=weights), rounds)
+    return _decomposition_of(
+        np.average(_per_row(_counts(predicted, n_classes), rounds, y), axis=1, weights=weights), rounds
+    )
 
 
-def left_out(
+def leave_one_out(
     predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
 ) -> list[Decomposition]:
-    """Return `decompose` of the other rounds for each round that is left out; (R, N) with at least 3 rounds.
+    """Return `decompose` of the predictions (R, N) without each round in turn; R >= 3.
 
-    What a row is without a round depends on that round's prediction alone: C decompositions make all R.
+    A row's figures without a round depend only on that round's prediction, so C tables of figures serve all R rounds.
     """
     rounds, n = predicted.shape
     counts, rows = _counts(predicted, n_classes), np.arange(n)
-    without = np.zeros((n_classes, 6, n))
+    figures = np.zeros((n_classes, 6, n))
     for k in range(n_classes):
-        there = counts[:, k] > 0
-        less = counts[there]
-        less[:, k] -= 1
-        without[k][:, there] = _per_row(less, rounds - 1, y[there])
-    return [_of_means(np.average(without[said, :, rows], axis=0, weights=weights), rounds - 1) for said in predicted]
+        predicted_so = counts[:, k] > 0
+        reduced = counts[predicted_so]
+        reduced[:, k] -= 1
+        figures[k][:, predicted_so] = _per_row(reduced, rounds - 1, y[predicted_so])
+    return [
+        _decomposition_of(np.average(figures[round_, :, rows], axis=0, weights=weights), rounds - 1)
+        for round_ in predicted
+    ]
 
 
 def _counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
-    """How often each row (N, C) was said to be of each class."""
+    """Return how many rounds predicted each class for each row: (N, C)."""
     n = predicted.shape[1]
     place = predicted + n_classes * np.arange(n)
     return np.bincount(place.ravel(), minlength=n * n_classes).reshape(n, n_classes)
 
 
 def _per_row(counts: NDArray[np.intp], rounds: int, y: NDArray[np.integer]) -> Floats:
-    """Error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N)."""
+    """Return error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N)."""
     share, rows = counts / rounds, np.arange(len(counts))
     right = share[rows, y]
     squared = (share**2).sum(axis=1)
     main = counts.argmax(axis=1)
-    apart = 1 - share[rows, main]
+    disagreement = 1 - share[rows, main]
     wrong = main != y
     bias2 = (1 - 2 * right + squared) / 2  # sum_y (1[y = y_i] - f)^2 = 1 - 2 f_{y_i} + sum f^2
-    return np.stack([1 - right, bias2, (1 - squared) / 2, wrong, apart, np.where(wrong, -right, apart)])
+    return np.stack([1 - right, bias2, (1 - squared) / 2, wrong, disagreement, np.where(wrong, -right, disagreement)])
 
 
-def _of_means(means: Floats, rounds: int) -> Decomposition:
+def _decomposition_of(means: Floats, rounds: int) -> Decomposition:
     error, bias2, variance, bias_domingos, variance_domingos, net = map(float, means)
     return Decomposition(
         error=error,

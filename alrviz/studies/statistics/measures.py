@@ -1,4 +1,4 @@
-"""How well probabilities fit the classes of rows: the measures that all studies tell.
+"""Measures of predicted probabilities against the classes of rows, shared by all studies.
 
     log loss    mean of -log p(y | x), nats
     0-1 loss    share of rows whose most probable class is another; of equal ones the first class is predicted
@@ -26,13 +26,13 @@ from sklearn.metrics import average_precision_score
 from alrviz.passes.aligned_buffers import Floats
 
 BINS = 15
-BINNING = f"{BINS} bins of equal numbers of rows"  # what is said wherever an ECE is shown: another binning, another ECE
-_BINNED = ("rows", "confidence", "accuracy")
+BINNING = f"{BINS} bins of equal numbers of rows"  # shown with every ECE: another binning gives another ECE
+_POOLED_COLUMNS = ("rows", "confidence", "accuracy")
 
 
 @dataclass(frozen=True)
 class Measures:
-    """The measures of some rows; each the smaller the better."""
+    """Measures of some rows; smaller is better for each."""
 
     log_loss: float
     error: float
@@ -47,10 +47,10 @@ MEASURES = tuple(field.name for field in fields(Measures))
 
 
 def measures(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None) -> Measures:
-    """Return the measures of log probabilities (N, C) against classes y (N,), indices of their columns.
+    """Return the measures of log probabilities (N, C) for classes y (N,), the indices of their columns.
 
-    weight: (N,) of rows; None where each counts once. Integer weights are repeated rows, but for the bins of ECE, where
-    no row is divided.
+    weight: (N,) row weights; None: each row counts once. Integer weights act like repeated rows, except that a bin of
+    ECE never divides a row.
     """
     squares = np.average(row_squares(log_p, y), weights=weight)
     return Measures(
@@ -65,42 +65,42 @@ def measures(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None
 
 
 def balanced_error(predicted: NDArray[np.integer], y: NDArray[np.integer], weight: Floats | None = None) -> float:
-    """Return the mean over the classes that occur of their share of rows predicted as another."""
-    each = np.ones(len(y)) if weight is None else weight
-    rows, wrong = np.bincount(y, each), np.bincount(y, each * (predicted != y))
+    """Return the error rate of each class that occurs, averaged over these classes."""
+    weight_of_row = np.ones(len(y)) if weight is None else weight
+    rows, wrong = np.bincount(y, weight_of_row), np.bincount(y, weight_of_row * (predicted != y))
     return float((wrong[rows > 0] / rows[rows > 0]).mean())
 
 
 def average_precision_loss(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None) -> float:
-    """Return 1 - AP, the mean over the classes that occur; of two classes that of the rarer one alone.
+    """Return 1 - AP, averaged over the classes that occur; with two classes only that of the rarer one.
 
-    AP of a class is the mean, over its rows, of the precision among all rows that it is at least as probable for.
+    The AP of a class is the mean, over its rows, of the precision among the rows that score at least as high.
     """
     rows = np.bincount(y, weight, minlength=log_p.shape[1])
-    there = np.flatnonzero(rows)
-    chosen = there[[rows[there].argmin()]] if log_p.shape[1] == 2 else there
-    return 1.0 - float(np.mean([average_precision(log_p[:, k], y == k, weight) for k in chosen]))
+    occurring = np.flatnonzero(rows)
+    averaged = occurring[[rows[occurring].argmin()]] if log_p.shape[1] == 2 else occurring
+    return 1.0 - float(np.mean([average_precision(log_p[:, k], y == k, weight) for k in averaged]))
 
 
-def average_precision(score: Floats, mine: NDArray[np.bool_], weight: Floats | None = None) -> float:
-    """Return scikit-learn's average precision of scores (N,) for the rows that are of a class, one at least."""
-    return float(average_precision_score(mine, np.nan_to_num(score), sample_weight=weight))
+def average_precision(score: Floats, in_class: NDArray[np.bool_], weight: Floats | None = None) -> float:
+    """Return scikit-learn's average precision of scores (N,) for the rows of one class (mask (N,), not empty)."""
+    return float(average_precision_score(in_class, np.nan_to_num(score), sample_weight=weight))
 
 
-def auc_error(score: Floats, mine: NDArray[np.bool_]) -> float:
-    """Return the standard error of the AUC of scores (N,) for the rows that are of a class; NaN of less than two rows
-    of it, or of others.
+def auc_error(score: Floats, in_class: NDArray[np.bool_]) -> float:
+    """Return the standard error of the AUC of scores (N,) for the rows of one class (mask (N,)); NaN if the class or
+    the rest has fewer than two rows.
 
-    By the placements of E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988): of each row of the class the share
-    of the others below it, of each other one the share of the class above; ties count half. The variance is the sum of
-    those of the two means.
+    E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988): the placement of a row is the share of the other group's
+    rows that it is ranked correctly against, ties counting half. The variance of AUC is the sum of the variances of the
+    two groups' mean placements.
     """
-    m, n = int(mine.sum()), int((~mine).sum())
+    m, n = int(in_class.sum()), int((~in_class).sum())
     if min(m, n) < 2:
         return float("nan")
     ranks = rankdata(score)
-    above = (ranks[mine] - rankdata(score[mine])) / n
-    below = 1 - (ranks[~mine] - rankdata(score[~mine])) / m
+    above = (ranks[in_class] - rankdata(score[in_class])) / n
+    below = 1 - (ranks[~in_class] - rankdata(score[~in_class])) / m
     return float(np.sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n))
 
 
@@ -111,62 +111,65 @@ def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:
 
 def row_squares(log_p: Floats, y: NDArray[np.integer]) -> Floats:
     """Return (1/C) sum_k (p_k - 1[k = y])^2 of each row (N,)."""
-    off = np.exp(log_p)
-    off[np.arange(len(y)), y] -= 1.0
-    return (off**2).mean(axis=1)
+    error = np.exp(log_p)
+    error[np.arange(len(y)), y] -= 1.0
+    return (error**2).mean(axis=1)
 
 
 def reliability(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, weight: Floats | None = None) -> pd.DataFrame:
-    """Return a line per bin of rows by the probability of the class they are predicted as (`binned_reliability`)."""
+    """Return a row per bin of rows, by the probability of the predicted class (see `binned_reliability`)."""
     return binned_reliability(np.exp(log_p.max(axis=1)), log_p.argmax(axis=1) == y, bins, weight)
 
 
 def binned_reliability(
     p: Floats, happened: "NDArray[np.bool_] | Floats", bins: int = BINS, weight: Floats | None = None
 ) -> pd.DataFrame:
-    """Return a line per bin of rows by the probability (N,) that was given to what happened, or did not (N,).
+    """Bin rows by the probability (N,) of an event, and compare it with how often the event happened (N,).
 
-    Columns: rows (their weight), confidence (mean probability), accuracy (share of those where it happened), effective
-    (rows of equal weight that would say as much, (sum of w)^2 / sum of w^2), and standard_error of the accuracy,
-    sqrt(a (1 - a) / effective). Bins hold as many rows each, or as much weight; where rows of the same probability
-    fall into several bins, each has its share of those where it happened: the order of the rows has
-    no part, weights apart.
+    Columns: rows (or weight), confidence (mean probability), accuracy (share of rows where it happened), effective
+    (the number of equally weighted rows with the same precision, (sum of w)^2 / sum of w^2), standard_error of the
+    accuracy, sqrt(a (1 - a) / effective). Bins hold equal numbers of rows, or equal weight. Rows of equal probability
+    that fall into several bins share their mean, so that the order of the rows does not matter (weights aside).
     """
-    _, same = np.unique(p, return_inverse=True)
-    whole, some = np.bincount(same, weight), np.bincount(same, happened * (1.0 if weight is None else weight))
-    happened = np.divide(some, whole, out=np.zeros(len(some)), where=whole > 0)[same]
+    _, group = np.unique(p, return_inverse=True)
+    group_weight, group_events = (
+        np.bincount(group, weight),
+        np.bincount(group, happened * (1.0 if weight is None else weight)),
+    )
+    happened = np.divide(group_events, group_weight, out=np.zeros(len(group_events)), where=group_weight > 0)[group]
     order = np.argsort(p, kind="stable")
     if weight is None:
         parts = np.array_split(order, min(bins, len(order)))
     else:
-        before = np.cumsum(weight[order]) - weight[order] / 2
-        parts = np.split(order, np.searchsorted(before, weight.sum() * np.arange(1, bins) / bins))
+        midpoints = np.cumsum(weight[order]) - weight[order] / 2
+        parts = np.split(order, np.searchsorted(midpoints, weight.sum() * np.arange(1, bins) / bins))
     parts = [part for part in parts if len(part) and (weight is None or weight[part].sum() > 0)]
-    each = [np.ones(len(part), int) if weight is None else weight[part] for part in parts]
+    part_weights = [np.ones(len(part), int) if weight is None else weight[part] for part in parts]
     confidence, accuracy = (
-        np.array([np.average(of[part], weights=w) for part, w in zip(parts, each, strict=True)]) for of in (p, happened)
+        np.array([np.average(values[part], weights=w) for part, w in zip(parts, part_weights, strict=True)])
+        for values in (p, happened)
     )
-    effective = np.array([w.sum() ** 2 / (w**2).sum() for w in each])
-    return reliability_table(np.array([w.sum() for w in each]), confidence, accuracy, effective)
+    effective = np.array([w.sum() ** 2 / (w**2).sum() for w in part_weights])
+    return reliability_table(np.array([w.sum() for w in part_weights]), confidence, accuracy, effective)
 
 
 def reliability_table(
     rows: NDArray[Any], confidence: Floats, accuracy: Floats, effective: Floats | None = None
 ) -> pd.DataFrame:
-    """Return the table of `reliability` of its first four columns, each (B,); effective: None where rows are equal."""
+    """Return the table of `reliability` from its columns, each (B,); effective: None if all weights are equal."""
     effective = rows.astype(float) if effective is None else effective
     error = np.sqrt(accuracy * (1 - accuracy) / effective)
-    found = {"rows": rows, "confidence": confidence, "accuracy": accuracy, "effective": effective}
-    return pd.DataFrame({**found, "standard_error": error})
+    columns = {"rows": rows, "confidence": confidence, "accuracy": accuracy, "effective": effective}
+    return pd.DataFrame({**columns, "standard_error": error})
 
 
 def pooled_reliability(tables: Sequence[Mapping[str, Sequence[float]]]) -> pd.DataFrame:
-    """Return one table for the tables of several folds: bin k holds the rows that are in bin k of each."""
-    rows, confidence, accuracy = (np.concatenate([t[name] for t in tables]) for name in _BINNED)
+    """Pool the tables of several folds: bin k holds the rows of bin k of each."""
+    rows, confidence, accuracy = (np.concatenate([t[name] for t in tables]) for name in _POOLED_COLUMNS)
     bins = np.concatenate([np.arange(len(table["rows"])) for table in tables])
-    every = np.bincount(bins, rows)
-    means = [np.bincount(bins, rows * part) / every for part in (confidence, accuracy)]
-    return reliability_table(every.astype(np.int64), *means)
+    total = np.bincount(bins, rows)
+    means = [np.bincount(bins, rows * part) / total for part in (confidence, accuracy)]
+    return reliability_table(total.astype(np.int64), *means)
 
 
 def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, weight: Floats | None = None) -> float:
@@ -176,10 +179,9 @@ def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, w
 
 
 def loss_text(value: float) -> str:
-    """Return a loss as sentences, tables and pictures have it: three decimals, and two digits that count of less.
+    """Format a loss for sentences, tables and pictures: three decimals, below 0.01 two significant digits.
 
-    What is rounding alone is 0.000; what is too small to be read so has a power of ten.
-
+    Below 1e-12 it is rounding error and shown as 0.000.
     >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2), loss_text(0.0000616)
     ('0.391', '0.0046', '1.200', '0.000062')
     >>> loss_text(3.21e-7), loss_text(5.82e-19), loss_text(0.00998)

@@ -1,4 +1,4 @@
-"""Whether a difference is more than chance: over data sets, over folds.
+"""Tests whether a difference is more than chance, over data sets or over folds.
 
 sign test         of W wins and L losses (draws left out), two-tailed and exact:  p = min(1, 2 P(B <= min(W, L))),
                   B binomial with W + L trials of probability 1/2
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WinDrawLoss:
-    """How often one is better than another, and how likely that is by chance.
+    """Wins, draws and losses over data sets, with the p-value of the sign test.
 
     Attributes:
-        wins, draws, losses: data sets; a smaller number wins.
-        p: of the exact two-tailed sign test; 1 without a win or a loss.
+        wins, draws, losses: numbers of data sets; the smaller value wins.
+        p: exact two-tailed sign test; 1 if there are only draws.
     """
 
     wins: int
@@ -38,14 +38,14 @@ class WinDrawLoss:
 
 
 def win_draw_loss(a: ArrayLike, b: ArrayLike, digits: int | None = None) -> WinDrawLoss:
-    """Compare measures of data sets, a (D,) with b (D,); `digits`: equal when rounded so is a draw; NaN is left out.
+    """Compare values of data sets, a (D,) with b (D,); NaN is left out. digits: values equal after rounding are draws.
 
     >>> str(win_draw_loss([0.1, 0.2, 0.3], [0.2, 0.2, 0.1]))
     '1/1/1'
     """
     x, y = np.asarray(a, float), np.asarray(b, float)
-    known = ~(np.isnan(x) | np.isnan(y))
-    difference = (x - y if digits is None else np.round(x, digits) - np.round(y, digits))[known]
+    complete = ~(np.isnan(x) | np.isnan(y))
+    difference = (x - y if digits is None else np.round(x, digits) - np.round(y, digits))[complete]
     wins, losses = int((difference < 0).sum()), int((difference > 0).sum())
     return WinDrawLoss(wins, len(difference) - wins - losses, losses, sign_test(wins, losses))
 
@@ -62,9 +62,9 @@ def sign_test(wins: int, losses: int) -> float:
 
 
 def corrected_error(differences: ArrayLike, tested: float, trained: float) -> float:
-    """Return Nadeau's and Bengio's standard error of the mean of fold differences (J,); NaN of fewer than two.
+    """Return the Nadeau-Bengio standard error of the mean of fold differences (J,); NaN for fewer than two.
 
-    `tested` and `trained` are the rows of one fold, their means where folds differ.
+    `tested` and `trained`: numbers of test and training rows of a fold, averaged where folds differ.
     """
     d = np.asarray(differences, float)
     if len(d) < 2:
@@ -73,31 +73,31 @@ def corrected_error(differences: ArrayLike, tested: float, trained: float) -> fl
 
 
 def simplest_within_error(losses: "pd.DataFrame", tested: float, trained: float) -> Any:
-    """Return the one-standard-error rule's choice: the first column of `losses` (folds, models), simplest first, whose
-    mean is above the lowest by no more than the standard error of their difference.
+    """Apply the one-standard-error rule to `losses` (folds, models), whose columns are sorted from simple to complex:
+    return the first model whose mean exceeds the lowest by no more than the standard error of their difference.
     """
     best = losses.mean().idxmin()
     for model in losses.columns:
-        behind = losses[model] - losses[best]
-        if model == best or behind.mean() <= corrected_error(behind, tested, trained):
+        excess = losses[model] - losses[best]
+        if model == best or excess.mean() <= corrected_error(excess, tested, trained):
             return model
     return best
 
 
 def geometric_mean_ratio(a: ArrayLike, b: ArrayLike) -> float:
-    """Return exp(mean log(a / b)) over data sets where both are above 0; NaN without any."""
+    """Return exp(mean log(a / b)) over the data sets where both are positive; NaN without any."""
     x, y = np.asarray(a, float), np.asarray(b, float)
-    known = (x > 0) & (y > 0)
-    return float(np.exp(np.log(x[known] / y[known]).mean())) if known.any() else float("nan")
+    positive = (x > 0) & (y > 0)
+    return float(np.exp(np.log(x[positive] / y[positive]).mean())) if positive.any() else float("nan")
 
 
 def mean_ranks(table: Any) -> Floats:
-    """Return (K,) the mean rank of each of K recipes over the data sets of `table` (D, K); equal ones share ranks.
+    """Return the mean rank (K,) of each of K recipes over the data sets of `table` (D, K); ties share their ranks.
 
-    Data sets with a NaN are left out; without any other all is NaN.
+    Data sets with a NaN are left out; if all have one, the ranks are NaN.
     """
     from scipy.stats import rankdata
 
     values = np.asarray(table, float)
-    whole = values[~np.isnan(values).any(axis=1)]
-    return rankdata(whole, axis=1).mean(axis=0) if len(whole) else np.full(values.shape[1], np.nan)
+    complete = values[~np.isnan(values).any(axis=1)]
+    return rankdata(complete, axis=1).mean(axis=0) if len(complete) else np.full(values.shape[1], np.nan)

@@ -16,7 +16,7 @@ import panel_material_ui as pmui
 import param
 
 from alrviz import __version__
-from alrviz.studies.core.export import made_from
+from alrviz.studies.core.export import caption
 
 PIXELS = 2  # of a PNG a pixel of the screen, at least: a slide is shown larger than the page
 
@@ -33,7 +33,7 @@ class Origin(NamedTuple):
 
 def by_version() -> str:
     """Return what a picture is made from where nothing is known but what drew it."""
-    return made_from({"alrviz": __version__})
+    return caption({"alrviz": __version__})
 
 
 # A page may hold several figures of one name: all but one were replaced, and have no view or none that is on a page.

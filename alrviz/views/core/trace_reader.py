@@ -180,7 +180,7 @@ class Racer:
             objective=self.key,
             alpha=self.alpha,
             trials=self.trials(upto),
-            found=tuple(float(alpha) for alpha in alphas if alpha == alpha),  # of higher orders there may be none
+            alphas=tuple(float(alpha) for alpha in alphas if alpha == alpha),  # of higher orders there may be none
             order=self.run.recipe.params["order"] if alphas and self._chosen else None,
             loss=self.loss,
             bounded=self.bounded,

@@ -18,7 +18,7 @@ from alrviz.errors import AlrvizError
 from alrviz.job import LatestJob, at_rest
 from alrviz.pictures.labels import WIDTH
 from alrviz.stop import StopToken
-from alrviz.studies.core.export import made_from, to_csv
+from alrviz.studies.core.export import caption, to_csv
 from alrviz.studies.maps.axes import axes_of, first_axes
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
@@ -294,7 +294,7 @@ class DecisionMapView(NotebookViewer):
 
     def origin(self) -> Origin:
         """Return what stands above and below the map when it is saved."""
-        return Origin(self.title or "Decision map", "" if self.surface is None else made_from(self._about()))
+        return Origin(self.title or "Decision map", "" if self.surface is None else caption(self._about()))
 
 
 class MapMenus:

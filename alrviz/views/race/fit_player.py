@@ -10,7 +10,7 @@ from typing import Any
 import panel as pn
 
 from alrviz import __version__
-from alrviz.studies.core.export import made_from, race_about
+from alrviz.studies.core.export import caption, race_provenance
 from alrviz.studies.race.race import Race
 from alrviz.views.core.kernel_lock import turn
 from alrviz.views.core.panes import say
@@ -82,7 +82,7 @@ class PlayerButtons:
     def made_from(self) -> str:
         """Return in a line what is shown is of."""
         shown = self.player.shown
-        return by_version() if shown is None else made_from(race_about(shown.race, __version__), shown.race.recipes)
+        return by_version() if shown is None else caption(race_provenance(shown.race, __version__), shown.race.recipes)
 
 
 class FitPlayer(PlayerButtons):

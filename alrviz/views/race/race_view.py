@@ -19,7 +19,7 @@ from alrviz.fitting.runs.trace import Trace
 from alrviz.job import LatestJob
 from alrviz.pictures.convergence import convergence
 from alrviz.pictures.measures import AXES, MEASURES, SPANS
-from alrviz.studies.core.export import race_about, to_csv
+from alrviz.studies.core.export import race_provenance, to_csv
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
@@ -315,7 +315,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         shown = self.player.shown
         if shown is None:
             return ""
-        frame, about = shown.race.frame(), race_about(shown.race, __version__)
+        frame, about = shown.race.frame(), race_provenance(shown.race, __version__)
         if shown.cut:
             count = frame["racer"].map({k: len(racer) + racer.tried for k, racer in enumerate(shown.racers)})
             frame = frame[frame.groupby("racer").cumcount() < count]

@@ -21,12 +21,12 @@ from alrviz.pictures.measures import AXES, MEASURES, along_label, axis_label, ga
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_shades, racer_colours, readable
 from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPanel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
-from alrviz.studies.core.export import race_about
+from alrviz.studies.core.export import race_provenance
 from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
 from alrviz.studies.maps.film_maps import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race.race import Race
-from alrviz.studies.race.race_summary import UNDECIDED, racing_words
+from alrviz.studies.race.race_summary import UNDECIDED, leader_text
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.trace_reader import RaceReader
@@ -133,7 +133,7 @@ def _racing(watched: RaceReader, steps: Any, over: bool) -> list[tuple[int, str]
     if not over:
         return [(0, UNDECIDED)] if last else []
     places = range(0, last, max(1, last // SAID))
-    return [(k, racing_words([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
+    return [(k, leader_text([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
 
 
 def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, watched: RaceReader) -> View:
@@ -173,7 +173,7 @@ def _title(race: Race, what: str) -> str:
 
 
 def _about(race: Race) -> list[str]:
-    lines = [f"{name}: {value}" for name, value in race_about(race, __version__).items()]
+    lines = [f"{name}: {value}" for name, value in race_provenance(race, __version__).items()]
     return [*lines, *(f"{recipe.name}\n  {recipe.to_json()}" for recipe in race.recipes)]
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from alrviz.pictures import evaluation as drawn
-from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
-from alrviz.studies.statistics.evaluation import LEVELS, percent
+from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
+from alrviz.studies.statistics.evaluation import percent
+from alrviz.studies.statistics.row_groups import MAX_LEVELS
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.report.judged import figure_html, group_text, groups_of_all
 from alrviz.views.studies.evaluation import false_alarms, group_losses_html, groups_html, worst_html
@@ -33,7 +34,7 @@ def hardest_group(facts: ReportFacts) -> str:
     if not summary.shares_error:
         return ""
     overall = summary.error / summary.shares_error
-    table = table[table.rows * table.shares_error >= GROUP]
+    table = table[table.rows * table.shares_error >= MIN_GROUP_ROWS]
     table = table[table.low / table.shares_error > overall]
     if table.empty:
         return ""
@@ -43,8 +44,8 @@ def hardest_group(facts: ReportFacts) -> str:
         f"It gains least where <b>{safe(line.column, 40)}</b> is {group_text(line.group)}: {percent(line.error)} of "
         f"{line.rows:,} rows are wrong, and always saying the most frequent class there would be wrong for "
         f"{percent(line.shares_error)}. So {percent(avoided) if avoided > 0 else 'none'} of these errors are avoided "
-        f"(of all rows: {percent(1 - overall)}). This counts groups in which that answer makes {GROUP} errors or more, "
-        "and what is beyond chance."
+        f"(of all rows: {percent(1 - overall)}). This counts groups in which that answer makes {MIN_GROUP_ROWS} errors "
+        "or more, and what is beyond chance."
     )
 
 
@@ -54,7 +55,7 @@ def most_missed(facts: ReportFacts) -> str:
     if len(evaluation.classes) != 2:
         return ""
     figures, table = evaluation.as_predicted(), groups_of_all(facts)
-    table = table[(table.rows * table.share >= GROUP) & (table.sensitivity_high < figures.sensitivity)]
+    table = table[(table.rows * table.share >= MIN_GROUP_ROWS) & (table.sensitivity_high < figures.sensitivity)]
     if table.empty:
         return ""
     line = table.loc[table.sensitivity.idxmin()]
@@ -62,8 +63,8 @@ def most_missed(facts: ReportFacts) -> str:
         f"It misses {safe(evaluation.interest, 40)} most where <b>{safe(line.column, 40)}</b> is "
         f"{group_text(line.group)}: "
         f"{percent(1 - line.sensitivity)} of {line.share * line.rows:,.0f} such rows (of all: "
-        f"{percent(1 - figures.sensitivity)}). This counts groups with {GROUP} such rows or more, and what is beyond "
-        "chance."
+        f"{percent(1 - figures.sensitivity)}). This counts groups with {MIN_GROUP_ROWS} such rows or more, and what "
+        "is beyond chance."
     )
 
 
@@ -80,7 +81,7 @@ def most_divided(facts: ReportFacts) -> str:
     for column, table in facts.groups.items():
         if evaluation.X[column].nunique() > SIDES:
             continue
-        large = table[table.rows * table.share >= GROUP]
+        large = table[table.rows * table.share >= MIN_GROUP_ROWS]
         if len(large) < 2:
             continue
         lowest, highest = (large.loc[at] for at in (large.sensitivity.idxmin(), large.sensitivity.idxmax()))
@@ -120,13 +121,13 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
     )
     parts = [
         f"<p>{hardest_group(facts)} {most_missed(facts)} {most_divided(facts)}</p>"
-        f"<p>Rows are grouped by every column of at most {LEVELS} values, whatever it is about, and by the most "
+        f"<p>Rows are grouped by every column of at most {MAX_LEVELS} values, whatever it is about, and by the most "
         "important others (numbers cut into four groups of about as many rows, of texts the "
-        f"{LEVELS} most frequent).{not_compared} {definitions}the <i>baseline</i> is always saying the group's own "
+        f"{MAX_LEVELS} most frequent).{not_compared} {definitions}the <i>baseline</i> is always saying the group's own "
         "most frequent "
         "class: some groups are harder than others. Intervals of 95 % are Wilson's; the dashed line of a picture is "
         "the figure of all rows. The lowest and the highest group of each column "
-        f"({GROUP} rows at least):</p>{_overview(facts, two)}"
+        f"({MIN_GROUP_ROWS} rows at least):</p>{_overview(facts, two)}"
     ]
     sections = [_by_column(facts, name, table, two) for name, table in facts.groups.items()]
     parts += sections[:OPEN]
@@ -159,7 +160,7 @@ def _overview(facts: ReportFacts, two: bool) -> str:
         figures = [("sensitivity", "share"), ("alarms", "others")] if two else []
         cells = [safe(name, 60), str(len(table))]
         for figure, share in [*figures, ("error", "every"), ("shares_error", "every")]:
-            large = table[table.rows * table[share] >= GROUP]
+            large = table[table.rows * table[share] >= MIN_GROUP_ROWS]
             cells.append(_ends(large, figure) if len(large) else "&ndash;")
         lines.append(cells)
     rates = ["sensitivity", "false alarms"] if two else []

@@ -8,7 +8,7 @@ from alrviz.errors import AlrvizError
 from alrviz.pictures import evaluation as drawn
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
-from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
+from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import BINNING, loss_text, row_losses
 from alrviz.views.core.style import html_table, safe
@@ -119,7 +119,7 @@ def worst_calibrated(facts: ReportFacts) -> str:
     than chance gives of so many groups (Bonferroni, 5 %); "" where there is none.
     """
     table = groups_of_all(facts)
-    large = table[table.rows >= GROUP]
+    large = table[table.rows >= MIN_GROUP_ROWS]
     off = ((large.p - large.share).abs() / large.p_error.where(large.p_error > 0)).fillna(0.0)
     if large.empty or off.max() <= norm.isf(0.025 / len(table)):
         return ""

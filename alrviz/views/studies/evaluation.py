@@ -19,7 +19,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import evaluation as drawn
 from alrviz.pictures.evaluation import CURVES
 from alrviz.pictures.level_axis import short
-from alrviz.studies.core.export import made_from, to_csv
+from alrviz.studies.core.export import caption, to_csv
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import BINNING, loss_text
 from alrviz.views.core.collapsible import Collapsible, Numbers
@@ -344,7 +344,7 @@ class EvaluationView(NotebookViewer):
         rows = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
         about = {"alrviz": __version__, **self._about, "class": self.label}
         what = _name_of(self.picture) if what == BESIDE else what
-        return Origin(f"{what[:1].upper()}{what[1:]}{rows}", made_from(about, self._recipes))
+        return Origin(f"{what[:1].upper()}{what[1:]}{rows}", caption(about, self._recipes))
 
 
 def _name_of(value: str) -> str:

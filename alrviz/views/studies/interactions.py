@@ -18,7 +18,7 @@ from alrviz.pictures import interactions as drawn
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
-from alrviz.studies.core.export import made_from, study_about, to_csv
+from alrviz.studies.core.export import caption, study_provenance, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.studies.protocols.effect_bands import EffectStudy
@@ -206,14 +206,14 @@ class InteractionsView(StudyView, RowSettings):
     def _csv(self, frame: pd.DataFrame) -> str:
         study = self.study
         return to_csv(
-            frame, self._about if study is None else study_about(study), () if study is None else study.recipes
+            frame, self._about if study is None else study_provenance(study), () if study is None else study.recipes
         )
 
     def origin(self, what: str) -> Origin:
         """Return what stands above and below a picture of `what` when it is saved."""
         if self.given is None:
             return super().origin(what)
-        return Origin(f"{self._about.get('model', 'a model')}: {what}", made_from(self._about))
+        return Origin(f"{self._about.get('model', 'a model')}: {what}", caption(self._about))
 
     def _fill(self, effects: Interactions) -> None:
         """Fill the menus with what the model has."""
@@ -349,7 +349,7 @@ class InteractionsView(StudyView, RowSettings):
 
     def _csv_of_row(self) -> str:
         explanation, study = self.explanation, self.study
-        about = self._about if study is None else study_about(study)
+        about = self._about if study is None else study_provenance(study)
         return "" if explanation is None else row_csv(
             explanation, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
         )  # fmt: skip

@@ -11,7 +11,7 @@ import panel as pn
 from alrviz.pictures import orders as pictures
 from alrviz.pictures.orders import order_name, reliability
 from alrviz.pictures.palette import family_shades
-from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_line
+from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_summary
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, side_by_side, stack
@@ -73,12 +73,12 @@ class OrderStudyView(StudyView):
 
     def _draw(self, study: OrderStudy) -> None:
         self.verdict = verdict = study.verdict()
-        boosted = study.boosting()
+        boosted = study.boosting_folds()
         beside = ("boosting", float(boosted.log_loss.mean())) if len(boosted) else None
         orders, label = orders_of(study), study.recipes[0].label if study.recipes else "lr"
         drawn = pictures.orders(
-            study.frame(), self.lines, orders, label, verdict.order, dict.fromkeys(study.refused(), "failed"), beside,
-            automatic_line(study) if study.judges_automatic else None, dark=self.dark,
+            study.frame(), self.lines, orders, label, verdict.order, dict.fromkeys(study.failed_orders(), "failed"),
+            beside, automatic_summary(study) if study.includes_automatic else None, dark=self.dark,
         )  # fmt: skip
         above = [n for n in orders if n]
         shades = family_shades(label, len(above), self.dark)

@@ -28,8 +28,8 @@ from alrviz.studies.protocols.alpha_path_verdict import (
     generative_name,
     path_names,
     paths_of,
-    readings,
     sentence,
+    verdicts_on,
 )
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
@@ -150,7 +150,7 @@ class PathView(StudyView):
         self.follower.about(study)
         self._recipes = paths_of(study)
         self._offer(study)
-        self.readings = readings(study, self.measure)
+        self.readings = verdicts_on(study, self.measure)
         best = {one.racer: one.alpha for one in self.readings}
         paths, beside = named(study)
         self.losses.show(

@@ -23,10 +23,10 @@ from alrviz.models.tuple_selection import Level
 from alrviz.pictures import selection as drawn
 from alrviz.pictures.path import LEFT, RIGHT
 from alrviz.pictures.picture import Plot
-from alrviz.studies.core.export import made_from, race_about, study_csv, to_csv
+from alrviz.studies.core.export import caption, race_provenance, study_csv, to_csv
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict
-from alrviz.studies.protocols.live_selection import AT_ONCE, LiveSelection, Search
+from alrviz.studies.protocols.live_selection import MIN_SECONDS_SHOWN, LiveSelection, Search
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -203,7 +203,7 @@ class SelectionView(StudyView):
         race = self._race
         if race is None:
             return super().origin(what)
-        return Origin(f"{race.recipes[0].name}: {what}", made_from(race_about(race, __version__), race.recipes))
+        return Origin(f"{race.recipes[0].name}: {what}", caption(race_provenance(race, __version__), race.recipes))
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
@@ -233,8 +233,8 @@ class SelectionView(StudyView):
         if self.search is None:
             say(self.found, "<div class='sentence quiet'>The table is being prepared for the search …</div>")
         self._task.run(lambda stop: live.search(recipe, stop), self._found, self._failed)
-        if self._took < AT_ONCE:  # what takes longer to draw waits for the next look, or a hand would be far ahead
-            self._task.wait(AT_ONCE)
+        if self._took < MIN_SECONDS_SHOWN:  # slower pictures wait for the next tick
+            self._task.wait(MIN_SECONDS_SHOWN)
             self._task.poll()
         self._wake()
 
@@ -327,7 +327,7 @@ class SelectionView(StudyView):
         if self.search is None:
             return ""
         if race is not None:
-            return to_csv(tuples_frame(self.search), race_about(race, __version__), race.recipes)
+            return to_csv(tuples_frame(self.search), race_provenance(race, __version__), race.recipes)
         return "" if self.study is None else study_csv(self.study, tuples_frame(self.search))
 
     def csv_of_fits(self) -> str:

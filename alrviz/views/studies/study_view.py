@@ -13,8 +13,8 @@ import panel_material_ui as pmui
 import param
 
 from alrviz.errors import for_page
-from alrviz.pictures.formatting import left_text
-from alrviz.studies.core.export import made_from, study_about, study_csv
+from alrviz.pictures.formatting import duration_text
+from alrviz.studies.core.export import caption, study_csv, study_provenance
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer
@@ -97,7 +97,9 @@ def progress_words(study: "Study") -> str:
     progress, phase = study.progress, study.phase
     words = [f"{progress.done:,} of {progress.total:,} fits"]
     if phase == "running":
-        words.append("computing" if progress.seconds_left is None else f"about {left_text(progress.seconds_left)} left")
+        words.append(
+            "computing" if progress.seconds_left is None else f"about {duration_text(progress.seconds_left)} left"
+        )
     elif phase == "stopped":
         words.append("stopped; what is finished is kept")
     elif phase == "failed":
@@ -232,7 +234,7 @@ class StudyView(NotebookViewer):
             if study is None
             else f"{', '.join(study.names)}: {what}"
         )
-        return Origin(title, "" if study is None else made_from(study_about(study), study.recipes))
+        return Origin(title, "" if study is None else caption(study_provenance(study), study.recipes))
 
     # -- the study -----------------------------------------------------------------------------------------------------
 

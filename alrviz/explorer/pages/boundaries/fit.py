@@ -174,7 +174,7 @@ class MapTab(Tab):
         """Set what Run fits; a cheap fit that is not shown yet starts now."""
         race = self.player.player.race
         is_drawn = race is not None and race.matches((recipe,), dataset)
-        self.starter.arm(not is_drawn)
+        self.starter.set_autorun(not is_drawn)
         self.player.mark(race is not None and not is_drawn, expected=not is_drawn)
         self.starter.set_race(dataset, (recipe,))
         self.starter.start_if_cheap()
@@ -198,7 +198,7 @@ class MapTab(Tab):
 
     def show_settings(self) -> None:
         """Show the settings of the model in the drawer."""
-        self.settings.tell(self.starter.solvers)
+        self.settings.show_solvers(self.starter.solvers)
         self.settings.show(0, self.recipe, self.recipe.label, is_only=True)
         self._open_drawer(self.settings.panel)
 

@@ -90,7 +90,7 @@ class DraggedBandwidth:
 
     def drag(self, frame: DlrFrame, column: str, h: float) -> None:
         """Set a column's bandwidth, and compute the curve and then the weights."""
-        process_tuning.hand_moved()
+        process_tuning.note_drag()
         player, frames = self._player, self._frames
         if player.player.playing:
             player.scrub(player.head)
@@ -111,4 +111,4 @@ class DraggedBandwidth:
     @property
     def goes_first(self) -> bool:
         """Whether a replay skips a frame because a visitor is dragging."""
-        return process_tuning.hand_moving() and time.monotonic() - self.settled_at < FILM_PAUSE_SECONDS
+        return process_tuning.is_dragging() and time.monotonic() - self.settled_at < FILM_PAUSE_SECONDS

@@ -11,7 +11,7 @@ from alrviz.explorer.pages.boundaries.fit import BEST, PeerFit
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.export import made_from
+from alrviz.studies.core.export import caption
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
 from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.core.style import safe
@@ -145,7 +145,7 @@ def source_line(tab: "DlrState") -> str:
     frame = tab.frame
     if frame is None or frame.X is None:
         return tab.player.made_from()
-    return made_from({"alrviz": __version__, "points drawn": len(frame.X)}, [tab.recipe])
+    return caption({"alrviz": __version__, "points drawn": len(frame.X)}, [tab.recipe])
 
 
 def _no_scale_html(tab: "DlrState") -> str:

@@ -57,7 +57,7 @@ class RaceDialogs:
             self._text.object = _NO_RACE
         else:
             self._text.object = _SHARE + (NOT_HERE if is_local() else "")
-            self._link.value = reader_link(self.session.registry.share(entry))
+            self._link.value = reader_link(self.session.registry.share_link(entry))
             self._code.object = qr_html(self._link.value, named=False)
             self._keep.value = entry.keep
         self._share.open()
@@ -68,7 +68,7 @@ class RaceDialogs:
 
     def _revoke(self) -> None:
         if self.session.runs.entry is not None:
-            self.session.registry.take_back(self.session.runs.entry)
+            self.session.registry.revoke_link(self.session.runs.entry)
         self._show_link(False)
         self._link.value, self._text.object = "", _REVOKED
 

@@ -57,7 +57,7 @@ _SHARE = "Share: a read-only link to this race"
 
 
 class ConvergencePage(Page):
-    """The page."""
+    """The page "Convergence"."""
 
     title, icon, group, slug = "Convergence", "show_chart", "Explore", "convergence"
 
@@ -96,7 +96,7 @@ class ConvergencePage(Page):
         self.chooser = RecipeChooser(
             session, lambda: self.recipes, self._set_custom, self._new_recipe, solvers=lambda: self.starter.solvers
         )
-        self.starter = RaceStarter(session, self.tasks, self.race_view, self._adopt, "race", self.chooser.tell)
+        self.starter = RaceStarter(session, self.tasks, self.race_view, self._adopt, "race", self.chooser.show_solvers)
         self.starter.autorun = not self._had_race and not session.stored_race and not session.runs.missing_race
         self.note = html((0, 0, 4, 0))  # settings that change for a table larger than memory
         self.scales = PreconditionerChart(session, self.tasks)
@@ -112,7 +112,7 @@ class ConvergencePage(Page):
         session.subscribe(lambda _: self._on_dark(), "dark")
         session.subscribe(lambda _: self._check_awaited(), "loading")
         session.subscribe(lambda _: self._recut(), "cuts")
-        session.subscribe(lambda _: self._turn_rows(), "race_rows")
+        session.subscribe(lambda _: self._apply_rows(), "race_rows")
         session.subscribe(lambda _: self._revisit(), "revisited")
         if session.table.dataset is not None:
             self._table_changed()
@@ -198,7 +198,7 @@ class ConvergencePage(Page):
             return
         self.race_view.outdated = not race.matches(self.racers, dataset)
 
-    def _set(self) -> None:
+    def _apply_settings(self) -> None:
         """Show the settings and write them into the link; the defaults are left out of it."""
         settings = self.settings
         self.session.param.update(
@@ -211,14 +211,14 @@ class ConvergencePage(Page):
         """Set the racers to those of the question."""
         dataset = self.session.table.dataset
         self.settings.ask(dataset.X.shape[1] if dataset is not None else MAX_RACERS, self.session.seed)
-        self._set()
+        self._apply_settings()
 
     # ---- controls ----------------------------------------------------------------------------------------------
 
     def _on_choice(self, name: str, value: Any) -> None:
         if name == "data":
             if value and value != FILE_ENTRY:
-                self.starter.arm(True)
+                self.starter.set_autorun(True)
                 self.session.table.load_demo(value)
             return
         self.settings.choose(name, value)
@@ -228,7 +228,7 @@ class ConvergencePage(Page):
     def _race_if_cheap(self) -> None:
         """Start the race of new settings as soon as its estimate shows that it is cheap."""
         race = self.race_view.race
-        self.starter.arm(race is None or race.recorded or self.race_view.outdated)
+        self.starter.set_autorun(race is None or race.recorded or self.race_view.outdated)
         self.race_view.player.expected = self.starter.autorun
         self.race_view.say_status()
         self.starter.start_if_cheap()
@@ -236,7 +236,7 @@ class ConvergencePage(Page):
     def show_example(self, example: Example) -> None:
         """Apply an example, and race as soon as its table is loaded."""
         self.settings.question, self.settings.order, self.settings.alpha = example.question, example.order, 0.0
-        self.starter.arm(True)
+        self.starter.set_autorun(True)
         table = self.session.table
         if table.source.demo is not None and table.source.demo[0] == example.data and table.dataset is not None:
             self._set_question_racers()
@@ -250,12 +250,12 @@ class ConvergencePage(Page):
         race, run_id = session.runs.race, session.stored_race or session.runs.missing_race
         self.settings = RaceSettings(session.question, session.recipes, session.seed, cut_params(session.cuts))
         self._had_race = race is not None
-        self.starter.arm(race is None and not run_id)
+        self.starter.set_autorun(race is None and not run_id)
         if race is not None:
             self.race_view.watch(race)
         elif run_id:
             self._reopen(run_id)
-        self._set()
+        self._apply_settings()
         self.starter.start_if_cheap()
 
     def _recut(self) -> None:
@@ -266,10 +266,10 @@ class ConvergencePage(Page):
         self._shown_cuts = session.cuts
         if session.cuts != cuts_of(self.recipes):
             self.settings.recut(cut_params(session.cuts))
-            self._set()
+            self._apply_settings()
             self._race_if_cheap()
 
-    def _turn_rows(self) -> None:
+    def _apply_rows(self) -> None:
         """Apply the session's choice of rows if this page is in front; `on_shown` does it otherwise."""
         if self.session.page == self.slug and self._shown_rows != self.session.race_rows:
             self._shown_rows = self.session.race_rows
@@ -282,7 +282,7 @@ class ConvergencePage(Page):
         if cuts != MIXED_CUTS:
             self.settings.cuts = cut_params(cuts)
             self.session.cuts = cuts
-        self._set()
+        self._apply_settings()
         self._race_if_cheap()
 
     def _new_recipe(self) -> Recipe:
@@ -312,10 +312,10 @@ class ConvergencePage(Page):
                 self._attended.screens.discard(id(self))
             self._attended = entry
         if entry is not None:
-            entry.attended = True
+            entry.was_on_screen = True
             entry.screens.add(id(self))
-            entry.resting = "paused" if self.race_view.player.still else ""
-        self.race_view.tells = entry is not None and entry.shared
+            entry.rest_reason = "paused" if self.race_view.player.still else ""
+        self.race_view.tells = entry is not None and entry.is_shared
 
     def _on_seen(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
@@ -332,7 +332,7 @@ class ConvergencePage(Page):
         """Hand a race to the registry, shown on this screen."""
         self.session.runs.adopt(race, **cost)
         self.session.stored_race = ""
-        race.entry.attended = True  # viewers of a shared race see no step before this screen does
+        race.entry.was_on_screen = True  # viewers of a shared race see no step before this screen does
         race.entry.screens.add(id(self))
         return race
 
@@ -364,7 +364,7 @@ class ConvergencePage(Page):
         waiting = super().pump()
         moving = self.race_view.pump()
         self._attend()
-        self.starter.tell_passes(self.race_view.race)
+        self.starter.show_passes(self.race_view.race)
         receiving = self.model.pump(self.race_view.race)
         return moving or waiting or receiving
 
@@ -378,14 +378,14 @@ class ConvergencePage(Page):
             self._set_custom(offered_recipes)
         elif self.session.cuts != self._shown_cuts:
             self._recut()
-        self._turn_rows()
+        self._apply_rows()
         if run_requested and (self.race_view.race is None or self.race_view.outdated):
             self.race_view.press_run()
 
     def on_hidden(self) -> None:
         """Pause the viewers of a shared race; the race itself continues."""
         if self._attended is not None:
-            self._attended.resting = "away"
+            self._attended.rest_reason = "away"
 
     def close(self) -> None:
         """End the threads' work and leave the race, which belongs to the registry."""

@@ -14,7 +14,7 @@ from alrviz.explorer.shell.theme import html
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.export import made_from, to_csv
+from alrviz.studies.core.export import caption, to_csv
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.saving import Origin, csv_button
@@ -95,7 +95,7 @@ class PreconditionerChart:
     def origin(self) -> Origin:
         """Return the title and the source of a saved picture."""
         order = "" if self.recipe is None else f"order {self.recipe.params['order']}"
-        return Origin("Each family's scale beside the Hessian's diagonal", f"{made_from(self._provenance())} · {order}")
+        return Origin("Each family's scale beside the Hessian's diagonal", f"{caption(self._provenance())} · {order}")
 
 
 def scale_points_of(dataset: Dataset, recipe: Recipe, stop: StopToken) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import card, html, room
 from alrviz.explorer.widgets.table_settings import cut_params, cuts_menu, show_cuts
 from alrviz.pictures.columns import ColumnPicture, bars, column_figure, cut_lines, frame_axis, numbers
-from alrviz.studies.core.export import made_from, to_csv
+from alrviz.studies.core.export import caption, to_csv
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.panes import as_high
 from alrviz.views.core.saving import Origin, csv_button, figure_buttons
@@ -133,7 +133,7 @@ class ColumnCard:
 
     def origin(self) -> Origin:
         """Return the title and the source of a saved picture."""
-        return Origin(f"{self.name} by class", made_from(self._provenance()))
+        return Origin(f"{self.name} by class", caption(self._provenance()))
 
 
 def _select(label: str, options: Sequence[str], **params: object) -> pmui.Select:

@@ -1,5 +1,5 @@
-/* Cards of columns. A bar is pressed, or some are dragged over, to pick its rows; the server counts them in all cards.
-   Texts are set as text, never as HTML: names come from files of strangers. */
+/* Cards of columns. Press a bar, or drag over several, to pick their rows; the server counts the picked rows in all cards.
+   Texts are set as text, never as HTML, because names come from untrusted files. */
 const WIDTH = 240, HEIGHT = 56, GAP = 1;
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -15,7 +15,7 @@ function shape(tag, attributes) {
 }
 const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
 
-/** One path for each class: its rectangles of all bars, stacked; the highest bar is as high as the picture. */
+/** Stacked bars as one path per class; the highest bar is as high as the picture. */
 function stacked(counts, colours, mark) {
   const highest = Math.max(1, ...counts.map(total)), width = WIDTH / counts.length;
   const group = shape("g", { class: mark });
@@ -31,7 +31,7 @@ function stacked(counts, colours, mark) {
   return group;
 }
 
-/** The histogram of a card: a list of bars for who hears it. `pick` is called with the bars picked now. */
+/** The histogram of a card, for screen readers a list of bars. `pick` is called with the picked bars. */
 function histogram(card, model, pick) {
   const n = card.labels.length, width = WIDTH / n;
   const svg = shape("svg", {
@@ -47,8 +47,8 @@ function histogram(card, model, pick) {
   let active = 0, start = null;
   const picked = () => model.picks[card.position] ?? [];
   const span = (from, to) => Array.from({ length: Math.abs(to - from) + 1 }, (_, k) => Math.min(from, to) + k);
-  const mark = (now) => bars.forEach((bar, b) => {
-    bar.setAttribute("aria-selected", now.includes(b));
+  const mark = (current) => bars.forEach((bar, b) => {
+    bar.setAttribute("aria-selected", current.includes(b));
     bar.classList.toggle("active", b === active);
   });
   const activate = (b) => {
@@ -56,21 +56,21 @@ function histogram(card, model, pick) {
     svg.setAttribute("aria-activedescendant", bars[active].id);
     mark(picked());
   };
-  const choose = (bars, more) => {
-    const now = picked(), all = bars.every((b) => now.includes(b));
-    if (more) pick(all ? now.filter((b) => !bars.includes(b)) : [...now, ...bars]);
-    else pick(all && now.length === bars.length ? [] : bars);
+  const choose = (bars, extend) => {
+    const current = picked(), allPicked = bars.every((b) => current.includes(b));
+    if (extend) pick(allPicked ? current.filter((b) => !bars.includes(b)) : [...current, ...bars]);
+    else pick(allPicked && current.length === bars.length ? [] : bars);
   };
-  const at = (event) => {
+  const barAt = (event) => {
     const box = svg.getBoundingClientRect();
     return Math.min(Math.max(Math.floor(((event.clientX - box.left) / box.width) * n), 0), n - 1);
   };
-  svg.addEventListener("pointerdown", (event) => { start = at(event); activate(start); svg.setPointerCapture(event.pointerId); });
-  svg.addEventListener("pointermove", (event) => { if (start !== null) mark(span(start, at(event))); });
+  svg.addEventListener("pointerdown", (event) => { start = barAt(event); activate(start); svg.setPointerCapture(event.pointerId); });
+  svg.addEventListener("pointermove", (event) => { if (start !== null) mark(span(start, barAt(event))); });
   svg.addEventListener("pointercancel", () => { start = null; mark(picked()); });
   svg.addEventListener("pointerup", (event) => {
     if (start === null) return;
-    const bars = span(start, at(event));
+    const bars = span(start, barAt(event));
     start = null;
     choose(bars, event.shiftKey || event.ctrlKey || event.metaKey);
   });
@@ -84,7 +84,7 @@ function histogram(card, model, pick) {
     else if (event.key === "Escape") pick([]);
     else return;
     event.preventDefault();
-    event.stopPropagation();  // Space and the arrows are the page's keys too
+    event.stopPropagation();  // the page uses Space and the arrows too
   });
   const draw = (selected) => {
     drawing.replaceChildren(stacked(card.counts, model.colours, selected ? "pale" : ""));
@@ -102,7 +102,7 @@ function histogram(card, model, pick) {
 
 export function render({ model }) {
   const grid = part("div", { className: "grid" }), pager = part("div", { className: "pager" });
-  let shown = [];
+  let cards = [];
 
   const cardOf = (card, k) => {
     const { svg, draw } = histogram(card, model, (bars) => model.send_msg({ position: card.position, pick: bars }));
@@ -112,7 +112,7 @@ export function render({ model }) {
     for (const [role, words] of Object.entries(model.roles)) {
       const input = part("input", { type: "radio", name: `role-${card.position}`, value: role, checked: role === card.role });
       input.addEventListener("change", () => model.send_msg({ position: card.position, role }));
-      input.setAttribute("aria-label", `${words}: ${card.name}`);  // heard alone, it says of which column
+      input.setAttribute("aria-label", `${words}: ${card.name}`);  // names the column, for screen readers
       const offered = role === card.offer;
       roles.append(part("label", {}, input, part("span", { textContent: words, className: offered ? "offered" : "", title: offered ? card.why : "" })));
     }
@@ -124,38 +124,38 @@ export function render({ model }) {
     element.setAttribute("aria-label", card.name);
     return { element, name, input: roles.querySelector("input:checked"), svg, position: card.position, draw: () => draw(model.selected[k]) };
   };
-  const mark = () => shown.forEach((card) => {
-    card.element.classList.toggle("here", card.position === model.here);
+  const mark = () => cards.forEach((card) => {
+    card.element.classList.toggle("here", card.position === model.position_shown);
     card.element.classList.toggle("picked", String(card.position) in model.picks);
-    card.name.setAttribute("aria-pressed", card.position === model.here);
+    card.name.setAttribute("aria-pressed", card.position === model.position_shown);
   });
-  const redraw = () => { shown.forEach((card) => card.draw()); mark(); };
+  const redraw = () => { cards.forEach((card) => card.draw()); mark(); };
   const build = () => {
-    const focused = grid.getRootNode().activeElement;  // a role that is changed by key builds the cards anew
-    const part_of = shown.find((card) => card.element.contains(focused));
-    const kind = part_of && (focused === part_of.svg ? "svg" : focused === part_of.name ? "name" : "input");
-    shown = model.cards.map(cardOf);
-    grid.replaceChildren(...shown.map((card) => card.element));
-    if (part_of) shown.find((card) => card.position === part_of.position)?.[kind]?.focus();
-    turns();
+    const focused = grid.getRootNode().activeElement;  // changing a role by key rebuilds the cards: keep the focus
+    const focusedCard = cards.find((card) => card.element.contains(focused));
+    const kind = focusedCard && (focused === focusedCard.svg ? "svg" : focused === focusedCard.name ? "name" : "input");
+    cards = model.cards.map(cardOf);
+    grid.replaceChildren(...cards.map((card) => card.element));
+    if (focusedCard) cards.find((card) => card.position === focusedCard.position)?.[kind]?.focus();
+    updatePager();
     redraw();
   };
-  const turns = () => {
+  const updatePager = () => {
     const first = model.cards[0]?.position ?? 0, last = first + model.cards.length;
     pager.hidden = model.cards.length >= model.n_columns;
-    const turn = (words, position, off) => {
-      const button = part("button", { type: "button", textContent: words, disabled: off });
+    const turnButton = (label, position, disabled) => {
+      const button = part("button", { type: "button", textContent: label, disabled });
       button.addEventListener("click", () => model.send_msg({ position, turn: true }));
       return button;
     };
-    const where = part("span", { className: "quiet" });
-    where.textContent = `Columns ${first + 1} to ${last} of ${model.n_columns.toLocaleString("en")}`;
-    pager.replaceChildren(turn("‹ Previous", Math.max(first - 1, 0), first === 0), where, turn("Next ›", last, last >= model.n_columns));
+    const range = part("span", { className: "quiet" });
+    range.textContent = `Columns ${first + 1} to ${last} of ${model.n_columns.toLocaleString("en")}`;
+    pager.replaceChildren(turnButton("‹ Previous", Math.max(first - 1, 0), first === 0), range, turnButton("Next ›", last, last >= model.n_columns));
   };
   model.on("cards", build);
   model.on(["selected", "picks"], redraw);
-  model.on("here", mark);
-  model.on("msg:custom", build);  // a role that was refused goes back to what it is
+  model.on("position_shown", mark);
+  model.on("msg:custom", build);  // resets a refused role
   build();
   return part("div", {}, grid, pager);
 }

@@ -45,7 +45,7 @@ class ColumnsWall(JSComponent):
     picks = param.Dict(default={}, doc="The picked bars by position of their column, as text.")
     colours = param.List(default=[], doc="Of the classes.")
     roles = param.Dict(default={}, doc="Name of each role that may be chosen.")
-    here = param.Integer(default=0, doc="Position of the column shown beside the cards.")
+    position_shown = param.Integer(default=0, doc="Position of the column shown beside the cards.")
     n_columns = param.Integer(default=0, doc="Columns of the table.")
 
     _esm = asset("columns_wall.js", _PACKAGE)
@@ -106,13 +106,13 @@ class LinkedHistograms:
         self._linked = LinkedColumns(dataset, original)
         self.wall.param.update(picks={}, selected=[], n_columns=len(dataset.columns))
         self._show_selection(None)
-        self.wall.here = self._position(name)
-        self._turn(self.wall.here)
+        self.wall.position_shown = self._position(name)
+        self._turn(self.wall.position_shown)
 
     def mark(self, name: str) -> None:
         """Mark the column shown beside the cards, and turn to its page."""
         position = self._position(name)
-        self.wall.here = position
+        self.wall.position_shown = position
         if position not in self._positions:
             self._turn(position)
 

@@ -58,7 +58,7 @@ def demo_list(on_choice: Callable[[str], None]) -> Viewable:
 
 
 class DataPage(Page):
-    """The page."""
+    """The page "Data"."""
 
     title, icon, group, slug = "Data", "table_chart", "Data", "data"
 

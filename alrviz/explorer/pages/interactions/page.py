@@ -28,7 +28,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.effects.interactions import Interactions, interactions
-from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, no_bands, taking_apart_seconds
+from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, no_bands, purify_seconds
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
@@ -120,7 +120,7 @@ print(study.importance())
         if dataset is None or not fits:
             return total
         rows, order = round(dataset.n_rows * (1 - HOLDOUT)), self.recipe.params["order"]
-        seconds = taking_apart_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
+        seconds = purify_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
         return total + Cost(seconds=seconds)
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
@@ -131,7 +131,7 @@ print(study.importance())
 
 
 class InteractionsPage(StudyPage):
-    """The page."""
+    """The page "Interactions"."""
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
     spec_class, view_class = InteractionsSpec, InteractionsView

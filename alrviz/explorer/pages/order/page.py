@@ -23,7 +23,7 @@ from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
-from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automatic_line, choose_order, middle_alpha
+from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automatic_summary, choose_order, median_alpha
 from alrviz.views.studies.order import OrderStudyView
 
 ORDERS = (1, 2, 3)  # and 0, the class prior, which is not fitted
@@ -126,7 +126,7 @@ for sentence in (verdict.sentence, *verdict.notes):
 
 
 class OrderPage(StudyPage):
-    """The page."""
+    """The page "Which order?"."""
 
     title, icon, group, slug = "Which order?", "stairs", "Evaluate", "order"
     spec_class, view_class = OrderSpec, OrderStudyView
@@ -150,7 +150,7 @@ class OrderPage(StudyPage):
             f"n = {line['order']}": (line["parameters"], line["train_seconds"])
             for line in study.summary().to_dict("records")
         }
-        automatic = automatic_line(study)
+        automatic = automatic_summary(study)
         return means | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
 
     def recommendation(self) -> Recommendation | None:
@@ -177,7 +177,7 @@ def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
     if recipe.params.get("alpha") in ("cv", "auto"):
         frame = study.frame()
         order_rows = frame[(frame.order == recipe.params["order"]) & (frame.outcome != "failed")]
-        recipe = recipe.replace(alpha=middle_alpha(order_rows))
+        recipe = recipe.replace(alpha=median_alpha(order_rows))
     model = recipe.replace(seed=seed)
     if automatic_models:
         return *automatic_models, model

@@ -1,0 +1,68 @@
+"""Groups of rows by a column or an array: the quartiles of numbers, the most frequent levels of anything else."""
+
+from itertools import count
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from alrviz.data.column_encoder import interval_labels
+from alrviz.data.parse_values import number_text
+from alrviz.errors import TableError, nearest
+
+MAX_LEVELS = 12  # rarer levels form one group
+N_QUARTILES = 4
+OTHER = "(others)"
+
+
+def group_rows(X: pd.DataFrame, by: str | ArrayLike) -> pd.Series:
+    """Return the group of each row of X (N,) as a categorical of texts, the groups in their order.
+
+    by: the name of a column of X, or an array (N,). Missing values form a group.
+
+    Raises:
+        TableError: if there is no such column, or the array has another length.
+    """
+    if isinstance(by, str):
+        if by not in X.columns:
+            raise TableError(f"no column is called {by!r}{nearest(by, map(str, X.columns))}; expected a column, or an "
+                             "array with a group for each row")  # fmt: skip
+        values = X[by].reset_index(drop=True)
+    else:
+        values = pd.Series(np.asarray(by))
+        if values.shape != (len(X),):
+            raise TableError(f"there are {len(values):,} groups for {len(X):,} rows; expected one for each")
+    is_continuous = pd.api.types.is_numeric_dtype(values) and values.nunique() > MAX_LEVELS
+    text, labels = _group_by_quartiles(values) if is_continuous else _group_by_level(values)
+    if text.isna().any():
+        # A level may be called "(missing)" too: add brackets until the name is free.
+        missing = next(name for name in (f"{'(' * n}missing{')' * n}" for n in count(1)) if name not in labels)
+        text, labels = text.fillna(missing), [*labels, missing]
+    return pd.Series(pd.Categorical(text, categories=list(dict.fromkeys(labels))))
+
+
+def _group_by_quartiles(values: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Return the interval of each number (N,) as text, and all intervals in their order."""
+    numbers = values.to_numpy(float, na_value=np.nan)
+    present = np.sort(numbers[~np.isnan(numbers)])  # cut at values that occur, so that infinite ones need no arithmetic
+    cuts = np.unique(present[[len(present) * k // N_QUARTILES - 1 for k in range(1, N_QUARTILES)]])
+    labels = interval_labels(cuts, bool((present == np.floor(present)).all()))
+    text = pd.Series(np.array(labels, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
+    return text, labels
+
+
+def _group_by_level(values: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Return the level of each row (N,) as text, and all levels: numbers and ordered levels in their order, others by
+    frequency. Beyond MAX_LEVELS the rarest become one group.
+    """
+    ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
+    counts = values.value_counts(sort=not ordered or values.nunique() > MAX_LEVELS)
+    numeric = pd.api.types.is_numeric_dtype(values)
+    text_of = number_text if numeric and not pd.api.types.is_bool_dtype(values) else str
+    counts = counts.sort_index() if numeric else counts
+    text = values.astype(object).where(values.notna(), None).map(text_of, na_action="ignore")
+    labels = list(dict.fromkeys(text_of(level) for level in counts.index[counts > 0]))
+    if len(labels) > MAX_LEVELS:
+        text = text.where(text.isin(labels[:MAX_LEVELS]) | text.isna(), OTHER)
+        labels = [*labels[:MAX_LEVELS], OTHER]
+    return text, labels
