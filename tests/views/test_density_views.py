@@ -261,7 +261,7 @@ def test_no_kernel_yet():
 @pytest.mark.parametrize("make", [lambda: alrviz.DensityRatioView(scene()), lambda: alrviz.BandwidthView(path())])
 def test_outdated_fades(make):
     view = make()
-    part = view._area if hasattr(view, "_area") else view.places[0]
+    part = view._picture_area if hasattr(view, "_picture_area") else view.places[0]
     view.outdated = True
     assert part.styles["opacity"] == "0.45"
     view.outdated = False

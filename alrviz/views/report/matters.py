@@ -202,7 +202,7 @@ def _line_of_row(x: pd.DataFrame, name: str, facts: ReportFacts, row: RowExplana
 def round_to_sum(values: Sequence[float], rest: int) -> list[float]:
     """Round numbers to two decimals that add up to the rounded sum; number `rest` absorbs the rounding errors.
 
-    >>> rounded([0.004, 0.004, 0.004], -1)
+    >>> round_to_sum([0.004, 0.004, 0.004], -1)
     [0.0, 0.0, 0.01]
     """
     parts = np.round(values, 2)

@@ -243,7 +243,7 @@ def _order_words(order: int) -> str:
 
 def _learning_words(facts: ReportFacts, recipe: Recipe) -> str:
     """Return how points were fitted, with an explanation of regularisation."""
-    words = recipe.definition.learned_by(recipe.params)
+    words = recipe.definition.training_method(recipe.params)
     if not recipe.definition.is_regularised(recipe.params):
         return words
     encoder = getattr(facts.model, "encoder_", None)
@@ -325,11 +325,11 @@ def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
     judging_rows = f"{len(evaluation.y):,} {evaluation.what}, {safe(split_words, 200)}"
     judging_rows += "".join(f"; {safe(note, 200)}" for note in evaluation.notes if facts.whole_rows is not None)
     recipe = _fitted_recipe(facts)
-    learned_by = "" if recipe is None else recipe.definition.learned_by(recipe.params)
-    if recipe is None or facts.effects is None or not learned_by:
+    training_method = "" if recipe is None else recipe.definition.training_method(recipe.params)
+    if recipe is None or facts.effects is None or not training_method:
         kind = safe(recipe.name if recipe else type(facts.model).__name__, 300)
     else:
-        kind = f"a score table that looks at {_order_words(_order(facts.effects))}, by {safe(learned_by)}"
+        kind = f"a score table that looks at {_order_words(_order(facts.effects))}, by {safe(training_method)}"
     figures = {
         "Model": kind,
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",

@@ -284,7 +284,7 @@ class InteractionsView(StudyView, RowSettings):
                 members = {name: effects.members(name) for name in self.table.index[: pictures.MOST]}
                 picture = pictures.ranked(
                     self.table, mutes, effects.names[t], members=members if self.labels == "dots" else None,
-                    of=effects.judged_on, dark=self.dark,
+                    of=effects.loss_rows, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, subject=study)
             if redraws_all:
@@ -311,7 +311,7 @@ class InteractionsView(StudyView, RowSettings):
         suffix = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
         say(self.muting, f"{rows}{suffix}: {'; '.join(parts)}")
         loss_now = float(losses["log_loss"]) if mutes else None
-        picture = pictures.kept_curve(effects.keep_best(), loss_now, effects.judged_on, dark=self.dark)
+        picture = pictures.kept_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
         self.curve.show(picture, subject=self.study or effects)
 
     def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
@@ -380,7 +380,7 @@ class InteractionsView(StudyView, RowSettings):
         return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
-        rows = "" if self.effects is None else f"{self.effects.judged_on} "
+        rows = "" if self.effects is None else f"{self.effects.loss_rows} "
         heads = ["tuple", "nats", "90 % band", "share", "structural", f"{rows}loss without", "cells"]
         lines = [
             (
