@@ -190,6 +190,7 @@ def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
         progress.line(f"{stream!r}: pages show a sample of {stream.sample.n_rows:,} rows", *stream.notes)
         return stream
     require_file(file)
+    from alrviz.data.dataset import dataset_of
     from alrviz.data.read import read_columns
     from alrviz.explorer.server.tables import Upload
 
@@ -197,7 +198,7 @@ def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
     try:
         table = read_columns(file, options=file_options, expected={options.target} if options.target else ())
         try:
-            return table.dataset(options.target, quartiles=options.quartiles or None)
+            return dataset_of(table, options.target, quartiles=options.quartiles or None)
         except AlrvizError as error:
             if options.target is not None:
                 raise

@@ -11,7 +11,7 @@ import pytest
 
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_table
-from alrviz.errors import for_page
+from alrviz.errors import TableError, for_page
 
 ROWS = 60
 
@@ -182,6 +182,16 @@ def test_single_letters_are_merged_where_that_is_asked_for():
     table = table_of(levels, options=options)
     assert table.frame["a"].nunique() == 2
     assert table_of(levels, spec=table.spec).hash == table.hash
+
+
+def test_spellings_of_a_spec_can_be_kept_apart_and_not_merged_anew():
+    cells = ["Red", "red", "RED", "blue"]
+    spec = table_of(cells).spec
+    apart = table_of(cells, spec=spec, options=ReadOptions(merge_case=False))
+    assert apart.frame["a"].nunique() == 4
+    assert not any(column.spellings for column in apart.spec.columns if column.name == "a")
+    with pytest.raises(TableError, match="merge_case=True"):
+        table_of(cells, spec=spec, options=ReadOptions(merge_case=True))
 
 
 def test_the_class_is_merged_as_well():
