@@ -59,4 +59,4 @@ def test_what_is_no_answer_is_refused_with_what_was_expected(kind, given, says):
     ],
 )
 def test_right_is_the_same_word_or_a_number_within_a_quarter(kind, said, was, right):
-    assert question(kind).right(said, was) == right
+    assert question(kind).is_right(said, was) == right
