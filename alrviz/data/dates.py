@@ -12,8 +12,7 @@ times of day alone (13:45) is one of numbers, hours.
 
 import datetime
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +32,9 @@ from alrviz.stop import StopToken
 
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 FORM_SAMPLE = 20  # levels that tell the form
+SAMPLE_STRIDE = 7919  # a prime, so that forms that alternate are all met
+FIRST_LEVELS = 5  # of them, of which one has it
+MIN_FORM_SHARE = 0.25  # of them, of a form that is tried
 # Programs write them for "none" and "for ever": Excel, SQL Server, Unix, databases.
 SENTINEL_DATES = (
     *("0001-01-01", "1753-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1900-01-02", "1901-01-01", "1970-01-01"),
@@ -107,9 +109,11 @@ def parse_dates(
     eight = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
     if eight and len(levels) < CERTAIN and not DATE_NAME.search(column.name.lower()):
         return None
-    form = EIGHT_DIGITS if eight else _usual_form(levels)
-    if not form:
+    forms = [EIGHT_DIGITS] if eight else _usual_forms(levels, SPLIT_DATE_FORMS)
+    if not forms:
         return None
+    # Beside dates that leave the order open, clear ones are read by the same spec; the other way round they are not.
+    form = min(forms, key=lambda form: "first" not in DATE_FORMS[form])
     both = "first" in DATE_FORMS[form]
     wanted = otherwise if said is None else said
     years = pc.extract_regex(levels.filter(pc.match_substring_regex(levels, DATE_FORMS[form])), DATE_FORMS[form])
@@ -152,15 +156,18 @@ def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> 
     return [*dates.notes, *strays, *_sentinel_notes(column, dates, (*missing, *dates.stray))]
 
 
-def _usual_form(levels: pa.Array) -> str:
-    """Return the form of most of some texts, "" where there is none."""
-    some = levels[:: 1 + len(levels) // FORM_SAMPLE].to_pylist()
-    forms = Counter(
-        next((form for form, pattern in SPLIT_DATE_FORMS.items() if python_regex(pattern).search(text)), "")
-        for text in some
-    )
-    form, count = forms.most_common(1)[0]
-    return form if 2 * count > len(some) and (form != "m/y" or count == len(some)) else ""  # 1.2000 is a number
+def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
+    """Return the forms that many of some texts have, the commonest first."""
+    places = np.unique(np.arange(FORM_SAMPLE) * SAMPLE_STRIDE % len(levels))
+    some = levels.take(pa.array(places)).to_pylist()
+    counts = {}
+    for form, text in patterns.items():
+        search = python_regex(text).search
+        if any(map(search, some[:FIRST_LEVELS])):  # spares a column of words the others
+            count = sum(map(bool, map(search, some)))
+            if count > MIN_FORM_SHARE * len(some) and (form != "m/y" or count == len(some)):  # 1.2000 is a number
+                counts[form] = count
+    return sorted(counts, key=counts.__getitem__, reverse=True)
 
 
 def _dates_by_spec(levels: pa.Array, form: str, day_first: bool | None, pivot: int) -> np.ndarray:
@@ -225,19 +232,18 @@ def choose_pivot(name: str, years: np.ndarray, latest_year: int | None = None) -
     return latest + 1 if future.any() and (birth or not future.all()) else PIVOT
 
 
-def parse_times(column: TextColumn) -> tuple[pd.Series, str] | None:
-    """Return a column of times (13:45, 1:45 PM; lengths up to 999:59) as hours, float64 with NaN, and their form.
+def time_form(column: TextColumn) -> tuple[str, tuple[str, ...]] | None:
+    """Return the form of a column of times (13:45, 1:45 PM; lengths up to 999:59), and the few texts that are none.
 
     Lengths and heights of several units (2h 30min, 3 weeks, 5'3") are numbers of the unit that `TIME_UNITS` names.
     """
     levels = column.levels
     if len(levels) < 2 or all_match(levels, DECADE):
         return None
-    for form, text in TIME_FORMS.items():
-        if not form.endswith(" of two") and _all_match(levels, text):
-            amounts = np.append(hours_of(levels, form), np.nan)
-            if not np.isnan(amounts[:-1]).any():
-                return pd.Series(amounts[column.codes], name=column.name), form
+    for form in _usual_forms(levels, {form: text for form, text in TIME_FORMS.items() if form not in PAIR_FORMS}):
+        stray = tuple(levels.filter(pa.array(np.isnan(hours_of(levels, form)))).to_pylist())
+        if not stray or are_few(column, stray, LEVELS_PER_STRAY_DATE):
+            return form, stray
     return None
 
 

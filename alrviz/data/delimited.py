@@ -122,7 +122,8 @@ def read_delimited(
     columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
     columns, beside = largest_table(columns, head.names)
     columns, stacked = join_stacked(columns, title, stop) if head.n_rows else (columns, [])
-    columns, totals = drop_subtotals(columns)
+    kept, totals = drop_subtotals(columns)
+    is_parted = bool(beside or stacked) or kept is not columns
     notes += [*beside, *stacked, *totals]
     in_force = replace(
         options,
@@ -134,9 +135,7 @@ def read_delimited(
         comment=comment,
     )
     kinds = kinds_by_name(names, head.kinds)
-    return RawTable(
-        columns, in_force, notes + renamed, (), head.first, "text", kinds, is_stacked=bool(beside or stacked or totals)
-    )
+    return RawTable(kept, in_force, notes + renamed, (), head.first, "text", kinds, is_stacked=is_parted)
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:

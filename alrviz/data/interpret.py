@@ -13,14 +13,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow.compute as pc
 
-from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, parse_times
+from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, time_form
 from alrviz.data.layout import group_label_doubts
 from alrviz.data.missing import detect_missing
 from alrviz.data.numbers import check_numbers, detect_convention, digits_note, doubt_of_marks, is_numeric
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
-from alrviz.data.quantities import cross_table_note, measured_limits, percent_note, plain_numbers, transposed_note
+from alrviz.data.quantities import (
+    cross_table_note,
+    measured_limits,
+    percent_note,
+    plain_numbers,
+    transposed_note,
+    units_note,
+)
 from alrviz.data.stray import stray_note, stray_texts
 from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, spellings, variants_note
 from alrviz.data.values import Values, read_column
@@ -116,7 +123,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
                 check_numbers(column, bad, decision.spec.decimal)
             columns.append(replace(values, hint=decision.hint))
             notes += decision.notes
-            is_measured = decision.spec.type in ("number", "date")
+            is_measured = decision.spec.type in ("number", "date", "time")
             written[column.name] = (*text.written, *text.stray) if is_measured else text.written
         else:
             spec, written[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
@@ -132,11 +139,13 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
     if raw.sort == "text":
-        shape_notes = (
+        notes += [note for text in numbers if text.unit == "%" and (note := percent_note(text.present))]
+        words = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
+        of_table = [
             cross_table_note([values.series for values in columns]),
             transposed_note([t.present for t in texts]),
-        )
-        notes += filter(None, [*(percent_note(text.present) for text in texts), *shape_notes])
+        ]
+        notes += filter(None, [*map(units_note, words), *of_table])
     own_missing = {name: {"missing": tokens} for name, tokens in written.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if apart else decimal, thousands=thousands)
     return replace(
@@ -230,10 +239,15 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
 def _decide_levels(text: _TextEvidence) -> _Decision:
     """Decide on levels, or times as hours, for a column of neither numbers nor dates."""
     name, column, merge = text.name, text.present, text.options.merge_case
-    if (times := parse_times(column)) is not None:
-        spec = ColumnSpec(name, name, "time", "numeric", missing=text.missing_numbers, form=times[1])
-        hint = TIME_UNITS.get(times[1], "times, as hours: 13:30 is 13.5")
-        return _Decision(spec, hint, [f"{name!r} holds {hint}"] if times[1] in TIME_UNITS else [])
+    times = time_form(column)
+    if times is not None and (not times[1] or text.options.missing is None):
+        form, text.stray = times
+        missing = among_numbers((*text.missing, *text.stray), text.options)
+        spec = ColumnSpec(name, name, "time", "numeric", missing=missing, form=form)
+        hint = TIME_UNITS.get(form, "times, as hours: 13:30 is 13.5")
+        notes = [f"{name!r} holds {hint}"] if form in TIME_UNITS else []
+        notes += [stray_note(column, text.stray, text.written, "time")] if text.stray else []
+        return _Decision(spec, hint, notes)
     respelled, others = respell(column, text.options.spellings or ())
     mended, bands = mend_bands(respelled)
     merged, note = merge_case(mended, codes=merge is True) if merge is not False else (mended, "")
@@ -282,8 +296,8 @@ def decide_number(column: TextColumn, options: ReadOptions, missing: tuple[str, 
     Decimal and thousands marks are those of `options`, else the column's own.
     """
     name = column.name
-    if (times := parse_times(column)) is not None:
-        return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[1])
+    if (times := time_form(column)) is not None:
+        return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[0])
     limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
     if limits:
         column = TextColumn.of(name, column.codes, without_limits(column.levels))

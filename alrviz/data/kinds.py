@@ -60,12 +60,13 @@ RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
     rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
 )
-# Decades and quarters, with the numbers that order them: "early 1970s", "Q3 2019".
+# Decades, quarters and places (1st), with the numbers that order them: "early 1970s", "Q3 2019".
 PERIODS: dict[re.Pattern[str], Callable[[re.Match[str]], tuple[int, int]]] = {
     re.compile(r"^(early|mid|late)?[ -]*'?((?:\d\d)?\d0)'?s$"): lambda period: (
         int(period[2]) + 1900 * (len(period[2]) < 4),
         {"early": 0, "late": 2}.get(period[1] or "", 1),
     ),
+    re.compile(r"^(\d+)(?:st|nd|rd|th)$"): lambda place: (int(place[1]), 0),
     re.compile(r"^(\d{4})[ /-]?q([1-4])$"): lambda period: (int(period[1]), int(period[2])),
     re.compile(r"^q([1-4])[ /-]?(\d{4})$"): lambda period: (int(period[2]), int(period[1])),
 }

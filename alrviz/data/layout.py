@@ -45,8 +45,10 @@ TOTAL = re.compile(
 SUBTOTAL = r"(?i)^(grand |sub-?)?totals?\b|\btotal$|^(zwischen)?summe\b|^gesamt|^sum$"  # amid the rows
 MAX_SUBTOTAL_SHARE = 0.34  # of the rows: a total of two rows at least
 MOST_LABEL_COLUMNS = 3  # the first ones, in which a total is named, or a group
+MAX_LABELS = 10_000  # levels of such a column: of more, as of measurements, nobody makes totals
 MIN_GROUPS = 3
 TITLE_NAMES = ("title", "title of the table")  # of a column of titles, the second where the first is taken
+RULE = re.compile(r"^:?-{2,}:?$|^={2,}$|^_{3,}$")
 GAPS = {*MISSING, *DOUBTFUL}
 
 
@@ -348,10 +350,16 @@ def _count_names(rows: Sequence[Sequence[str]]) -> int:
     below = [row for row in rows[1:] if list(row) != list(rows[0])]  # names may come again, as in files joined
     if not below or _fits(rows[0], below, years=True):
         return 0
-    count = 1
+    count = 2 if len(rows) > 1 and _is_rule(rows[1]) else 1
     while count < MOST_NAMES and len(rows) > count + 3 and _strange(rows[count], rows[count + 1 :]):
         count += 1
     return count
+
+
+def _is_rule(row: Sequence[str]) -> bool:
+    """Whether a row is a line drawn below the names, as tables in Markdown have it."""
+    cells = [cell.strip() for cell in row if cell.strip()]
+    return len(cells) > 1 and all(RULE.match(cell) for cell in cells)
 
 
 def _columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> list[tuple[str, set[str], bool, bool]]:
@@ -435,6 +443,8 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     name to its left, as over merged cells.
     """
     first = [cell.strip() for cell in rows[0]]
+    if _is_rule(rows[1]):
+        return first, "the line between the names and the rows left out"
     short_rows = [row for row in rows[1:] if not any(len(cell) > LONG_NAME or cell.startswith("{") for cell in row)]
     if not short_rows:
         return first, f"of {len(rows)} rows of names the first was taken; the next begins with {short(rows[1][0])}"
@@ -506,22 +516,29 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
 def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[str]]:
     """Return the rows without totals of those above, and notes.
 
-    A total is named so in one of the first columns, and a number in it is the sum of the rows above: since the last
-    total, or of all. A row that is only named so stays.
+    A total is named so in one of the first columns, its numbers are the sums of the rows above, since the last total or
+    of all, and it has no text behind its name. A row that is only named so stays.
     """
-    if len(columns) < 2 or len(columns[0].codes) < FEWEST_ROWS:
+    n_rows = len(columns[0].codes) if columns else 0
+    if len(columns) < 2 or n_rows < FEWEST_ROWS:
         return columns, []
-    is_named = np.zeros(len(columns[0].codes), dtype=bool)
-    for column in columns[:MOST_LABEL_COLUMNS]:
+    place = np.full(n_rows, -1)  # of the name of a total
+    for k, column in enumerate(columns[:MOST_LABEL_COLUMNS]):
+        if len(column.levels) > MAX_LABELS:
+            continue
         named = pc.match_substring_regex(column.levels, SUBTOTAL).to_numpy(zero_copy_only=False)
-        is_named |= np.append(named, False)[column.codes]
+        place[np.append(named, False)[column.codes]] = k
+    is_named = place >= 0
     rows = np.flatnonzero(is_named)
-    if not 0 < len(rows) <= MAX_SUBTOTAL_SHARE * len(is_named):
+    if not 0 < len(rows) <= MAX_SUBTOTAL_SHARE * n_rows:
         return columns, []
-    numbers = [each for each in map(_rough_numbers, columns) if each is not None]
-    is_total, start = np.zeros_like(is_named), 0
+    numbers, empty = list(map(_rough_numbers, columns)), np.array([column.is_empty for column in columns])
+    is_total, start = np.zeros(n_rows, dtype=bool), 0
     for row in rows.tolist():
-        if any(_is_sum(each, row, start, is_named) for each in numbers):
+        behind = [k for k in range(place[row] + 1, len(columns)) if not empty[k, row]]
+        sums = [(each := numbers[k]) is not None and _is_sum(each, row, start, is_named) for k in behind]
+        # A single sum may be chance where the row is as full as others.
+        if all(sums) and len(sums) >= (1 if empty[:, row].any() else 2):
             is_total[row], start = True, row + 1
     notes = []
     if n_totals := int(is_total.sum()):
@@ -534,8 +551,8 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
             )
             for c in columns
         ]
-    incomplete = np.logical_or.reduce([column.is_empty for column in columns])
-    if n_kept := int((incomplete & is_named[~is_total]).sum()):
+    kept = is_named & ~is_total
+    if (n_kept := int(kept.sum())) and empty[:, kept].any(axis=0).all():  # others are rows of a level of that name
         notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
     return columns, notes
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import parse_dates, parse_times, split_pairs
+from alrviz.data.dates import parse_dates, split_pairs, time_form
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions
 from alrviz.data.parse_values import number_text, numbers_among
@@ -142,7 +142,7 @@ def _is_measured(column: TextColumn) -> bool:
         or plain_numbers(column) is not None
         or measured_limits(column) is not None
         or parse_dates(column, ReadOptions()) is not None
-        or parse_times(column) is not None
+        or time_form(column) is not None
         or split_pairs(column) is not None
     )
 
@@ -227,9 +227,10 @@ def _stands_out(value: float, others: np.ndarray, share: float, *, is_tail: bool
 
 
 def _ends_a_scale(value: float, others: np.ndarray) -> bool:
-    """Whether 7, 8 or 9 is beyond the end of a scale such as 1 to 5."""
+    """Whether 7, 8 or 9 is beyond the end of a scale such as 1 to 5, or 8 or 9 beyond the answers 1 and 2."""
     scale = np.arange(others[0], others[-1] + 1)
-    return others[0] in (0, 1) and len(others) >= 3 and np.array_equal(others, scale) and value > others[-1] + 1
+    is_scale = others[0] in (0, 1) and np.array_equal(others, scale) and value > others[-1] + 1
+    return is_scale and (len(others) >= 3 or (others.tolist() == [1, 2] and value >= 8))
 
 
 def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series], options: ReadOptions) -> list[str]:

@@ -23,7 +23,7 @@ from alrviz.errors import listed, plural
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 # A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
-MARKS = r".,' \x{00a0}\x{202f}\x{2019}"
+MARKS = r".,' \x{00a0}\x{202f}\x{2009}\x{2019}"
 MINUS = r"\-\x{2212}\x{2013}"  # also the typographic ones, as tables copied out of a text have them
 _CURRENCY = (
     r"US\$|A\$|C\$|R\$|[$€£¥\x{ffe5}₹₽₩₺฿円元]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN"
@@ -35,20 +35,21 @@ _UNIT = (
     r"ms|d|yrs?|y|W|kW|kWh|MW|MWh|V|A|mA|Hz|kHz|MHz|GHz|Pa|kPa|hPa|bar|mbar|psi|J|kJ|kcal|cal|B|kB|KB|MB|GB|TB|mph|"
     r"km/h|kmh|kph|m/s|rpm|hp|bhp|PS|cc|CC|px|dB|mmHg|mmol/L|mg/dL|mg/dl|g/dL|kmpl|mpg|x"
 )
-QUANTITY_PATTERN = (
+QUANTITY_PATTERN = (  # 1.234,50- has its minus behind it, as SAP writes it
     rf"^(?P<open>\()?(?P<sign>[+{MINUS}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+{MINUS}])?"
     rf"(?P<number>[0-9.][0-9{MARKS}]*?) ?(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??"
-    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\))?$"
+    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\)|-)?$"
 )
 _FACTORS = {"": "", "k": "e3", "K": "e3", "M": "e6", "Mio": "e6", "Mio.": "e6"}
 _FACTORS |= {"B": "e9", "bn": "e9", "Mrd": "e9", "Mrd.": "e9"}
+_IS_MONEY = re.compile(r"[.,][0-9]{1,3}$")
 _ENDS_LIKE_A_NUMBER = re.compile(r"[0-9.]$")
 
 
 def number_pattern(decimal: str, thousands: str) -> str:
     """Return the regular expression of a number in this convention, infinities included."""
     point = "\\" + decimal
-    mark = {"": "", " ": r"[ \x{00a0}\x{202f}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
+    mark = {"": "", " ": r"[ \x{00a0}\x{202f}\x{2009}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
     whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
     return (
         rf"^[+{MINUS}]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
@@ -70,9 +71,11 @@ def without_limits(levels: "pa.Array") -> "pa.Array":
 
 def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
     """Return texts (L,) that are numbers of this convention as float64 (L,), infinite where they are beyond it."""
-    levels = pc.replace_substring_regex(pc.ascii_ltrim(levels, "+"), rf"^[{MINUS}]", "-")
+    levels = pc.ascii_ltrim(levels, "+")
+    if not pc.all(pc.string_is_ascii(levels)).as_py():
+        levels = pc.replace_substring_regex(levels, rf"^[{MINUS}]", "-")
     if thousands:
-        marks = "[' \\x{00a0}\\x{202f}\\x{2019}]" if thousands in " '" else "\\" + thousands
+        marks = r"[' \x{00a0}\x{202f}\x{2009}\x{2019}]" if thousands in " '" else "\\" + thousands
         levels = pc.replace_substring_regex(levels, marks, "")
     if decimal == ",":
         levels = pc.replace_substring(levels, ",", ".")
@@ -118,16 +121,19 @@ def bare_numbers(levels: "pa.Array") -> Quantities:
 
 def _bare(part: dict[str, str]) -> tuple[str | None, str, bool]:
     number = part["number"].strip()
-    if not _ENDS_LIKE_A_NUMBER.search(number) or bool(part["open"]) != bool(part["close"]):
+    is_behind = part["close"] == "-" and bool(_IS_MONEY.search(number))  # else a grade: 1-
+    if not _ENDS_LIKE_A_NUMBER.search(number) or bool(part["open"]) != (part["close"] == ")"):
+        return None, "", False
+    if part["close"] == "-" and not is_behind:
         return None, "", False
     if part["before"] and part["after"] == "B":  # of money it is a factor, not bytes
         part["factor"], part["after"] = "B", ""
     unit = part["before"] or part["after"] or part["word"]
-    minuses = sum(part[name] not in ("", "+") for name in ("sign", "minus", "open"))
+    minuses = sum(part[name] not in ("", "+") for name in ("sign", "minus", "open")) + is_behind
     if (part["before"] and (part["after"] or part["word"])) or minuses > 1:
         return None, "", False
     text = "-" * minuses + number + _FACTORS[part["factor"]]
-    return text, _singular(unit) if unit else "", bool(unit or part["factor"] or part["open"])
+    return text, _singular(unit) if unit else "", bool(unit or part["factor"] or part["close"])
 
 
 def _singular(unit: str) -> str:

@@ -21,6 +21,7 @@ FEWEST = 5  # numbers beside which a limit is one
 COUNT_NAME = re.compile(r"^(n|freq|frequency|counts?|n_?cases|cases|anzahl|häufigkeit)$")
 TOTAL_NAME = re.compile(r"^((row )?totals?|all|sum|summe|gesamt)$", re.IGNORECASE)
 MIN_COUNTS, MAX_COUNTS, MAX_COUNT_COLUMNS = 2, 10_000, 12  # rows and columns of a table of counts
+MAX_UNITS = 4  # in one column: with more of them they are words
 PERCENT = r"^[0-9.,]+ ?%$"
 SHARE = r"^0?[.,][0-9]+$"
 MAX_FEATURES, MIN_CASES = 500, 6  # rows and columns of a transposed table
@@ -74,6 +75,20 @@ def percent_note(column: TextColumn) -> str:
     return (
         f"{column.name!r} mixes percents such as {percent!r} with {rows} {share!r}: each is read as the number that is "
         "written, so bring them to one unit"
+    )
+
+
+def units_note(column: TextColumn) -> str:
+    """Return a note on a column of quantities of several units, which is read as text; "" for others."""
+    levels = column.levels
+    if len(levels) < FEWEST or not all_match(levels[:LOOKED_AT], QUANTITY_PATTERN) or all_match(levels, NUMBERLIKE):
+        return ""
+    bare = bare_numbers(levels)
+    units = list(dict.fromkeys(filter(None, bare.units)))
+    if len(units) < 2 or len(units) > MAX_UNITS or None in bare.numbers:
+        return ""
+    return (
+        f"{column.name!r} mixes units, {' and '.join(units)}: it is read as text; bring it to one unit to read numbers"
     )
 
 

@@ -334,6 +334,9 @@ def test_na_is_a_level_among_codes_of_countries():
         ([1, 2, 3, 4, 5] * 20 + [7, 8, 9] * 2, [7, 8, 9]),
         ([0] * 30 + [1] * 25 + [2] * 20 + [3] * 8 + [4] * 4 + [5] * 2 + [7] * 2, []),  # the long tail of a count
         ([*range(13)] * 4 + [7] * 9, []),
+        ([1, 2] * 20 + [8, 9, 9] * 2, [8, 9]),  # yes, no, refused, does not know
+        ([0, 1] * 20 + [9] * 2, []),
+        ([1, 2] * 20 + [4] * 2, []),
     ],
 )
 def test_codes_for_missing_values_lie_apart_and_repeat(numbers: list[float], codes: list[float]):
@@ -687,6 +690,41 @@ def test_months_of_several_languages(months: str):
     assert dataset.frame["x"].dt.strftime("%d.%m.%Y").tolist() == DAYS
 
 
+def test_dates_of_two_forms_are_one_column():
+    texts = [day.replace(".", "/") if i % 2 else day for i, day in enumerate(DAYS)]
+    assert read(text_of_column(texts), "class").frame["x"].dt.strftime("%d.%m.%Y").tolist() == DAYS
+
+
+def test_a_few_texts_among_times_are_missing():
+    text = text_of_column([f"{i % 24}:{i:02}" for i in range(59)] + ["noon"])
+    dataset = read(text, "class")
+    assert dataset.frame["x"].isna().sum() == 1
+    assert [doubt.n_cells for doubt in doubts(dataset, DoubtCode.STRAY_TEXT)] == [1]
+    assert read(text, spec=dataset.spec.to_dict()).hash == dataset.hash
+
+
+def test_a_minus_behind_an_amount():
+    dataset = read(text_of_column([f"{i * 7 % 31}.50{'-' if i % 3 else ''}" for i in range(60)]), "class")
+    assert dataset.frame["x"][:3].tolist() == [0.5, -7.5, -14.5]
+    grades = ["1", "1-", "2", "2-", "3", "3-"] * 10
+    assert set(read(text_of_column(grades), "class").frame["x"]) == set(grades)
+
+
+def test_units_that_differ_are_noted():
+    assert noted(column_of([f"{60 + i} kg" for i in range(9)] + ["130 lb"]), "units", "'x'", "kg", "lb")
+    assert not noted(column_of([f"{60 + i} kg" for i in range(9)]), "mixes units")
+
+
+def test_a_line_below_the_names_is_no_row():
+    rows = "".join(f"| {i} | {i * 7 % 31} | {'ab'[i % 2]} |\n" for i in range(30))
+    dataset = read("| n | k | class |\n|---|---:|---|\n" + rows, "class")
+    assert (dataset.n_rows, set(dataset.y)) == (30, {"a", "b"})
+
+
+def test_places_are_in_their_order():
+    assert list(column_of(["10th", "2nd", "1st", "3rd"]).X["x"].cat.categories) == ["1st", "2nd", "3rd", "10th"]
+
+
 def test_words_before_a_year_are_no_months():
     words = ["Marathon 2019", "Junior 2020", "Decision 2021", "Room 2022"] * 10
     assert set(read(text_of_column(words), "class").frame["x"]) == set(words)
@@ -769,6 +807,13 @@ def test_totals_amid_the_rows_are_left_out_where_they_add_up(as_text: bool, wron
     words = ("8 rows", "named like totals") if wrong else ("8 rows of totals", "data row 6")
     assert table.n_rows == n_rows
     assert any(all(word in note for word in words) for note in table.notes)
+
+
+def test_a_level_called_total_is_data_even_where_a_number_adds_up():
+    rows = "".join(f"{('Total', 'Part', 'None')[i % 3]},{i % 7},{'ab'[i % 2]}\n" for i in range(60))
+    assert read("kind,n,class\n" + rows, "class").n_rows == 60
+    full = "".join(f"{i // 4},{'Total' if i % 4 == 3 else f'T{i}'},{3 if i % 4 == 3 else 1}\n" for i in range(60))
+    assert read_columns(("region,town,n\n" + full).encode()).n_rows == 60  # one sum in a full row may be chance
 
 
 def test_a_table_beside_the_table_is_left_out():
