@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 KINDS = ("choice", "number", "order", "sketch")
-Said = str | float | tuple[str, ...] | tuple[float, ...]
+AnswerValue = str | float | tuple[str, ...] | tuple[float, ...]
 RELATIVE_TOLERANCE = 0.25  # of a right number, relative to the outcome; in a sketch, of each number
 RANGE_TOLERANCE = 0.002  # numbers that differ by a smaller part of the range from low to high are equal
 MAX_NUMBER = 1e12  # of an answer
@@ -86,7 +86,7 @@ class Question:
         """Return the text of an option; the value itself if it is not an option."""
         return next((option.words for option in self.options if option.value == value), value)
 
-    def read(self, value: object) -> Said:
+    def read(self, value: object) -> AnswerValue:
         """Return untrusted input as an answer to this question.
 
         Raises:
@@ -120,7 +120,7 @@ class Question:
             raise ValueError(f"expected a number from {self.low:g} to {self.high:g}")
         return float(value)
 
-    def is_right(self, answer: Said, outcome: Said) -> bool:
+    def is_right(self, answer: AnswerValue, outcome: AnswerValue) -> bool:
         """Return whether an answer is right: the same word or ranking, or numbers within a quarter of the outcome."""
         if isinstance(answer, str) or self.kind == "order":
             return answer == outcome
@@ -139,7 +139,7 @@ def plain_line(text: object) -> str:
     return " ".join("".join(characters).split())[:MAX_TEXT_CHARS]
 
 
-def _as_numbers(answer: Said) -> tuple[float, ...]:
+def _as_numbers(answer: AnswerValue) -> tuple[float, ...]:
     return tuple(float(number) for number in (answer if isinstance(answer, tuple) else (answer,)))
 
 

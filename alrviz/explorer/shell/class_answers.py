@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import plural
-from alrviz.explorer.lesson import Question, Said
+from alrviz.explorer.lesson import AnswerValue, Question
 from alrviz.explorer.server.classes import Round
 from alrviz.explorer.shell import asset
 from alrviz.views.core.style import safe
 
+ToHtml = Callable[[str], str]
 BINS = 7  # of numbers
 MAX_TEXTS = 30
 MAX_SKETCHES = 60  # one for each student
 CSS = asset("class_answers.css")
 
 
-def answers_html(rounds: Sequence[Round], words: Callable[[str], str] = safe, outcome: Said | None = None) -> str:
+def answers_html(rounds: Sequence[Round], words: ToHtml = safe, outcome: AnswerValue | None = None) -> str:
     """Return the answers to a question as HTML, for its latest two rounds with answers.
 
     Args:
@@ -56,7 +57,7 @@ def _bars(rows: Sequence[tuple[str, Sequence[int], bool]], totals: Sequence[int]
     return f"<table class=answers>{''.join(lines)}</table>"
 
 
-def _choice(question: Question, rounds: Sequence[Round], words: Callable[[str], str], outcome: Said | None) -> str:
+def _choice(question: Question, rounds: Sequence[Round], words: ToHtml, outcome: AnswerValue | None) -> str:
     counters = [Counter(vote.answer for vote in round_.votes.values()) for round_ in rounds]
     rows = [
         (words(option.words), [counter[option.value] for counter in counters], option.value == outcome)
@@ -65,7 +66,7 @@ def _choice(question: Question, rounds: Sequence[Round], words: Callable[[str], 
     return _bars(rows, [len(round_.votes) for round_ in rounds])
 
 
-def _number(question: Question, rounds: Sequence[Round], words: Callable[[str], str], outcome: Said | None) -> str:
+def _number(question: Question, rounds: Sequence[Round], words: ToHtml, outcome: AnswerValue | None) -> str:
     values = [np.array([vote.answer for vote in round_.votes.values()], float) for round_ in rounds]
     names, counts, edges = _binned(values)
     happened = float(outcome) if isinstance(outcome, float) else None
@@ -99,7 +100,7 @@ def _binned(values: Sequence[Any]) -> tuple[list[str], list[list[int]], Any]:
     return names, counts, edges
 
 
-def _order(question: Question, rounds: Sequence[Round], words: Callable[[str], str], outcome: Said | None) -> str:
+def _order(question: Question, rounds: Sequence[Round], words: ToHtml, outcome: AnswerValue | None) -> str:
     counters = [Counter(vote.answer for vote in round_.votes.values()) for round_ in rounds]
     orders = sorted(set().union(*counters), key=lambda order: (-counters[-1][order], str(order)))[:BINS]
     if outcome is not None and outcome not in orders:
@@ -112,7 +113,7 @@ def _order(question: Question, rounds: Sequence[Round], words: Callable[[str], s
     return "<p class='quiet'>The most frequent orders.</p>" + _bars(rows, [len(round_.votes) for round_ in rounds])
 
 
-def _sketch(question: Question, rounds: Sequence[Round], words: Callable[[str], str], outcome: Said | None) -> str:
+def _sketch(question: Question, rounds: Sequence[Round], words: ToHtml, outcome: AnswerValue | None) -> str:
     width, height, margin, names = 280, 150, 44, [option.words for option in question.options]
     xs = [margin + 8 + (width - margin - 16) * k / max(len(names) - 1, 1) for k in range(len(names))]
 
@@ -148,7 +149,7 @@ def _sketch(question: Question, rounds: Sequence[Round], words: Callable[[str], 
     )
 
 
-def _text(question: Question, rounds: Sequence[Round], words: Callable[[str], str], outcome: Said | None) -> str:
+def _text(question: Question, rounds: Sequence[Round], words: ToHtml, outcome: AnswerValue | None) -> str:
     return _text_list(str(vote.answer) for vote in rounds[-1].votes.values())
 
 

@@ -14,7 +14,7 @@ from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError, plural
-from alrviz.explorer.lesson import Option, Question, Said, plain_line
+from alrviz.explorer.lesson import AnswerValue, Option, Question, plain_line
 from alrviz.explorer.server.class_store import ClassAutosave
 from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.server.run_queue import Entry
@@ -226,7 +226,7 @@ class ClassPanel:
             self._joined.object = joined_html(origins)
         return True
 
-    def _refresh(self, room: Classroom, question: Question | None, outcome: Said | None, problem: str) -> None:
+    def _refresh(self, room: Classroom, question: Question | None, outcome: AnswerValue | None, problem: str) -> None:
         current = room.round
         form = current is None or self._form_shown
         closed = not form and current is not None and not current.open

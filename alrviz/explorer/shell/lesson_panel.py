@@ -14,7 +14,7 @@ import param
 from panel.custom import JSComponent
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.lesson import Lesson, Question, Said, Step
+from alrviz.explorer.lesson import AnswerValue, Lesson, Question, Step
 from alrviz.explorer.lessons.answers import answer, on_picture
 from alrviz.explorer.lessons.progress import keep_progress, progress_of
 from alrviz.explorer.page import Page
@@ -59,7 +59,7 @@ class LessonPanel(JSComponent):
         self._answer_drawn = False  # whether the page's picture shows the answer
         self.progress = progress_of(session.owner, lesson)
         self._result: object = None  # the page's result to which the outcome belongs
-        self.outcome: Said | None = None
+        self.outcome: AnswerValue | None = None
         self._problem = ""
         stylesheets = [PANE_CSS, asset("questions.css"), asset("lesson_panel.css")]
         super().__init__(
@@ -108,7 +108,7 @@ class LessonPanel(JSComponent):
 
     # ---- questions ---------------------------------------------------------------------------------------------------
 
-    def answer_of(self, question: Question) -> Said | None:
+    def answer_of(self, question: Question) -> AnswerValue | None:
         """Return the reader's answer to a question; None before."""
         return self.progress.said.get(question.id)
 
@@ -266,7 +266,7 @@ class LessonPanel(JSComponent):
         }  # fmt: skip
 
 
-def _verdict(question: Question, answer: Said, outcome: Said, is_right: bool) -> str:
+def _verdict(question: Question, answer: AnswerValue, outcome: AnswerValue, is_right: bool) -> str:
     """Return a sentence on outcome and answer as HTML."""
     answer_text, outcome_text = _words(question, answer), _words(question, outcome)
     start = "It was" if question.kind in ("number", "sketch") else "What happened:"
@@ -275,7 +275,7 @@ def _verdict(question: Question, answer: Said, outcome: Said, is_right: bool) ->
     return f"{start} <b>{outcome_text}</b>{',' if is_right else ';'} {comparison}."
 
 
-def _words(question: Question, answer: Said) -> str:
+def _words(question: Question, answer: AnswerValue) -> str:
     """Return an answer as HTML."""
     parts = answer if isinstance(answer, tuple) else (answer,)
     words = [

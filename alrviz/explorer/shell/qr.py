@@ -10,8 +10,8 @@ from alrviz.views.core.style import safe
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 LOCAL_ADDRESS_HINT = (
     "<p>This address works only on this machine. To share it, serve the explorer to the network (<code>panel "
-    "serve</code> with <code>--allow-websocket-origin NAME:PORT</code>, or <code>alrviz explore --address 0.0.0.0 --origin "
-    "NAME</code>), open it by the machine's name there, and share the link from that page.</p>"
+    "serve</code> with <code>--allow-websocket-origin NAME:PORT</code>, or <code>alrviz explore --address 0.0.0.0 "
+    "--origin NAME</code>), open it by the machine's name there, and share the link from that page.</p>"
 )
 _TOO_LONG = (
     "<p>This link is too long for a QR code: it holds points, names of tables or many recipes. Copy it instead.</p>"
