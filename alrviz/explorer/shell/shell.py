@@ -140,7 +140,7 @@ class Shell:
             with pn.io.hold():
                 self._show_view(slug)
         except Exception:
-            self.frame.show_opening(slug, failed=True)
+            self.frame.show_opening(slug, has_failed=True)
             raise
 
     def _show_view(self, slug: str) -> None:
@@ -228,7 +228,7 @@ class Shell:
         self.close()
         process_tuning.page_left(context, self, IOLoop.current().call_later)
 
-    _kept = False
+    _session_held = False
 
     def _hold_session(self, keep: bool) -> None:
         """Keep the server's session from expiring while a run is active, so that a lost page can reconnect to it."""
