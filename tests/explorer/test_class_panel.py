@@ -39,7 +39,7 @@ class Teacher(ClassPanel):
         self.look()
 
     def buttons(self):
-        names = ("_close", "_show", "_again", "_next", "_of_lesson", "_own")
+        names = ("_close_button", "_show_button", "_again_button", "_next_button", "_lesson_button", "_form")
         return {name for name in names if getattr(self, name).visible}
 
 
@@ -50,7 +50,7 @@ def test_a_class_is_opened_found_after_a_reload_and_ended_by_two_presses():
     teacher.press(teacher._begin_button)
     assert teacher.room.code in teacher._dialog_text.object
     assert "<svg" in teacher._dialog_text.object
-    assert teacher.buttons() == {"_own"}
+    assert teacher.buttons() == {"_form"}
     assert teacher._wall._dialog.open
     teacher.press(teacher._begin_button)
     assert not teacher._wall._dialog.open
@@ -121,13 +121,13 @@ def test_ones_own_question_takes_two_presses_and_is_asked_again():
     teacher.press(own)
     room = teacher.room
     assert (room.round.question.text, room.round.question.values) == (ON_SCREEN, ("yes", "no", EVIL))
-    assert teacher.buttons() == {"_close"}
+    assert teacher.buttons() == {"_close_button"}
     room.vote("bob", 1, "no", EVIL)
     teacher.look()
     assert ">1</b> answered" in teacher._answers.object
     assert "no" not in re.sub("<[^>]*>", " ", teacher._answers.object).split(), "no answer while it is open"
     teacher.press(teacher._close_button)
-    assert teacher.buttons() == {"_show", "_again", "_next"}
+    assert teacher.buttons() == {"_show_button", "_again_button", "_next_button"}
     assert "100 %" not in teacher._answers.object
     teacher.press(teacher._show_button)
     assert "100 %" in teacher._answers.object
@@ -140,13 +140,13 @@ def test_ones_own_question_takes_two_presses_and_is_asked_again():
     table = pd.read_csv(io.StringIO(teacher._csv()), comment="#")
     assert table[["asked", "student", "answer"]].to_numpy().tolist() == [[1, 1, "no"], [2, 1, "yes"]]
     teacher.press(teacher._next_button)
-    assert teacher.buttons() == {"_own"}
+    assert teacher.buttons() == {"_form"}
 
 
 def test_the_lessons_question_is_offered_and_its_answers_stand_beside_what_happened():
     teacher = Teacher(question=LESSON)
     teacher.press(teacher._begin_button)
-    assert teacher.buttons() == {"_own", "_of_lesson"}
+    assert teacher.buttons() == {"_form", "_lesson_button"}
     teacher.press(teacher._lesson_button)
     assert teacher.room.round.question == LESSON
     assert "<em>wins</em>" in teacher._answers.object
@@ -176,7 +176,7 @@ def test_the_lessons_question_is_offered_and_its_answers_stand_beside_what_happe
 )
 def test_answers_of_every_kind_are_shown(question, answers, was, shows):
     one = Round(question, False, {str(k): Vote(answer, EVIL if k else "") for k, answer in enumerate(answers)})
-    html = answers_html([one], was=was)
+    html = answers_html([one], outcome=was)
     assert shows in html
     assert "<img" not in html
     assert Round(question).typical() is None
