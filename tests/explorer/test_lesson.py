@@ -33,7 +33,7 @@ def test_an_answer_is_read(kind, given, read):
         ("number", True, "from 0 to 10"),
         ("number", 11, "from 0 to 10"),
         ("number", "3", "from 0 to 10"),
-        ("order", ["alr", "alr", "lr"], "one place"),
+        ("order", ["alr", "alr", "lr"], "once"),
         ("order", ["alr"], "3 values"),
         ("order", "alr", "3 values"),
         ("sketch", [1, 2, None], "from 0 to 10"),
