@@ -24,7 +24,7 @@ import pytest
 import alrviz
 from alrviz import cli
 from alrviz.cli import explore
-from alrviz.cli.fit import _of_pass
+from alrviz.cli.fit import _pass_text
 from alrviz.cli.options import with_options
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
@@ -329,7 +329,7 @@ def test_export_says_what_cannot_be_had(tmp_path, capsys):
     data = alrviz.load_demo("led", rows=200)
     alrviz.save_model(alrviz.AnDEClassifier().fit(data.X, data.y), tmp_path / "model.zip")
     for said, complaint in (
-        (["--sql", "sqlite"], "no table of scores"),
+        (["--sql", "sqlite"], "no sums over tables"),
         (["--sql", "duckdbb"], "did you mean 'duckdb'"),
     ):
         assert cli.main(["export", str(tmp_path / "model.zip"), *said]) == 2
@@ -343,7 +343,7 @@ def test_predict_says_what_it_cannot_use(tmp_path, capsys):
     (tmp_path / "model.zip").write_bytes(b"PK\x03\x04 and no more")
     rows = str(tmp_path / "rows.csv")
     assert cli.main(["predict", str(tmp_path / "model.zip"), rows]) == 2
-    assert "damaged, cut short or no model" in capsys.readouterr().err
+    assert "damaged, incomplete or no model" in capsys.readouterr().err
     assert cli.main(["predict", str(tmp_path / "modl.zip"), rows]) == 2
     assert "did you mean 'model.zip'" in capsys.readouterr().err
 
@@ -352,7 +352,7 @@ def test_predict_says_which_file_it_may_not_read(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "model.zip")
 
-    monkeypatch.setattr("alrviz.estimators.predict_table.predict_and_tell", refuse)
+    monkeypatch.setattr("alrviz.estimators.predict_table.predict_with_notes", refuse)
     alrviz.save_model(alrviz.NaiveBayesClassifier().fit([[1], [2]], [0, 1]), tmp_path / "model.zip")
     assert cli.main(["predict", str(tmp_path / "model.zip"), str(tmp_path / "model.zip")]) == 2
     assert capsys.readouterr().err == "alrviz: 'model.zip' cannot be read: Permission denied\n"
@@ -402,7 +402,7 @@ def test_large_files_are_predicted_in_batches_as_small_ones_are_at_once(tmp_path
     monkeypatch.setattr("alrviz.data.stream.new_rows.LARGE", 0)
     monkeypatch.setattr("alrviz.data.stream.source.BLOCK", 2**13)
     monkeypatch.setattr("alrviz.data.stream.source.BATCH", 500)
-    monkeypatch.setattr("alrviz.estimators.predict_table.predict_and_tell", None)
+    monkeypatch.setattr("alrviz.estimators.predict_table.predict_with_notes", None)
     assert cli.main([*given, str(tmp_path / "parts.csv")]) == 0
     parts = capsys.readouterr()
     assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
@@ -527,7 +527,7 @@ def test_a_fit_that_was_broken_off_is_not_begun_anew_by_mistake(tmp_path, capsys
     (tmp_path / "t.csv").write_text(TABLE)
     (tmp_path / "m.zip.resume").write_bytes(b"a night's work")
     assert cli.main(["fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "m.zip")]) == 2
-    assert "go on with --resume, or remove it" in capsys.readouterr().err
+    assert "continue it with --resume, or remove it" in capsys.readouterr().err
     assert (tmp_path / "m.zip.resume").exists()
 
 
@@ -625,7 +625,7 @@ def test_what_is_to_be_passed_is_said_as_an_option(tmp_path, capsys):
 def test_a_last_step_of_two_passes_is_no_pass_beyond_those_asked_for():
     def told(passes: float) -> str:
         step = SimpleNamespace(extra={}, passes=passes + 3.0, nll=5.0)
-        return _of_pass(SimpleNamespace(passes_before=3.0, solver="tron", trace=SimpleNamespace(rows=10.0)), step, 5)
+        return _pass_text(SimpleNamespace(passes_before=3.0, solver="tron", trace=SimpleNamespace(rows=10.0)), step, 5)
 
     assert told(4.0) == "pass 4 of 5: log loss 0.50000"
     assert told(6.0) == "pass 5 of 5 and 1 more to end the last step: log loss 0.50000"

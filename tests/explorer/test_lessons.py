@@ -367,7 +367,7 @@ def test_a_measure_of_what_is_not_there_says_what_there_is():
         (("nl", "name=lr"), "no column 'nl'; did you mean 'nll'"),
         (("nll", "name=alr"), "no row of the result has name=alr; there are lr"),
         (("nll", "iteration>3"), "selects no row"),
-        (("outcome", "name=lr"), "is 'converged', no number"),
+        (("outcome", "name=lr"), "is 'converged', not a number"),
     ):
         with pytest.raises(AlrvizError, match=says):
             answer(Question("q", "number", "?", (), Answer("value", of)), raced)

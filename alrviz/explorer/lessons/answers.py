@@ -116,7 +116,7 @@ def answer(question: Question, result: object) -> AnswerValue:
     assert isinstance(value, float)
     option = next((text for text in question.values if holds(text, value)), None)
     if option is None:
-        raise AlrvizError(f"{value:.4g} is in none of the ranges {', '.join(question.values)}")
+        raise AlrvizError(f"{value:.4g} is outside all ranges {', '.join(question.values)}")
     return option
 
 
@@ -212,7 +212,7 @@ def _number(frames: Sequence[pd.DataFrame], column: str, selector: str) -> float
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise AlrvizError(f"{column} of {selector} is {value!r}, no number") from None
+        raise AlrvizError(f"{column} of {selector} is {value!r}, not a number") from None
 
 
 def _ranking(frames: Sequence[pd.DataFrame], arguments: tuple[str, ...], options: tuple[str, ...]) -> list[str]:

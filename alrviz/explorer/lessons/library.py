@@ -34,7 +34,7 @@ def read_file(path: Path, choices: ChoicesOf = lambda page: {}) -> Lesson:
     except OSError as error:
         raise AlrvizError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise AlrvizError(f"{path.name}: a lesson is text in UTF-8; byte {error.start:,} is none") from error
+        raise AlrvizError(f"{path.name}: a lesson is text in UTF-8; byte {error.start:,} is invalid") from error
     return read_lesson(text, path.name, choices)
 
 

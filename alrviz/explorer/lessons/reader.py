@@ -36,7 +36,7 @@ FIELDS = {
 }
 _OPEN_QUOTE = "; a quote is not closed"
 _HINTS = {  # by words of the parser's message
-    "mapping values": "; a text with a colon or a # in it stands in quotes, or below a |",
+    "mapping values": "; put a text with a colon or a # into quotes, or below a |",
     "\\t": "; lines are indented by spaces, not by a tab",
     "<block end>": "; the fields of one step, or of one question, begin equally far from the left",
     "end of stream": _OPEN_QUOTE,
@@ -68,13 +68,11 @@ def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambd
         steps.append(step)
         if step.ask is not None:
             if step.ask.id in questions:
-                replace(field, path="ask.id").fail(
-                    f"there is another question {step.ask.id!r}; each has an id of its own"
-                )
+                replace(field, path="ask.id").fail(f"another question has the id {step.ask.id!r}; ids must be unique")
             questions[step.ask.id] = field
     slug = fields["id"].text(40)
     if read_link(f"?lesson={quote(slug)}").lesson != slug:
-        fields["id"].fail(f"{slug!r} is no name for a link; expected small letters, digits and -")
+        fields["id"].fail(f"{slug!r} is not a valid id; expected lower-case letters, digits and -")
     version, minutes = _integer(fields, "version", 1, 10_000), _integer(fields, "minutes", 10, 180)
     return Lesson(slug, version, fields["title"].text(120), minutes, _text(fields, "audience", 200), tuple(steps))
 
@@ -101,12 +99,12 @@ class _Field:
         for key, value in self.node.value:
             name = replace(self, node=key).text(200)
             if name in fields:
-                self.child(name, key).fail("stands there twice")
+                self.child(name, key).fail("occurs twice")
             fields[name] = self.child(name, value)
         return fields
 
     def fields(self, kind: str, required: Collection[str]) -> dict[str, "_Field"]:
-        """Return the fields of a mapping that has those of `FIELDS[what]` alone, all `needed` among them."""
+        """Return the fields of a mapping; it must have all `required` ones, and none that is not in `FIELDS[kind]`."""
         fields = self.pairs()
         for name, field in fields.items():
             if name not in FIELDS[kind]:
@@ -142,7 +140,7 @@ class _Field:
         except ValueError:
             value = float("nan")
         if not low <= value <= high:
-            self.fail(f"{text!r} is no number from {low:g} to {high:g}")
+            self.fail(f"{text!r} is not a number from {low:g} to {high:g}")
         return value
 
     def choice(self, choices: Collection[str]) -> str:
@@ -168,7 +166,7 @@ def _text(fields: Mapping[str, _Field], name: str, max_chars: int = MAX_TEXT_CHA
 def _integer(fields: Mapping[str, _Field], name: str, default: int, high: int) -> int:
     value = fields[name].number(1, high) if name in fields else default
     if value != int(value):
-        fields[name].fail(f"{value:g} is no whole number from 1 to {high}")
+        fields[name].fail(f"{value:g} is not a whole number from 1 to {high}")
     return int(value)
 
 
@@ -257,7 +255,7 @@ def _read_options(field: _Field) -> tuple[Option, ...]:
         texts = [item.text(60) for item in field.items(MAX_OPTIONS)]
         pairs = dict(zip(texts, texts, strict=True))
         if len(pairs) < len(texts):
-            field.fail("each option stands there once")
+            field.fail("an option is listed twice")
     else:
         pairs = {key: entry.text(200) for key, entry in field.pairs().items()}
     if not 2 <= len(pairs) <= MAX_OPTIONS:
@@ -283,11 +281,11 @@ def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: st
         expected = ", ".join(
             measure_name for measure_name, measure_kind in MEASURES.items() if kind in measure_kind.kinds
         )
-        fields["measure"].fail(f"{name} is no answer to a question of kind {kind}; expected one of {expected}")
+        fields["measure"].fail(f"{name} cannot answer a question of kind {kind}; expected one of {expected}")
     items = fields["of"].items(12)
     parts = tuple(item.text(200) for item in items)
     if not measure.min_args <= len(parts) <= measure.max_args:
-        fields["of"].fail(f"{name} is of [{measure.arguments}], not of {len(parts)} texts")
+        fields["of"].fail(f"{name} takes [{measure.arguments}], not {len(parts)} values")
     takes = measure.arguments.split(", ")
     for k, (part, item) in enumerate(zip(parts, items, strict=True)):
         try:
@@ -304,7 +302,7 @@ def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: st
     unranged = [option.value for option in options if not is_range(option.value)]
     if kind == "choice" and measure.numeric and unranged:
         field.fail(
-            f"{name} gives a number, and the option {unranged[0]!r} is no range of numbers; "
+            f"{name} gives a number, and the option {unranged[0]!r} is not a range of numbers; "
             "expected options such as '< 0.8', '0.8 to 1.25' and '> 1.25'"
         )
     if kind == "sketch" and len(parts) != len(options) + 1:
@@ -343,15 +341,15 @@ def _parse(text: str, name: str) -> yaml.Node:
         hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
         if hint.startswith(_OPEN_QUOTE) and error.context_mark:  # the parser notices it some lines below
             hint += f": look at line {error.context_mark.line + 1}"
-        raise AlrvizError(f"{name}{place}: this is no YAML: {error.problem}{hint}") from error
+        raise AlrvizError(f"{name}{place}: not valid YAML: {error.problem}{hint}") from error
     except yaml.YAMLError as error:
-        raise AlrvizError(f"{name}: this is no YAML: {error}") from error
+        raise AlrvizError(f"{name}: not valid YAML: {error}") from error
     if node is None:
         raise AlrvizError(f"{name}: the file is empty; expected {', '.join(_REQUIRED_FIELDS)} and more")
     return node
 
 
-_HALF_CHARACTER = "half a character stands here (a lone surrogate); expected whole ones, in UTF-8"
+_HALF_CHARACTER = "invalid character (half of a surrogate pair); expected UTF-8"
 _WITH_ARTICLE = {"lesson": "a lesson", "step": "a step", "ask": "a question", "answer": "an answer"}
 
 

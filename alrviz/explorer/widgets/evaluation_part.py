@@ -56,7 +56,7 @@ class EvaluableModel:
 
 
 class EvaluationPart:
-    """See the module's text; `part` goes into the page's layout, whose tasks are polled by its pump."""
+    """The part; `part` goes into the layout of the page, whose pump polls `tasks`."""
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks

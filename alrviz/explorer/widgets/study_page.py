@@ -421,7 +421,7 @@ class StudyPage(Page):
         return "" if costs is None else self.spec.script(self.session, costs, __version__, self.spec_class.print_code)
 
     def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
+        """Take over what threads have finished; return whether there may be more."""
         waiting = super().pump()
         dragging = self.is_front and self.drag is not None and self.drag.write()
         return self.runner.pump() or waiting or dragging

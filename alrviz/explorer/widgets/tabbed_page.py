@@ -100,7 +100,7 @@ class TabbedPage(Page):
             self._drawer[:] = [panel]
 
     def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
+        """Take over what threads have finished; return whether there may be more."""
         return bool(self.tab.pump())
 
     def on_shown(self) -> None:

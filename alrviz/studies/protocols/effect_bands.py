@@ -28,7 +28,7 @@ from alrviz.studies.core.effects_task import selects_tuples
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
-from alrviz.studies.effects.interactions import LOOKED, Interactions
+from alrviz.studies.effects.interactions import MAX_UNASKED, Interactions
 
 FAMILIES = ("lr", "alr", "hlr", "halr", "salr", "hsalr", "anje")
 BAND = (0.05, 0.95)
@@ -78,7 +78,7 @@ class EffectStudy(Study):
         n_chosen, order = int(numbers[0]), recipe.params["order"]
         columns, numbers = numbers[1 : 1 + n_chosen * order].reshape(n_chosen, order), numbers[1 + n_chosen * order :]
         chosen = tuple(tuple(int(j) for j in members if j >= 0) for members in columns)
-        all_tuples = recipe.definition.counted(recipe.params, prepared.encoded.n_columns)[:1]
+        all_tuples = recipe.definition.counted_tuples(recipe.params, prepared.encoded.n_columns)[:1]
         tables = prepared.tables(chosen or all_tuples[0], recipe.params["smoothing"], stop)
         classes = tables.n_classes
         phi, *weights = numbers[classes:].reshape(-1, len(tables.seen), classes)
@@ -243,7 +243,7 @@ def effect_bands(
 def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
     """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order."""
     tuples, next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
-    tested = _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= LOOKED else 0.0
+    tested = _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= MAX_UNASKED else 0.0
     return (1 + refits) * _PURIFY_SECONDS * rows * tuples * (classes + 4) + tested
 
 

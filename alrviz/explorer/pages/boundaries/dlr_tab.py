@@ -31,7 +31,7 @@ _DRAWING_SENTENCE_STYLES = {"height": "3.5rem", "min-height": "3.5rem", "overflo
 
 
 class DlrTab(DlrState):
-    """The tab."""
+    """The tab "DLR"."""
 
     def __init__(self, session: Session, dialogs: TextDialog, open_drawer: Callable[[Viewable], None]):
         super().__init__(session, open_drawer, "", ("dlr",), first_recipe(session.seed), has_film=True)

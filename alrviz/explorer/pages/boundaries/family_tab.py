@@ -37,7 +37,7 @@ _FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
 
 
 class FamilyTab(MapTab):
-    """The tab."""
+    """The tab "Any family"."""
 
     def __init__(self, session: Session, dialogs: TextDialog, open_drawer: Callable[[Viewable], None]):
         super().__init__(session, open_drawer, "any", RUNS, Recipe("alr", **_FIRST, seed=session.seed))

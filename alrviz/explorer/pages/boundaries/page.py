@@ -37,7 +37,7 @@ def _tab_class(slug: str) -> Any:
 
 
 class BoundariesPage(TabbedPage):
-    """The page."""
+    """The page "Boundaries"."""
 
     title, icon, group, slug = "Boundaries", "join_inner", "Explore", "boundaries"
     tabs = TABS

@@ -57,7 +57,7 @@ _SHARE = "Share: a read-only link to this race"
 
 
 class ConvergencePage(Page):
-    """The page."""
+    """The page "Convergence"."""
 
     title, icon, group, slug = "Convergence", "show_chart", "Explore", "convergence"
 

@@ -131,7 +131,7 @@ print(study.importance())
 
 
 class InteractionsPage(StudyPage):
-    """The page."""
+    """The page "Interactions"."""
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
     spec_class, view_class = InteractionsSpec, InteractionsView

@@ -23,7 +23,7 @@ _WRITE_HINT = (
 
 
 class LessonsPage(Page):
-    """The page."""
+    """The page "Lessons"."""
 
     title, icon, group, slug = "Lessons", "school", "Explore", "lessons"
 

@@ -126,7 +126,7 @@ for sentence in (verdict.sentence, *verdict.notes):
 
 
 class OrderPage(StudyPage):
-    """The page."""
+    """The page "Which order?"."""
 
     title, icon, group, slug = "Which order?", "stairs", "Evaluate", "order"
     spec_class, view_class = OrderSpec, OrderStudyView

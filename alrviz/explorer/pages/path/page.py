@@ -83,7 +83,7 @@ def _centers(spec: "PathSpec") -> dict[str, str]:
 
 @dataclass(frozen=True)
 class PathSpec(StudySpec):
-    """Paths along alpha: one for each recipe, whose own alpha is ignored."""
+    """Paths along alpha: one for each recipe, ignoring its alpha."""
 
     noun, icon, study_function = "path", "timeline", staticmethod(alpha_path)
     kind = "path"
@@ -149,7 +149,7 @@ for row in study.rows():
 
 
 class PathPage(StudyPage):
-    """The page."""
+    """The page "Generative to discriminative"."""
 
     title, icon, group, slug = "Generative to discriminative", "swap_horiz", "Explore", "path"
     spec_class, view_class = PathSpec, PathView

@@ -198,7 +198,7 @@ class StreamedSelection:
 
 
 class SelectionPage(StudyPage):
-    """The page."""
+    """The page "Selection"."""
 
     title, icon, group, slug = "Selection", "filter_alt", "Explore", "selection"
     spec_class, view_class = SelectionSpec, SelectionView
@@ -237,7 +237,7 @@ class SelectionPage(StudyPage):
         self.streamed.set_run(stream if isinstance(stream, Stream) else None, recipe)
 
     def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
+        """Take over what threads have finished; return whether there may be more."""
         moving = super().pump()
         if self.is_front and self.study_view.over_rows and self.drag is not None and not self.drag.moving:
             self._want()
