@@ -40,6 +40,7 @@ EMPTY_TABLE = "empty table"  # no rows, or nothing at all
 ONE_COLUMN = "one column"
 UNEVEN_LINES = "uneven lines"  # prose, or another delimiter
 FOREIGN_FORMAT = "foreign format"  # a picture, a PDF ...
+NOT_IN_BATCHES = "not in batches"  # what a table that is read in batches cannot have, and read_table reads
 
 
 class TableError(AlrvizError, ValueError):

@@ -54,6 +54,23 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+# Modules of which every test has this marker. Where it is deselected they are not imported: JupyterLab alone takes
+# seconds, in every process.
+MARKED_MODULES = {
+    "browser": Path(__file__).parent / "browser",
+    "jupyterlab": Path(__file__).parent / "test_jupyterlab.py",
+}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the modules of deselected stages, unless the command names them."""
+    named = [Path(argument.split("::")[0]).resolve() for argument in config.args]
+    for marker, path in MARKED_MODULES.items():
+        if collection_path == path and f"not {marker}" in config.option.markexpr:
+            return not any(argument.is_relative_to(path) for argument in named) or None
+    return None
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What tests keep is not the user's."""

@@ -24,7 +24,7 @@ import pytest
 import alrviz
 from alrviz import cli
 from alrviz.cli import explore
-from alrviz.cli.fit import _of_pass
+from alrviz.cli.fit import _pass_text
 from alrviz.cli.options import with_options
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
@@ -527,7 +527,7 @@ def test_a_fit_that_was_broken_off_is_not_begun_anew_by_mistake(tmp_path, capsys
     (tmp_path / "t.csv").write_text(TABLE)
     (tmp_path / "m.zip.resume").write_bytes(b"a night's work")
     assert cli.main(["fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "m.zip")]) == 2
-    assert "go on with --resume, or remove it" in capsys.readouterr().err
+    assert "continue it with --resume, or remove it" in capsys.readouterr().err
     assert (tmp_path / "m.zip.resume").exists()
 
 
@@ -625,7 +625,7 @@ def test_what_is_to_be_passed_is_said_as_an_option(tmp_path, capsys):
 def test_a_last_step_of_two_passes_is_no_pass_beyond_those_asked_for():
     def told(passes: float) -> str:
         step = SimpleNamespace(extra={}, passes=passes + 3.0, nll=5.0)
-        return _of_pass(SimpleNamespace(passes_before=3.0, solver="tron", trace=SimpleNamespace(rows=10.0)), step, 5)
+        return _pass_text(SimpleNamespace(passes_before=3.0, solver="tron", trace=SimpleNamespace(rows=10.0)), step, 5)
 
     assert told(4.0) == "pass 4 of 5: log loss 0.50000"
     assert told(6.0) == "pass 5 of 5 and 1 more to end the last step: log loss 0.50000"

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 from alrviz import __version__
 from alrviz.cli import explore, export, fit, inspect, predict, report
-from alrviz.cli.options import Refused, with_options
+from alrviz.cli.options import CommandError, with_options
 from alrviz.errors import AlrvizError
 
-INTERRUPTED = 130  # exit code, as a shell's of a program that SIGINT ended
-CLOSED_PIPE = 141  # of one that SIGPIPE ended
+INTERRUPTED = 130  # exit code, as a shell gives for SIGINT
+CLOSED_PIPE = 141  # for SIGPIPE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.command(options)
         sys.stdout.flush()
         return code
-    except (Refused, AlrvizError) as error:
+    except (CommandError, AlrvizError) as error:
         print(f"alrviz: {with_options(str(error))}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # as `| head` leaves it
@@ -40,23 +40,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
-    found = argparse.ArgumentParser(
+    """Return the parser of the command line."""
+    root = argparse.ArgumentParser(
         prog="alrviz", description="Classifiers from naive Bayes to higher-order logistic regression, watched live."
     )
-    found.add_argument("--version", action="version", version=f"alrviz {__version__}")
-    commands = found.add_subparsers(required=True, metavar="COMMAND", dest="called")
+    root.add_argument("--version", action="version", version=f"alrviz {__version__}")
+    commands = root.add_subparsers(required=True, metavar="COMMAND", dest="called")
     explore.add_to(commands)
     warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
     warm.set_defaults(command=_warm)
     for command in (inspect, predict, fit, report, export):
         command.add_to(commands)
-    return found
+    return root
 
 
 def _warm(options: argparse.Namespace) -> int:
     from alrviz.fitting.warm import warm
 
-    variants, taken = warm()
-    print(f"{variants} variants of the kernels are ready and kept on disk, after {taken:.1f} s")
+    variants, seconds = warm()
+    print(f"{variants} variants of the kernels are ready and kept on disk, after {seconds:.1f} s")
     return 0

@@ -1,7 +1,7 @@
-"""`alrviz explore`: a server for the explorer, on this machine only unless an address is given.
+"""`alrviz explore`: a server for the explorer, by default for this machine only.
 
-It is the same page as `panel serve apps/explorer.py`. `--check` is the same server, asked once for its page by the
-program itself: what an installation without a browser can try.
+It serves the same page as `panel serve apps/explorer.py`. `--check` starts the same server and fetches the page once,
+to test an installation without a browser.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urljoin, urlsplit
 from urllib.request import HTTPCookieProcessor, build_opener
 
-from alrviz.cli.options import Commands, Progress, Refused, add_read_options, read_options, require_file, with_options
+from alrviz.cli.options import (
+    CommandError,
+    Commands,
+    Progress,
+    add_read_options,
+    read_options,
+    require_file,
+    with_options,
+)
 from alrviz.errors import AlrvizError
 from alrviz.job import Job
 from alrviz.memory import free_memory
@@ -34,11 +42,11 @@ if TYPE_CHECKING:
     from alrviz.explorer.lesson import Lesson
     from alrviz.explorer.server.tables import Upload
 
-PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
+PORT = 5006  # Panel's default; if it is in use the next free one
 PORTS_TRIED = 50
 PATH = "explorer"  # the page's path under `panel serve apps/explorer.py`, so that links work for both
 LOCAL = ("127.0.0.1", "localhost")
-PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
+TIMEOUT_SECONDS = 120.0  # for an answer: the first page imports everything, from a slow disk perhaps
 
 
 def add_to(commands: Commands) -> None:
@@ -51,8 +59,8 @@ def add_to(commands: Commands) -> None:
         "--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed, or asked)"
     )
     parser.add_argument(
-        "--batches", action="store_true", help="do not read the table whole: pages show a sample, Convergence can race "
-        "all rows (a folder, a pattern in quotes, or what memory does not hold is opened so anyway)",
+        "--batches", action="store_true", help="do not read the whole table: pages show a sample, Convergence can race "
+        "all rows (always so for a folder, a pattern in quotes, or a table that memory cannot hold)",
     )  # fmt: skip
     parser.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
     add_read_options(parser)
@@ -70,19 +78,19 @@ def add_to(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="ADDRESS",
-        help="a reverse proxy (an IP address or a network) whose X-Forwarded-For and X-Forwarded-Proto are believed; "
+        help="a reverse proxy (an IP address or a network) whose X-Forwarded-For and X-Forwarded-Proto are trusted; "
         "may be repeated",
     )
     parser.add_argument(
         "--token",
         metavar="TEXT",
-        help="what the page's address must hold the first time (default: one made up; none: ask for no token)",
+        help="text that the page's address must contain the first time (default: random; none: no token is needed)",
     )
     parser.add_argument(
         "--lesson", type=Path, metavar="FILE", help="open a lesson of your own (YAML); it is read again at each reload"
     )
     parser.add_argument("--no-show", action="store_true", help="do not open a browser")
-    parser.add_argument("--check", action="store_true", help="serve, fetch the page once, say what was seen, and end")
+    parser.add_argument("--check", action="store_true", help="serve, fetch the page once, print the result, and end")
     parser.set_defaults(command=explore)
 
 
@@ -93,7 +101,7 @@ def _port(text: str) -> int:
 
 
 def explore(options: argparse.Namespace) -> int:
-    """Serve the explorer until it is ended."""
+    """Serve the explorer until it is stopped."""
     dataset = read(options) if options.file else None
     from alrviz.explorer import application, preload
     from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
@@ -104,31 +112,31 @@ def explore(options: argparse.Namespace) -> int:
     if for_one_person(options):
         os.environ.setdefault(LOCAL_SWITCH, "1")  # one owner, whichever browser asks
     if options.proxy:
-        parse_networks(options.proxy)  # what is no address is said before anything is served
+        parse_networks(options.proxy)  # reports an invalid address before anything is served
         os.environ[PROXIES_VARIABLE] = ",".join(options.proxy)
     page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
     failures: list[Exception] = []
-    server = _serve(_watched(page, failures), options)  # what cannot be served is said at once
+    server = _serve(_record_failures(page, failures), options)  # reports a port or address that cannot be used
     preload()
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
     protect(server, token)
-    first = {"lesson": lesson.id} if lesson is not None else {"page": "data"} if dataset is not None else {}
-    asked = first | ({"token": token} if token else {})
-    url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(asked)}" if asked else "")
+    params = {"lesson": lesson.id} if lesson is not None else {"page": "data"} if dataset is not None else {}
+    params |= {"token": token} if token else {}
+    url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(params)}" if params else "")
     if options.check:
         if lesson is not None:
             questions = ", ".join(f"step {k}" for k, step in enumerate(lesson.steps, 1) if step.ask is not None)
             print(
                 f"Lesson {lesson.id}, version {lesson.version}: {len(lesson.steps)} steps, no error; "
                 f"questions: {questions or 'none'}. "
-                "The lines that answers are taken from are known when a step has run."
+                "The rows that answers use are known when a step has run."
             )
-        return _checked(server, url, failures)
+        return _check(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
     if not for_one_person(options):
-        who = "who opens it with this token" if token else "who can reach this address"
-        print(f"Everyone {who} can upload tables and run fits on this machine.", flush=True)
+        visitors = "who opens it with this token" if token else "who can reach this address"
+        print(f"Everyone {visitors} can upload tables and run fits on this machine.", flush=True)
     if not options.no_show:
         server.io_loop.add_callback(server.show, urlsplit(url)._replace(scheme="", netloc="").geturl())
     _run(server)
@@ -136,10 +144,10 @@ def explore(options: argparse.Namespace) -> int:
 
 
 def for_one_person(options: argparse.Namespace) -> bool:
-    """Whether only the person who started the server can reach it: then all browsers share one owner.
+    """Return whether only the person who started the server can reach it: then all browsers share one owner.
 
-    Not with a proxy or a name under which others reach the page (the address behind a proxy is local, too), and not
-    without a token, where every user of this machine can open the page.
+    Not with a proxy or a public name (behind a proxy every address is local), and not without a token, as every user of
+    this machine can then open the page.
     """
     from bokeh.settings import settings
 
@@ -148,7 +156,7 @@ def for_one_person(options: argparse.Namespace) -> bool:
 
 
 def _lesson(file: Path) -> Lesson:
-    """The lesson of a file, which is offered from now on."""
+    """Read a lesson and offer it on the page."""
     from alrviz.explorer.app import offer_lesson
 
     require_file(file)
@@ -156,64 +164,67 @@ def _lesson(file: Path) -> Lesson:
 
 
 def _in_batches(file: Path, options: argparse.Namespace) -> bool:
-    """Whether a table is not read whole: that was asked for, it is several files, or memory would not hold it."""
+    """Return whether a table is read in batches: by request, as it has several files, or as it would not fit in
+    memory.
+    """
     if (
         options.batches
         or os.path.isdir(file)
         or (not os.path.exists(file) and any(sign in file.name for sign in "*?["))
     ):
         return True
-    times = 3 if file.suffix.lower() in (".csv", ".tsv", ".txt") else 12  # in memory, beside what is packed in a file
+    times = 3 if file.suffix.lower() in (".csv", ".tsv", ".txt") else 12  # size in memory, more for compressed formats
     return os.path.isfile(file) and os.path.getsize(file) * times > free_memory() // 2
 
 
 def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
-    """The file's table; the file itself where nobody can guess its class: the page asks. Of what memory does not hold
-    only a sample is read.
+    """Return the file's table; the file itself if its class cannot be guessed, so that the page asks for it; a sample
+    if memory cannot hold it.
     """
     file = options.file.expanduser()
     if _in_batches(file, options):
         from alrviz.data.stream.table import open_table
 
-        told = Progress()
-        stream = open_table(str(file), options.target, options=read_options(options), progress=told.rows)
-        told.line(f"{stream!r}: pages show a sample of {stream.sample.n_rows:,} rows", *stream.notes)
+        progress = Progress()
+        stream = open_table(str(file), options.target, options=read_options(options), progress=progress.rows)
+        progress.line(f"{stream!r}: pages show a sample of {stream.sample.n_rows:,} rows", *stream.notes)
         return stream
     require_file(file)
+    from alrviz.data.dataset import dataset_of
     from alrviz.data.read import read_columns
     from alrviz.explorer.server.tables import Upload
 
-    said = read_options(options)
+    file_options = read_options(options)
     try:
-        table = read_columns(file, options=said, expected={options.target} if options.target else ())
+        table = read_columns(file, options=file_options, expected={options.target} if options.target else ())
         try:
-            return table.dataset(options.target, quartiles=options.quartiles or None)
+            return dataset_of(table, options.target, quartiles=options.quartiles or None)
         except AlrvizError as error:
             if options.target is not None:
                 raise
-            print(f"Which column is the class has to be chosen on the page: {with_options(str(error))}", flush=True)
-            return Upload.of(file.name, file.read_bytes()).replace(options=said)
+            print(f"Choose on the page which column is the class: {with_options(str(error))}", flush=True)
+            return Upload.of(file.name, file.read_bytes()).replace(options=file_options)
     except OSError as error:
-        raise Refused(f"{str(file)!r} cannot be read: {error.strerror or error}") from error
+        raise CommandError(f"{str(file)!r} cannot be read: {error.strerror or error}") from error
 
 
 def _serve(page: Callable[[], Any], options: argparse.Namespace) -> Server:
-    """Bind a server for `page`, not started yet, on the port asked for or on the first that is free."""
+    """Return a server for `page`, not started yet, on the requested port or on the first free one."""
     ports = [0] if options.check else [options.port] if options.port else range(PORT, PORT + PORTS_TRIED)
     for port in ports:
         try:
             return _bound(page, port, options)
-        except ValueError as error:  # Bokeh's, of an origin that it cannot compare
-            raise Refused(
-                f"cannot serve there: {error}; expected names or IPv4 addresses, each with a port behind a colon if "
-                "it is another"
+        except ValueError as error:  # from Bokeh, for an origin in an unknown form
+            raise CommandError(
+                f"cannot serve there: {error}; expected names or IPv4 addresses, with a colon and the port if it is "
+                "another"
             ) from error
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise Refused(f"cannot serve on {options.address}: {error.strerror or error}") from error
+                raise CommandError(f"cannot serve on {options.address}: {error.strerror or error}") from error
     if options.port:
-        raise Refused(f"port {options.port} is in use; give another, or leave --port out for the next free one")
-    raise Refused(f"the ports from {ports[0]} to {ports[-1]} are all in use; name a free one with --port")
+        raise CommandError(f"port {options.port} is in use; give another, or leave --port out for the next free one")
+    raise CommandError(f"the ports from {ports[0]} to {ports[-1]} are all in use; name a free one with --port")
 
 
 def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> Server:
@@ -231,17 +242,19 @@ def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> S
     )
 
 
-def _watched(page: Callable[[], Any], failures: list[Exception]) -> Callable[[], Any]:
-    """Keep what `page` raises: Panel shows it to the reader on a page that looks like any other to a program."""
+def _record_failures(page: Callable[[], Any], failures: list[Exception]) -> Callable[[], Any]:
+    """Record exceptions of `page`: Panel answers with a normal page that shows them, which a program cannot tell
+    apart.
+    """
 
-    def watched() -> Any:
+    def recorded() -> Any:
         try:
             return page()
         except Exception as error:
             failures.append(error)
             raise
 
-    return watched
+    return recorded
 
 
 def _run(server: Server) -> None:
@@ -253,13 +266,13 @@ def _run(server: Server) -> None:
         server.stop()
 
 
-def _checked(server: Server, url: str, failures: list[Exception]) -> int:
-    """Serve while a thread looks at the page once; say what it saw."""
+def _check(server: Server, url: str, failures: list[Exception]) -> int:
+    """Serve while a thread fetches the page once; print the result."""
     findings: list[tuple[bool, str]] = []
 
     def look() -> None:
         try:
-            findings.append(_seen(url))
+            findings.append(_fetch(url))
         except (OSError, HTTPException) as error:
             findings.append((False, f"no page: {error}"))
         finally:
@@ -274,22 +287,20 @@ def _checked(server: Server, url: str, failures: list[Exception]) -> int:
     return 0 if good else 1
 
 
-def _seen(url: str) -> tuple[bool, str]:
-    """Fetch the page and the scripts and styles that it takes from its own server."""
-    opened = build_opener(HTTPCookieProcessor()).open
-    with opened(url, timeout=PATIENCE) as answer:
+def _fetch(url: str) -> tuple[bool, str]:
+    """Fetch the page, and the scripts and styles on its own server; return whether it is complete, and a sentence."""
+    open_url = build_opener(HTTPCookieProcessor()).open
+    with open_url(url, timeout=TIMEOUT_SECONDS) as answer:
         text = answer.read().decode()
     title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
     roots = re.search(r'"roots":\{(.*?)\}', text)
     if title is None or roots is None or not roots[1]:
         return False, "the server answered, but not with a page of the explorer"
     files = {urljoin(url, unescape(name)) for name in re.findall(r'(?:src|href)="([^"]+\.(?:js|css)\b[^"]*)"', text)}
-    own = sorted(file for file in files if urlsplit(file).netloc == urlsplit(url).netloc)
-    for file in own:
-        with opened(file, timeout=PATIENCE) as answer:
+    local = sorted(file for file in files if urlsplit(file).netloc == urlsplit(url).netloc)
+    for file in local:
+        with open_url(file, timeout=TIMEOUT_SECONDS) as answer:
             answer.read()
-    name, elsewhere = unescape(title[1].strip()), len(files) - len(own)
-    parts = f"{len(own)} scripts and styles" + (
-        f" (and {elsewhere} from elsewhere, not asked for)" if elsewhere else ""
-    )
+    name, n_remote = unescape(title[1].strip()), len(files) - len(local)
+    parts = f"{len(local)} scripts and styles" + (f" (and {n_remote} from elsewhere, not fetched)" if n_remote else "")
     return True, f"page {name!r} of {len(text) / 1000:.0f} kB, {parts}: all there"

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from alrviz.cli.options import Commands, Refused, require_file
+from alrviz.cli.options import CommandError, Commands, require_file
 
 
 def add_to(commands: Commands) -> None:
@@ -32,7 +32,7 @@ def export(options: argparse.Namespace) -> int:
     try:
         save_sql(load_model(options.model), out, options.sql, rows=options.rows, name=options.name)
     except OSError as error:
-        raise Refused(f"{error.filename or str(options.out)!r}: {error.strerror or error}") from error
+        raise CommandError(f"{error.filename or str(options.out)!r}: {error.strerror or error}") from error
     if options.out is not None:
         size = options.out.stat().st_size / 1e6
         print(

@@ -62,8 +62,8 @@ def _summary(dataset: Dataset, file: Path) -> str:
     lines += ["", "columns"]
     for column in dataset.columns:
         gaps = f", {column.missing:,} missing" if column.missing else ""
-        what = f"{types[column.name]}, {column.levels:,} different{gaps}: {column.why}"
-        lines.append(f"  {column.name.ljust(widths[0])}  {column.kind.ljust(widths[1])}  {what}")
+        facts = f"{types[column.name]}, {column.levels:,} different{gaps}: {column.why}"
+        lines.append(f"  {column.name.ljust(widths[0])}  {column.kind.ljust(widths[1])}  {facts}")
     if dataset.notes:
         lines += ["", "notes", *(f"  {with_options(note)}" for note in dataset.notes)]
     if dataset.doubts:

@@ -1,4 +1,4 @@
-"""What the commands share: how a file is read, sentences that say options, progress on a terminal."""
+"""Options and output that commands share: how a file is read, progress on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
-# What a sentence tells a caller of Python to pass, and the option that says it here.
+# Advice in a message that names Python arguments, and the option to name instead.
 _OPTIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"pass quartiles=True", "say --quartiles"),
     (r" \(quartiles=False [^)]*\)", ""),
@@ -34,40 +34,40 @@ _OPTIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 
 def with_options(text: str) -> str:
-    """Return a sentence that says the command line's options where it says what is passed in Python.
+    """Replace Python arguments in a message by the options of the command line.
 
     >>> with_options("pass quartiles=True to cut it; options=ReadOptions(decimal=',') reads it")
     "say --quartiles to cut it; --decimal ',' reads it"
     """
-    for said, option in _OPTIONS:
-        text = re.sub(said, option, text)
+    for python, option in _OPTIONS:
+        text = re.sub(python, option, text)
     return text
 
 
-class Refused(Exception):
-    """What was asked for cannot be had; the text is shown as it is."""
+class CommandError(Exception):
+    """A request that cannot be met; the command prints the message and ends."""
 
 
 def add_read_options(parser: argparse.ArgumentParser) -> None:
-    """What `ReadOptions` says, for a file that is not read rightly by itself."""
-    group = parser.add_argument_group("how the file is read (default: as it looks, or as the model's table was)")
-    group.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook, or its place from 1")
+    """Add the options of `ReadOptions`, for a file whose format is not detected correctly."""
+    group = parser.add_argument_group("how the file is read (default: detected, or like the model's own table)")
+    group.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook, or its number, counted from 1")
     group.add_argument("--missing", metavar="TEXT", action="append", help="a text or number that stands for a missing "
                        "value, such as -999; may be given several times")  # fmt: skip
-    group.add_argument("--delimiter", metavar="C", help="what is between two values; 'tab' for a tabulator")
+    group.add_argument("--delimiter", metavar="C", help="the sign between two values; 'tab' for a tabulator")
     group.add_argument("--decimal", metavar="C", help="the decimal mark, . or ,")
     group.add_argument("--thousands", metavar="C", help="the mark between thousands; '' for none")
     order = group.add_mutually_exclusive_group()
     order.add_argument("--day-first", dest="dayfirst", action="store_const", const=True, help="5/6/2020 is 5 June")
     order.add_argument("--month-first", dest="dayfirst", action="store_const", const=False, help="5/6/2020 is 6 May")
-    group.add_argument("--encoding", metavar="NAME", help="of the text, such as utf-8 or cp1252")
-    group.add_argument("--header", metavar="N", type=count, help="rows that hold the names, 0 to 3")
-    group.add_argument("--skip-rows", metavar="N", type=count, help="lines before the names")
-    group.add_argument("--skip-footer", metavar="N", type=count, help="lines behind the table")
+    group.add_argument("--encoding", metavar="NAME", help="encoding of the text, such as utf-8 or cp1252")
+    group.add_argument("--header", metavar="N", type=count, help="number of rows with column names, 0 to 3")
+    group.add_argument("--skip-rows", metavar="N", type=count, help="number of lines before the names")
+    group.add_argument("--skip-footer", metavar="N", type=count, help="number of lines behind the table")
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
-    """Return what was said of how a file is read."""
+    """Return the options that say how a file is read."""
     from alrviz.data.options import ReadOptions
 
     return ReadOptions(
@@ -85,70 +85,70 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
 
 
 def count(text: str) -> int:
-    """Read a number of lines."""
+    """Parse a number of lines."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines; expected a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines; expected a whole number from 0")
     return int(text)
 
 
 def seed(text: str) -> int:
-    """Read what random numbers begin with."""
+    """Parse a seed of random numbers."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed; expected a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; expected a whole number from 0")
     return int(text)
 
 
-def from_one(what: str) -> Callable[[str], int]:
-    """Return what reads a whole number from 1 of `what`."""
+def positive(unit: str) -> Callable[[str], int]:
+    """Return a parser of whole numbers from 1; unit: what they count, for messages."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < 1:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number of {what}; expected a whole number from 1")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit}; expected a whole number from 1")
         return int(text)
 
     return read
 
 
 def kind_of(text: str) -> tuple[str, str]:
-    """Read what a column is said to be."""
-    name, found, kind = text.rpartition("=")
-    if not found:
-        raise Refused(f"--kind {text!r} names no kind; expected COLUMN=KIND, such as {text}=categorical")
+    """Parse COLUMN=KIND."""
+    name, equals, kind = text.rpartition("=")
+    if not equals:
+        raise CommandError(f"--kind {text!r} names no kind; expected COLUMN=KIND, such as {text}=categorical")
     return name, kind
 
 
 def require_file(file: Path) -> None:
-    """Refuse what is no file, naming the nearest that is."""
-    if not os.path.isfile(file):  # a name that no system allows is none too: pathlib would raise what is wrong with it
-        there = os.listdir(file.parent) if os.access(file.parent, os.R_OK) and os.path.isdir(file.parent) else ()
-        hint = nearest(file.name, (name for name in there if os.path.isfile(file.parent / name)))
-        raise Refused(f"there is no file {str(file)[:300]!r}{hint}")
+    """Raise `CommandError` if there is no such file, and name the nearest one."""
+    if not os.path.isfile(file):  # unlike pathlib, no error for a name that the system does not allow
+        names = os.listdir(file.parent) if os.access(file.parent, os.R_OK) and os.path.isdir(file.parent) else ()
+        hint = nearest(file.name, (name for name in names if os.path.isfile(file.parent / name)))
+        raise CommandError(f"there is no file {str(file)[:300]!r}{hint}")
 
 
 class Progress:
-    """Says how far it is, on one line of a terminal that changes, or every few seconds."""
+    """Progress on standard error: one changing line of a terminal, else a line every few seconds."""
 
     def __init__(self) -> None:
-        self._said, self._shown = 0.0, 0
+        self._printed_at, self._width = 0.0, 0
 
-    def rows(self, what: str, rows: int) -> None:
-        """Tell of how many rows something is done."""
-        now, terminal = time.monotonic(), sys.stderr.isatty()
-        if now - self._said < (0.2 if terminal else 10.0):
+    def rows(self, activity: str, rows: int) -> None:
+        """Print how many rows are done."""
+        now, is_terminal = time.monotonic(), sys.stderr.isatty()
+        if now - self._printed_at < (0.2 if is_terminal else 10.0):
             return
-        self._said, text = now, f"{what}: {rows:,} rows"
+        self._printed_at, text = now, f"{activity}: {rows:,} rows"
         print(
-            f"\r{text.ljust(self._shown)}" if terminal else text,
-            end="" if terminal else "\n",
+            f"\r{text.ljust(self._width)}" if is_terminal else text,
+            end="" if is_terminal else "\n",
             file=sys.stderr,
             flush=True,
         )
-        self._shown = len(text) if terminal else 0
+        self._width = len(text) if is_terminal else 0
 
     def line(self, *lines: str) -> None:
-        """Print lines in place of what was told."""
-        if self._shown:
-            print(f"\r{' ' * self._shown}\r", end="", file=sys.stderr, flush=True)
-            self._shown = 0
+        """Print lines, the first in place of the progress."""
+        if self._width:
+            print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
+            self._width = 0
         for text in lines:
             print(text, flush=True)

@@ -1,4 +1,4 @@
-"""`alrviz predict`: new rows of any number through a saved model."""
+"""`alrviz predict`: predictions of a saved model for any number of new rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alrviz.cli.options import Commands, Refused, add_read_options, read_options, require_file
+from alrviz.cli.options import CommandError, Commands, add_read_options, read_options, require_file
 from alrviz.errors import AlrvizError
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ def add_to(commands: Commands) -> None:
 
 
 def predict(options: argparse.Namespace) -> int:
-    """Write what the model says of the rows."""
+    """Write the predictions."""
     if options.called == "score":
         print("alrviz: score is called predict now", file=sys.stderr)
     for file in (options.model, options.rows):
         require_file(file)
     notes: list[str] = []
-    rows, strange = _written(_predictions(options, notes), options.out)
+    rows, unseen = _write(_predictions(options, notes), options.out)
     for note in notes:
         print(f"alrviz: {note}", file=sys.stderr)
     if options.out is not None:
-        print(f"{rows:,} rows predicted, {strange:,} with values that training never saw: {options.out}")
+        print(f"{rows:,} rows predicted, {unseen:,} with values that training never saw: {options.out}")
     return 0
 
 
@@ -57,43 +57,47 @@ def _predictions(options: argparse.Namespace, notes: list[str]) -> Iterator[pd.D
     except OSError as error:
         if isinstance(error, AlrvizError):
             raise
-        raise Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
+        raise CommandError(
+            f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}"
+        ) from error
 
 
-def _written(parts: Iterator[pd.DataFrame], out: Path | None) -> tuple[int, int]:
-    """Write predictions as they come, as Parquet where the name ends so, else as CSV; return how many rows there are,
-    and how many with values not seen before. A file has its name once it is whole.
+def _write(parts: Iterator[pd.DataFrame], path: Path | None) -> tuple[int, int]:
+    """Write predictions as they come, as Parquet if the file's name ends so, else as CSV.
+
+    Returns the number of rows, and of those with values that training never saw. The file gets its name once it is
+    complete, so that a broken run leaves no partial one.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from alrviz.estimators.predict_table import predictions_csv
 
-    rows = strange = 0
-    if out is None:
+    rows = unseen = 0
+    if path is None:
         for part in parts:
             sys.stdout.write(predictions_csv(part, header=not rows))
             rows += len(part)
-        return rows, strange
-    draft, writer = out.with_name(f"{out.name}.{uuid.uuid4().hex}.part"), None
+        return rows, unseen
+    draft, writer = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part"), None
     try:
         with ExitStack() as ending:
             for part in parts:
-                if out.suffix == ".parquet":
+                if path.suffix == ".parquet":
                     table = pa.Table.from_pandas(part, writer and writer.schema, preserve_index=False)
                     writer = writer or ending.enter_context(pq.ParquetWriter(draft, table.schema))
                     writer.write_table(table)
                 else:
                     writer = writer or ending.enter_context(draft.open("w", encoding="utf-8", newline=""))
                     writer.write(predictions_csv(part, header=not rows))
-                rows, strange = rows + len(part), strange + int((part["unseen"] != "").sum())
-        os.replace(draft, out)
+                rows, unseen = rows + len(part), unseen + int((part["unseen"] != "").sum())
+        os.replace(draft, path)
     except OSError as error:
         if isinstance(error, AlrvizError):
             raise
-        raise Refused(f"{str(out)!r} cannot be written: {error.strerror or error}") from error
+        raise CommandError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
     except pa.ArrowException as error:
-        raise Refused(f"{str(out)!r} cannot be written as Parquet ({error}); CSV takes any values") from error
+        raise CommandError(f"{str(path)!r} cannot be written as Parquet ({error}); CSV takes any values") from error
     finally:
         draft.unlink(missing_ok=True)
-    return rows, strange
+    return rows, unseen

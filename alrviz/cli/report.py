@@ -9,8 +9,8 @@ import warnings
 from pathlib import Path
 
 from alrviz.cli.options import (
+    CommandError,
     Commands,
-    Refused,
     add_read_options,
     kind_of,
     read_options,
@@ -23,20 +23,20 @@ from alrviz.cli.options import (
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "report", help="fit a model to a file and write a report of one HTML page",
-        description="Fit the classifier that chooses order, penalties and levels by itself on a part of the rows, "
-        "judge it on the others, and write one HTML file that needs no server and no network.",
+        "report", help="fit a model to a file and write a report as one HTML page",
+        description="Fit a classifier that chooses order, penalties and levels itself to a part of the rows, evaluate "
+        "it on the others, and write one HTML file that needs no server and no network.",
     )  # fmt: skip
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, Excel, SPSS ...")
     add("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     add("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the HTML file to write")
-    add("--order", type=int, metavar="N", help="columns looked at together (default: chosen)")
-    add("--holdout", type=float, default=0.25, metavar="SHARE", help="of rows that judge (default: .25)")
-    add("--seed", type=seed, default=0, metavar="N", help="of the split into rows that learn and rows that judge")
-    add("--time", metavar="COLUMN", help="judge on the latest rows by this column, not on rows drawn at random")
-    add("--groups", metavar="COLUMN", help="rows of one value in this column all learn, or all judge")
+    add("--order", type=int, metavar="N", help="largest number of columns that interact (default: chosen)")
+    add("--holdout", type=float, default=0.25, metavar="SHARE", help="share of test rows (default: .25)")
+    add("--seed", type=seed, default=0, metavar="N", help="seed of the split into training and test rows")
+    add("--time", metavar="COLUMN", help="test on the latest rows by this column, not on random ones")
+    add("--groups", metavar="COLUMN", help="keep rows with the same value of this column on one side of the split")
     add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal, "
         "ignore, weight, group or time; may be given several times")  # fmt: skip
     add("--card", metavar="FIELD=TEXT", action="append", default=[], help="of the model card: intended_use, "
@@ -47,10 +47,10 @@ def add_to(commands: Commands) -> None:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Fit, judge and write."""
+    """Fit, evaluate and write the report."""
     require_file(options.file)
     if not options.out.parent.is_dir() or options.out.is_dir():
-        raise Refused(f"{str(options.out)!r} cannot be written; expected a file in a folder that is there")
+        raise CommandError(f"{str(options.out)!r} cannot be written; expected a file in an existing folder")
     from alrviz.data.read import read_table
     from alrviz.errors import LostColumnsWarning, UnseenLevelWarning
     from alrviz.estimators.auto import AutoClassifier
@@ -58,14 +58,14 @@ def report(options: argparse.Namespace) -> int:
 
     card = {}
     for text in options.card:
-        field, found, words = text.partition("=")
-        if not found:
-            raise Refused(f"--card {text!r} says no text; expected FIELD=TEXT, such as {text}='...'")
-        card[field] = words
-    began = time.monotonic()
+        field, equals, value = text.partition("=")
+        if not equals:
+            raise CommandError(f"--card {text!r} has no text; expected FIELD=TEXT, such as {text}='...'")
+        card[field] = value
+    start = time.monotonic()
 
-    def tell(doing: str) -> None:
-        print(f"{time.monotonic() - began:6.1f} s  {doing}", file=sys.stderr, flush=True)
+    def tell(activity: str) -> None:
+        print(f"{time.monotonic() - start:6.1f} s  {activity}", file=sys.stderr, flush=True)
 
     tell(f"reading {options.file.name}")
     kinds = dict(kind_of(text) for text in options.kind)
@@ -77,12 +77,12 @@ def report(options: argparse.Namespace) -> int:
         dataset = dataset.split_by(time=options.time, groups=options.groups)
     for note in dataset.notes:
         print(with_options(note))
-    for noise in (LostColumnsWarning, UnseenLevelWarning):  # the report tells of columns and of rows
-        warnings.simplefilter("ignore", noise)
+    for category in (LostColumnsWarning, UnseenLevelWarning):  # the report itself says both
+        warnings.simplefilter("ignore", category)
     model = AutoClassifier() if options.order is None else AutoClassifier(order=options.order)
     save_report(
         dataset, options.out, model, holdout=options.holdout, seed=options.seed, card=card, rows=options.rows, tell=tell
     )
     size = options.out.stat().st_size
-    print(f"the report is {options.out}, {size / 1000:,.0f} kB, after {time.monotonic() - began:,.0f} s")
+    print(f"the report is {options.out}, {size / 1000:,.0f} kB, after {time.monotonic() - start:,.0f} s")
     return 0

@@ -48,8 +48,8 @@ _NOT_READ = ("columns", "levels", "name", "log_theta_")
 # What score.py holds, in the order of what they import of each other; no two may have a name of a module in common.
 SCRIPT_MODULES = (
     *("errors", "stop", "data.options", "data.limits", "data.parse_values", "data.doubts", "data.text", "data.quotes"),
-    *("data.records", "data.charset", "data.parse_spec", "data.parse_cells", "data.layout", "data.delimited"),
-    *("data.apply_layout", "estimators.score_forms"),
+    *("data.records", "data.charset", "data.parse_spec", "data.parse_cells", "data.layout", "data.find_table"),
+    *("data.delimited", "data.apply_layout", "estimators.score_forms"),
 )
 _OWN_IMPORT = re.compile(r"(?m)^from alrviz\.[\w.]+ import (?:\([^)]*\)|.*)\n")
 

@@ -177,10 +177,10 @@ async def connect(url, token):
     return await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=2**28)
 
 
-async def close_code_of(url, token, *parts, wait=True):
-    """The code with which a websocket is closed that sends these parts, at once or when its session is there."""
+async def close_code_of(url, token, *parts):
+    """The code with which a websocket is closed that sends these parts when its session is there."""
     socket = await connect(url, token)
-    for _ in range(3 * wait):
+    for _ in range(3):
         assert await asyncio.wait_for(socket.read_message(), PATIENCE) is not None
     with suppress(WebSocketClosedError):  # closed before all of a part was sent
         for part in parts:
@@ -198,7 +198,6 @@ def test_a_websocket_beyond_the_limits_is_closed_with_a_short_line(opened, serve
         token = await page_of(opened)
         assert await close_code_of(opened, token, *fragments(change(packed, "href", "p1001"))) == 1008
         assert await close_code_of(opened, token, "x" * (MAX_MESSAGE_BYTES + 1)) == 1009
-        assert await close_code_of(opened, await page_of(opened), "x" * 10_000, wait=False) == 1008
         assert await first_message(opened, token) == "ACK", "the session itself goes on"
 
     begun = len(served.log)
@@ -220,7 +219,8 @@ def test_a_session_has_so_many_websockets_also_of_those_that_open_at_once(opened
     assert asyncio.run(look()) == (MAX_SESSION_SOCKETS, MAX_SESSION_SOCKETS)
 
 
-def test_a_message_that_is_not_completed_ends_its_websocket(monkeypatch):
+@pytest.mark.parametrize(("connection", "reason"), [(object(), "not completed"), (None, "before its session")])
+def test_a_message_that_is_incomplete_or_early_ends_its_websocket(monkeypatch, connection, reason):
     """The handler alone, with a clock that does not wait."""
     monkeypatch.setattr(page_server, "MESSAGE_SECONDS", 0.0)
     closed = []
@@ -228,12 +228,12 @@ def test_a_message_that_is_not_completed_ends_its_websocket(monkeypatch):
     async def look():
         handler = object.__new__(page_server._Socket)
         handler._incoming, handler._deadline, handler._is_refused = BoundedReceiver(), None, False
-        handler.connection, handler.request = object(), SimpleNamespace(remote_ip="a")
-        handler.close = lambda code, reason: closed.append(code)
+        handler.connection, handler.request = connection, SimpleNamespace(remote_ip="a")
+        handler.close = lambda code, text: closed.append((code, reason in text))
         for part in fragments(change(1))[:2]:
             await handler.on_message(part)
         await asyncio.sleep(0.01)
         await handler.on_message("{}")
 
     asyncio.run(look())
-    assert closed == [1008]
+    assert closed == [(1008, True)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from alrviz.data.dataset import dataset_of
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.read import read_columns
 from alrviz.errors import Stopped, TableError
@@ -74,7 +75,7 @@ def test_the_table_is_the_one_that_is_read_here(readers):
     token = StopToken()
     table = read(readers, stop=token)
     here = read_columns(TABLE, name="t")
-    assert table.dataset().hash == here.dataset().hash
+    assert dataset_of(table).hash == dataset_of(here).hash
     assert (table.name, table.notes, table.options) == (here.name, here.notes, here.options)
     assert token.share is not None
 

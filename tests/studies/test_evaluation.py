@@ -365,7 +365,7 @@ def test_what_cannot_be_judged_is_refused_with_the_reason():
 
 def test_a_run_over_batches_is_taken_apart_and_reported_by_some_of_its_rows(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-    monkeypatch.setattr("alrviz.studies.effects.interactions.MOST_ROWS", 150)
+    monkeypatch.setattr("alrviz.studies.effects.interactions.MAX_ROWS", 150)
     data = alrviz.load_demo("monks-1")
     data.frame.to_parquet(tmp_path / "monks.parquet")
     stream = alrviz.open_table(tmp_path / "monks.parquet")

@@ -12,7 +12,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError, Stopped
 from alrviz.kernels import effects as kernels
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.effects.missing_interactions import Counted, associations, lacking
+from alrviz.studies.effects.missing_interactions import TupleCounts, associations, lacking
 
 
 def table(seed, n, levels, classes, strength=0.0, order=2):
@@ -106,7 +106,7 @@ def test_interactions_name_what_is_lacking():
     assert found.associations().index[0] == "bit_1 & bit_2"
     assert found.lacking(3)["p"].min() > 0  # triples beside their pairs
     whole = alrviz.interactions(alrviz.LRClassifier(order=4).fit(data.X, data.y), data)
-    with pytest.raises(RecipeError, match="none is lacking"):
+    with pytest.raises(RecipeError, match="nothing is lacking"):
         whole.lacking()
     with pytest.raises(RecipeError, match="expected 1 to 4"):
         found.associations(5)
@@ -116,7 +116,7 @@ def test_interactions_name_what_is_lacking():
 @pytest.mark.parametrize("rows", [12, 40, 4000])
 def test_degrees_of_freedom_are_cells_less_the_rank_of_their_slices(levels, rows):
     encoded, every = table(rows, rows, levels, 3), tuple(range(len(levels)))
-    counted = Counted.of(encoded, [every], 1, NEVER)
+    counted = TupleCounts.of(encoded, [every], 1, NEVER)
     begin, end = counted.index.begin[counted.tuples[0]], counted.index.begin[counted.tuples[0] + 1]
     looked = np.random.default_rng(rows).random((len(counted.index.local), 3)) < 0.7
     ranks = []
@@ -138,7 +138,7 @@ def test_triples_of_which_few_cells_are_filled_are_not_silenced():
 
 
 def test_degrees_of_freedom_stop_and_hold_no_more_than_they_may():
-    counted = Counted.of(table(0, 3_000, (12, 12), 2), [(0, 1)], 1, NEVER)
+    counted = TupleCounts.of(table(0, 3_000, (12, 12), 2), [(0, 1)], 1, NEVER)
     looked = np.ones(counted.tables.counts.shape, bool)
     token = StopToken()
     token.stop()

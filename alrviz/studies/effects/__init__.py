@@ -1,1 +1,1 @@
-"""What a fitted model says, taken apart: which columns and which interactions, and why a row was predicted so."""
+"""Effects of a fitted model: which columns and interactions matter, and why a row is predicted as it is."""

@@ -1,12 +1,12 @@
-"""How much each tuple matters: shares of the score, and what the log loss of other rows is without it.
+"""Importance of tuples: shares of the score, and the rise of test log loss without them.
 
-share_S       Cov(f_S, F) / Var(F) over the rows, F the score less its intercept; classes by their shares. They sum
-to 1, and one is below 0 where a tuple takes back what others say
-structural_S  Var(f_S) / Var(F): the same if effects were uncorrelated
-nats_S        1/2 mean over the rows of Var over k ~ p(.|x) of f_S[x, k]: about what leaving f_S out costs
-loss_S        by how much the log loss of test rows rises without f_S, with its standard error
+share_S       Cov(f_S, F) / Var(F) over the rows, F the score less its intercept; classes weighted by their shares. The
+shares sum to 1; one is negative if a tuple offsets others
+structural_S  Var(f_S) / Var(F): the share if effects were uncorrelated
+nats_S        1/2 mean over the rows of Var over k ~ p(.|x) of f_S[x, k]: about the cost of leaving f_S out
+loss_S        rise of test log loss without f_S, with its standard error
 
-Muting a tuple leaves out its pure effect alone: without a pair the main effects of its columns stay.
+Muting a tuple removes its pure effect alone: without a pair the main effects of its columns stay.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.statistics.measures import MEASURES, measures, row_losses
 
-CURVE_POINTS = 200  # of the losses with the best tuples alone, at most
+CURVE_POINTS = 200  # maximum points of a curve of losses with the best tuples alone
 RANKINGS = ("nats", "share", "structural", "loss")
 
 
@@ -33,9 +33,9 @@ class Importance:
 
     Args:
         pure: the effects.
-        names: of the tuples.
-        encoded: the rows that shares are measured on.
-        heldout: the rows that losses are measured on.
+        names: names of the tuples.
+        encoded: the rows of the shares.
+        heldout: the rows of the losses.
         n_jobs: threads; None for all.
     """
 
@@ -48,7 +48,7 @@ class Importance:
         self._curves: dict[str, pd.DataFrame] = {}
 
     def table(self, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a line per tuple, the highest "nats" first; computed once."""
+        """Return a row per tuple, the highest "nats" first; computed once."""
         if self._table is None:
             pure = self._pure
             share, structural, nats = pure.importance(self._encoded, self._n_jobs, stop).T
@@ -65,30 +65,30 @@ class Importance:
         return self._table.copy()
 
     def _loss_rises(self, stop: StopToken) -> Floats:
-        """(T, 2) sums over test rows of the rise of -log p(y) without each tuple, and of its square."""
-        pure, held = self._pure, self._heldout
-        parts = np.zeros((pure.parts(held.n_rows), pure.n_tuples, 2))
+        """Return the sums over test rows of the rise of -log p(y) without each tuple, and of its square: (T, 2)."""
+        pure, heldout = self._pure, self._heldout
+        parts = np.zeros((pure.parts(heldout.n_rows), pure.n_tuples, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
             scores = effects.sum(axis=1) + pure.intercept
-            kernels.losses_without(effects, scores, held.y[rows], held.weights[rows], parts[part])
+            kernels.losses_without(effects, scores, heldout.y[rows], heldout.weights[rows], parts[part])
 
-        pure.visit(held.codes, see, None, self._n_jobs, stop)
+        pure.visit(heldout.codes, see, None, self._n_jobs, stop)
         sums: Floats = parts.sum(axis=0)
         return sums
 
     def mute(self, tuples: Sequence[int]) -> pd.DataFrame:
-        """Return the measures of the test rows with all tuples, "all", and without these, "muted"."""
-        held, lines = self._heldout, {}
+        """Return the measures of the test rows with all tuples ("all") and without these ("muted")."""
+        heldout, lines = self._heldout, {}
         for name, log_p in zip(("all", "muted"), self._with_and_without(tuples), strict=True):
-            measured = measures(log_p, held.y, held.weights)
+            measured = measures(log_p, heldout.y, heldout.weights)
             lines[name] = {measure: getattr(measured, measure) for measure in MEASURES}
         return pd.DataFrame.from_dict(lines, orient="index")
 
     def cost_without(self, tuples: Sequence[int]) -> tuple[float, float]:
-        """Return by how much test log loss rises without all of these, and its standard error."""
-        with_all, without = (row_losses(log_p, self._heldout.y) for log_p in self._with_and_without(tuples))
-        rise, weights = without - with_all, self._heldout.weights
+        """Return the rise of test log loss without all of these tuples, and its standard error."""
+        complete, reduced = (row_losses(log_p, self._heldout.y) for log_p in self._with_and_without(tuples))
+        rise, weights = reduced - complete, self._heldout.weights
         mean, error = _mean_and_error(weights @ rise, weights @ rise**2, float(weights.sum()))
         return float(mean), float(error)
 
@@ -97,12 +97,12 @@ class Importance:
         return self._pure.scores(self._heldout.codes, None, self._n_jobs)
 
     def _with_and_without(self, tuples: Sequence[int]) -> tuple[Floats, Floats]:
-        """(N, C) log probabilities of the test rows by all tuples, and without these."""
+        """Return the log probabilities (N, C) of the test rows with all tuples, and without these."""
         muted = self._pure.scores(self._heldout.codes, tuples, self._n_jobs) if len(tuples) else 0.0
         return log_softmax(self._scores), log_softmax(self._scores - muted)
 
     def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return the losses with the best k tuples alone, ranked by a column of the table; computed once."""
+        """Return the losses with the k best tuples alone, ranked by a column of the table; computed once."""
         if by not in RANKINGS:
             raise RecipeError(f"by={by!r} ranks no tuples; expected one of {', '.join(map(repr, RANKINGS))}")
         if by not in self._curves:
@@ -111,18 +111,19 @@ class Importance:
         return self._curves[by].copy()
 
     def _losses_kept(self, ranked: pd.DataFrame, stop: StopToken) -> pd.DataFrame:
-        held, pure, total = self._heldout, self._pure, len(ranked)
+        heldout, pure, total = self._heldout, self._pure, len(ranked)
         place = {name: t for t, name in enumerate(self._names)}
         ends = np.arange(1, total + 1)
         if total > CURVE_POINTS:
             ends = np.unique(np.geomspace(1, total, CURVE_POINTS).round().astype(int))
-        sums = np.zeros((pure.parts(held.n_rows), len(ends) + 1, 2))
+        sums = np.zeros((pure.parts(heldout.n_rows), len(ends) + 1, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
-            kernels.losses_of_first_tuples(effects, pure.intercept, held.y[rows], held.weights[rows], ends, sums[part])
+            y, weights = heldout.y[rows], heldout.weights[rows]
+            kernels.losses_of_first_tuples(effects, pure.intercept, y, weights, ends, sums[part])
 
-        pure.visit(held.codes, see, [place[name] for name in ranked.index], self._n_jobs, stop)
-        losses = sums.sum(axis=0) / held.weights.sum()
+        pure.visit(heldout.codes, see, [place[name] for name in ranked.index], self._n_jobs, stop)
+        losses = sums.sum(axis=0) / heldout.weights.sum()
         added, orders = [None, *ranked.index[ends - 1]], [0, *ranked["order"].to_numpy()[ends - 1]]
         return pd.DataFrame(
             {"kept": [0, *ends], "added": added, "order": orders, "log_loss": losses[:, 0], "error": losses[:, 1]}
@@ -130,6 +131,8 @@ class Importance:
 
 
 def _mean_and_error(first: Floats, second: Floats, n: float) -> tuple[Floats, Floats]:
-    """The mean and its standard error, of the sums of values and of their squares over rows that weigh n."""
+    """Return the mean and its standard error, given the sums of values and of their squares over rows of total weight
+    n.
+    """
     mean = first / n
     return mean, np.sqrt(np.maximum(0.0, second / n - mean**2) / n)

@@ -1,9 +1,9 @@
-"""Which interactions matter: the pure effects of a fitted model, ranked, muted, and added up for a row.
+"""Interactions of a fitted model: its pure effects, ranked, muted, and added up for a row.
 
 score_k(x) = intercept_k + sum over tuples S of f_S[x_S, k]                                 models/effects.py
 
-`Interactions` holds the effects and answers by name: `importance` ranks tuples, `missing_interactions` tests those
-that the model has not, `row_explanation` adds up a row, `words` makes sentences of it.
+`Interactions` answers by name: `importance` ranks tuples, `missing_interactions` tests those that the model lacks,
+`row_explanation` adds up a row, `words` makes sentences.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,8 +39,8 @@ from alrviz.studies.statistics.measures import row_losses
 
 # Families whose score is a sum over cells.
 VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
-MOST_ROWS = 200_000  # of a table that is read in batches, training rows and test rows each
-LOOKED = 3_000  # tuples of the next order that are looked at without being asked for, at most
+MAX_ROWS = 200_000  # training rows, and test rows, of a table that is read in batches
+MAX_UNASKED = 3_000  # tuples of the next order that are tested without being asked for
 
 
 def interactions(
@@ -51,21 +51,21 @@ def interactions(
     n_jobs: int | None = None,
     stop: StopToken = NEVER,
 ) -> "Interactions":
-    """Take a fitted model apart into main effects, pairs, triples ..., each freed of what its parts say alone.
+    """Decompose a fitted model into main effects, pairs, triples ..., each without what its subtuples explain.
 
-    dlr is taken apart into its columns, each number of the rows being a level.
+    For dlr these are the effects of its columns, with a level for each number in the rows.
 
     Args:
         model_or_run: a fitted classifier whose score is a sum over cells, or a `Run` of one.
-        dataset: the rows under which effects are pure and importance is measured: those that were learned from. None
-            for a run: its training rows, of a table that is read in batches some of them.
-        heldout: rows that losses without a tuple are measured on; None: the run's test rows, else `dataset`.
+        dataset: the rows that define pure effects and importance: those learned from. None for a run: its training rows
+            (a sample if the table is read in batches).
+        heldout: rows for losses without a tuple; None: the run's test rows, else `dataset`.
         n_jobs: threads; None for all.
-        stop: ends it from another thread.
+        stop: stops it from another thread.
 
     Raises:
-        RecipeError: a model whose score is no sum over cells, naming those whose is.
-        TableError: no data set, or one without the model's columns or classes.
+        RecipeError: if the score is no sum over cells; the message names the families.
+        TableError: without a data set, or if it lacks the model's columns or classes.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
@@ -78,52 +78,52 @@ def interactions(
     note = ""
     if isinstance(model_or_run, Run):
         run = model_or_run
-        model = _checked(estimator_of(run))
+        model = _require_cells(estimator_of(run))
         own = dataset is None or dataset is run.dataset
         if own and run.coded is not None:
-            rows, others, note = _of_batches(run.coded)
+            rows, others, note = _sample_rows(run.coded)
         else:
             rows = run.encoded if own else None
             others = run.holdout if own and heldout is None else None
     else:
-        model = _checked(model_or_run)
+        model = _require_cells(model_or_run)
     if rows is None:
         require_dataset(dataset)
         assert dataset is not None
-        rows = _encoded(model, dataset, stop)
+        rows = _encode(model, dataset, stop)
     if heldout is not None:
         require_dataset(heldout)
-        others = _encoded(model, heldout, stop)
+        others = _encode(model, heldout, stop)
     if isinstance(model.model_, DensityModel):
         return ColumnInteractions(model, rows, others, n_jobs, stop)
     weights = getattr(model, "cell_weights_", None)
     return Interactions(model.model_, model.encoder_, rows, others, n_jobs, stop, weights, note)
 
 
-def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
-    """Some training rows of a table that is read in batches, some of its test rows, and words about them."""
+def _sample_rows(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
+    """Return training and test rows of a table read in batches, sampled if there are many, and a note on the sample."""
     parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
-    some = [coded.some_rows(part, MOST_ROWS) if rows else None for part, rows in parts]
+    some = [coded.some_rows(part, MAX_ROWS) if rows else None for part, rows in parts]
     told = [
-        f"{MOST_ROWS:,} of {rows:,} {words} rows"
+        f"{MAX_ROWS:,} of {rows:,} {words} rows"
         for (_, rows), words in zip(parts, ("training", "test"), strict=True)
-        if rows > MOST_ROWS
+        if rows > MAX_ROWS
     ]
     assert some[0] is not None
     return some[0], some[1], f"Measured on {' and '.join(told)}, drawn at random." if told else ""
 
 
-def _checked(model: Any) -> Any:
+def _require_cells(model: Any) -> Any:
     if isinstance(model, RecipeClassifier):
         check_is_fitted(model)
         if isinstance(getattr(model, "model_", None), LinearModel | DensityModel):
             return model
     name = type(model).__name__
-    raise RecipeError(f"{name} has no score that is a sum over cells, to be taken apart; expected one of {VALID}")
+    raise RecipeError(f"the score of {name} is no sum over cells; expected one of {VALID}")
 
 
-def _encoded(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
-    """Rows of a data set, whose classes are texts, as the model's encoder has them."""
+def _encode(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
+    """Encode a data set by the model's encoder."""
     codes, _, strange = class_codes(dataset.y, model.classes_.tolist())
     if strange:
         known = list(map(str, model.classes_))
@@ -140,11 +140,11 @@ class Interactions:
 
     Attributes:
         pure: effects by cell, as arrays.
-        encoder: what columns and levels are called.
-        encoded, heldout: the rows under which effects are pure, and those that losses are measured on.
-        has_heldout: whether these are others.
-        note: of which part of the rows these are; "" of all.
-        names: what each tuple is called, "odor & habitat"; " && " stands between where a column is called "R & D".
+        encoder: names of columns and levels.
+        encoded, heldout: the rows that define pure effects, and the rows of losses.
+        has_heldout: whether these differ.
+        note: sentence on the sample of rows; "" if all are used.
+        names: name of each tuple, "odor & habitat"; joined by " && " if a column's name contains " & ".
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
@@ -175,22 +175,22 @@ class Interactions:
         return f"<Interactions of {len(self.columns)} columns: {len(self.names):,} tuples, {len(self.pure.f):,} cells>"
 
     @property
-    def judged_on(self) -> str:
-        """Whose losses are measured: "test", or "these rows'"."""
+    def loss_rows(self) -> str:
+        """Which rows the losses are measured on: "test", or "these rows'"."""
         return "test" if self.has_heldout else "these rows'"
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its cells and of its rows."""
+        """Bytes of the cells and of the rows."""
         pure, rows = self.pure, {id(own): own for own in (self.encoded, self.heldout)}.values()
         cells = pure.index.seen.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
         return int(cells + sum(own.codes.nbytes + own.y.nbytes + own.weights.nbytes for own in rows))
 
     def number_of(self, columns: Any) -> int:
-        """Return the number of a tuple: a column's name, names, or the tuple's own name.
+        """Return the index of a tuple: a column's name, names, or the tuple's name.
 
         Raises:
-            RecipeError: no such column, or no such tuple in the model.
+            RecipeError: if there is no such column, or no such tuple in the model.
         """
         if not isinstance(columns, str) and len(columns) == 1:
             columns = columns[0]
@@ -210,19 +210,21 @@ class Interactions:
         return [self.columns[j] for j in self.pure.space.members[self.names.index(name)]]
 
     def labels(self, column: int) -> list[str]:
-        """Return what the levels of a column are called, and last what none of them is."""
+        """Return the names of a column's levels, and last of "no level"."""
         return [*map(str, self.encoder.columns_[column].labels), NO_LEVEL]
 
     def level(self, column: int, row: int) -> str:
-        """Return what the level of a column in a row of the data is called."""
+        """Return the name of a column's level in a row of the data."""
         labels = self.labels(column)
         return labels[min(int(self.encoded.codes[column, row]), len(labels) - 1)]
 
     def quantity(self, t: int, name: str, of: int, against: int) -> Floats:
-        """Return a number for each cell of tuple t, (S_t,): "pure" and "phi" are log-odds of class `of` against
-        another, "rows" the weight of its rows, "p" the share of the class among them, "theta" the logarithm of the
-        share of the class's rows that lie there (-inf where none does), "w" the weight that the model learned for the
-        cell and the class (NaN where it has none).
+        """Return a number for each cell of tuple t, (S_t,).
+
+        name: "pure" and "phi": log-odds of class `of` against another; "rows": weight of the rows; "p": share of the
+            class
+        among them; "theta": log share of the class's rows that are in the cell (-inf without any); "w": the weight
+        learned for cell and class (NaN without one).
         """
         cells = self.pure.cells_of(t)
         if name in ("pure", "phi"):
@@ -249,18 +251,19 @@ class Interactions:
 
     @cached_property
     def _losses(self) -> Floats:
-        """(N,) -log p of each row's class by the model itself."""
+        """(N,) -log p of each row's class by the model."""
         return row_losses(log_softmax(self._model.scores(self.encoded.codes, self._n_jobs)), self.encoded.y)
 
-    def worst(self, most: int = 10) -> list[int]:
-        """Return the numbers of the rows of the data whose class is least probable, the worst first."""
-        return [int(row) for row in np.argsort(-self._losses, kind="stable")[:most]]
+    def worst(self, n: int = 10) -> list[int]:
+        """Return the numbers of the n rows of the data whose class is least probable, the worst first."""
+        return [int(row) for row in np.argsort(-self._losses, kind="stable")[:n]]
 
     def effects(self, *columns: Any) -> pd.DataFrame:
-        """Return a line per cell and class of the tuple of these columns, or of all tuples.
+        """Return a row per cell and class of the tuple of these columns, or of all tuples.
 
-        columns: "columns" and "levels" (texts), "class", "rows" (weight of the rows in the cell), "phi" (what the model
-        itself adds there, less its mean over the classes) and "pure".
+        Columns: "columns" and "levels" (texts), "class", "rows" (weight of the rows in the cell), "phi" (the model's
+            own
+        value, less its mean over the classes) and "pure".
         """
         chosen = [self.number_of(columns)] if columns else range(len(self.names))
         pure, parts = self.pure, []
@@ -285,31 +288,32 @@ class Interactions:
         return pd.concat(parts, ignore_index=True)
 
     def importance(self, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a line per tuple, indexed by its name, the highest "nats" first.
+        """Return a row per tuple, indexed by its name, the highest "nats" first.
 
-        columns: "order" (its number of columns), "share", "structural", "nats", "loss" and "loss_error" (by how much
-        the log loss of the test rows rises without it, and the standard error), and "cells".
+        Columns: "order" (number of columns), "share", "structural", "nats", "loss" and "loss_error" (rise of test log
+            loss
+        without it, and its standard error), and "cells".
         """
         return self._importance.table(stop)
 
     def orders(self) -> pd.DataFrame:
-        """Return a line per number of columns: how many "tuples", and their sums of "share", "structural", "nats"."""
+        """Return a row per order: number of "tuples", and their sums of "share", "structural", "nats"."""
         groups = self.importance().groupby("order")
         table: pd.DataFrame = groups[["share", "structural", "nats"]].sum()
         table.insert(0, "tuples", groups.size())
         return table
 
     def mute(self, *tuples: Any) -> pd.DataFrame:
-        """Return the measures of the test rows with all tuples ("all") and with these left out ("muted").
+        """Return the measures of the test rows with all tuples ("all") and without these ("muted").
 
-        What is left out is the pure effect alone: muting a pair leaves the main effects of its columns. Columns are
-        those of `measures`: log_loss, error, rmse, brier, ece, balanced_error, average_precision_loss.
+        Only the pure effect is removed: muting a pair leaves the main effects of its columns. Columns are those of
+        `measures`: log_loss, error, rmse, brier, ece, balanced_error, average_precision_loss.
         """
         return self._importance.mute(self._numbers(tuples))
 
     def cost_without(self, *tuples: Any) -> tuple[float, float]:
-        """Return by how much the log loss of the test rows rises where all these are left out, and its standard
-        error: what "loss" and "loss_error" of `importance` are of one.
+        """Return the rise of test log loss without all of these tuples, and its standard error: "loss" and "loss_error"
+        of `importance` for several tuples at once.
         """
         return self._importance.cost_without(self._numbers(tuples))
 
@@ -317,39 +321,40 @@ class Interactions:
         return sorted({self.number_of(columns) for columns in tuples})
 
     def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return the curve of keeping the best k tuples alone, ranked by a column of `importance`.
+        """Return the losses with the k best tuples alone, ranked by a column of `importance`.
 
-        A line per k, from 0 (the intercept) to all, up to 200: "kept", "added" (the tuple that came last), "order",
+        A row for k from 0 (the intercept) to all, at most 200 rows: "kept", "added" (the last tuple), "order",
         "log_loss" and "error" of the test rows.
         """
         return self._importance.keep_best(by, stop)
 
     def lacking(self, order: int | None = None, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a line per tuple of so many columns that the model has not, the highest gain first: a score test.
+        """Test the tuples of an order that the model lacks (a score test): a row each, the highest gain first.
 
-        columns: "gain" and "gain_error" (by how many nats a row test log loss should fall with it, and the standard
-        error), "chi2", "df" and "p". `order` None: the lowest of which the model lacks some. A column that is the same
-        on all rows says nothing, and is in none of them.
+        Columns: "gain" and "gain_error" (expected fall of test log loss, nats per row, and standard error), "chi2",
+            "df" and
+        "p". order None: the lowest order of which the model lacks tuples. Constant columns are in no tuple.
 
         Raises:
-            RecipeError: an order that the columns have no tuples of, or of which none is lacking.
+            RecipeError: if the columns have no tuples of this order, or none is lacking.
         """
         scores = self._model.scores(self.encoded.codes, self._n_jobs, stop)
         return self._tests.lacking(scores, self.pure.numbers, order, stop)
 
     def associations(self, order: int = 2, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a line per tuple of so many columns, without any model: what the rows say of it and the class.
+        """Return a row per tuple of this many columns: how it is associated with the class, without any model.
 
-        columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
-        beyond all parts of the tuple, less what chance gives; the first of all), "g2", "chi2" (Pearson's),
-        "df", and its "p".
+        Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
+            beyond the
+        subtuples, less the expectation by chance; rows are sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of
+        chi2.
         """
         return self._tests.associations(order, stop)
 
     def next_order(self, stop: StopToken = NEVER) -> pd.DataFrame | None:
-        """Return `lacking` of one order more than the model's; None where there is no such tuple, or over 3,000."""
+        """Return `lacking` of one order above the model's; None without such tuples, or for more than 3,000."""
         order = int(self.pure.sizes.max(initial=0)) + 1
-        if not 0 < self._tests.count(order) <= LOOKED:
+        if not 0 < self._tests.count(order) <= MAX_UNASKED:
             return None
         if self._next_order is None:
             self._next_order = self.lacking(order, stop)
@@ -358,44 +363,46 @@ class Interactions:
     def row(
         self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
     ) -> RowExplanation:
-        """Take the prediction of a row apart: its log-odds of one class against another as a sum of pure effects.
+        """Explain the prediction of a row: its log-odds of one class against another as a sum of pure effects.
 
         Args:
-            x: a dict of values by column, a line or a table of one row, or the number of a row of the data set.
-            of: a class; None for the one predicted, of the row as it is.
-            against: another; None for the most probable of the others.
-            changes: values that some columns have instead.
+            x: a dict of values by column, a table of one row, or the number of a row of the data set.
+            of: a class; None: the predicted one (before any changes).
+            against: another class; None: the most probable other one.
+            changes: values to put in place of some columns' own.
 
         Raises:
-            RecipeError: no such class. TableError: no such row, or a change to a level that no training row has.
+            RecipeError: if there is no such class. TableError: if there is no such row, or a change to an unknown
+                level.
         """
         labels = {name: self.labels(j) for j, name in enumerate(self.columns)}
         explain = partial(RowExplanation.of_codes, self.pure, labels, self.classes.tolist())
         if changes and (of is None or against is None):
-            as_it_is = explain(row_codes(x, None, self.encoder, self.encoded), of, against)
-            of, against = as_it_is.of, as_it_is.against
+            unchanged = explain(row_codes(x, None, self.encoder, self.encoded), of, against)
+            of, against = unchanged.of, unchanged.against
         return explain(row_codes(x, changes, self.encoder, self.encoded), of, against)
 
     def sentence(self) -> str:
-        """Return in words what carries the score, which tuple of the highest order is worth most, and which of one
-        order more would help, where these are few enough to be looked at.
+        """Return what carries the score, which tuple of the highest order is worth most, and which of the next order
+        would help (if these are few enough to be tested).
         """
-        said, more = verdict(self.orders(), self.importance(), self.judged_on), self.next_order()
-        parts = [said, "" if more is None else lacking_sentence(more, int(self.pure.sizes.max()) + 1), self.note]
+        text, candidates = verdict(self.orders(), self.importance(), self.loss_rows), self.next_order()
+        next_order = int(self.pure.sizes.max()) + 1
+        parts = [text, "" if candidates is None else lacking_sentence(candidates, next_order), self.note]
         return " ".join(part for part in parts if part)
 
 
 class ColumnInteractions(Interactions):
-    """The effects of the columns of a dlr model; a row with numbers that none of these rows has is taken apart too.
+    """The effects of the columns of a dlr model; also explains rows with numbers that none of its rows has.
 
-    `lacking` and `associations` look at numbers in eight intervals.
+    `lacking` and `associations` test numbers in eight intervals.
     """
 
     def __init__(
         self, classifier: Any, encoded: Encoded, heldout: Encoded | None, n_jobs: int | None = None,
         stop: StopToken = NEVER, more: Floats | None = None,
     ):  # fmt: skip
-        self._made_of = classifier, encoded, heldout, n_jobs
+        self._arguments = classifier, encoded, heldout, n_jobs
         numbers = [one.numbers for one in (encoded, heldout) if one is not None and one.numbers is not None]
         encoder = encoder_of_values(classifier.encoder_, [*numbers, *([] if more is None else [more])])
         rows = [None if one is None else with_levels(one, encoder) for one in (encoded, heldout)]
@@ -406,15 +413,17 @@ class ColumnInteractions(Interactions):
     def row(
         self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
     ) -> RowExplanation:
-        """Take the prediction of a row apart, as `Interactions.row` does."""
+        """Explain the prediction of a row, as `Interactions.row` does."""
         more = self._numbers_of(x, changes or {})
         if more.shape[1]:
-            return ColumnInteractions(*self._made_of, more=more).row(x, of=of, against=against, changes=changes)
+            return ColumnInteractions(*self._arguments, more=more).row(x, of=of, against=against, changes=changes)
         return super().row(x, of=of, against=against, changes=changes)
 
     def _numbers_of(self, x: Any, changes: Mapping[str, Any]) -> Floats:
-        """(n, M) numeric columns with the numbers that are no levels yet; elsewhere those that are."""
-        classifier = self._made_of[0]
+        """Return the numbers of the row that are not levels yet: (n, 1), known ones replaced by a level; (n, 0) for
+        none.
+        """
+        classifier = self._arguments[0]
         columns = [self.encoder.columns_[j] for j in self.encoder.numeric_]
         if isinstance(x, (int, np.integer)):
             found = np.full((len(columns), 1), np.nan)

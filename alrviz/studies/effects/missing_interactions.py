@@ -1,4 +1,4 @@
-"""What rows hold beyond the parts of a tuple: beside a model (a score test), and without any (a saturated table).
+"""Tests of tuples: what a model lacks (a score test), and what tuples tell without any model (a saturated table).
 
 G  = sum over a cell's rows of p - 1[y]        V = sum of p (1 - p)        E = sum of p        p of the model
 f  = G / V, purified by V: freed of what parts of the tuple would put right
@@ -37,18 +37,15 @@ from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
 
 Columns = tuple[int, ...]
-# Tuples that are looked at together, at most.
-MOST = 200_000
-# A cell and class expected so often at least is looked at.
-_LEAST = 1.0
-# How nearly parts are freed of, relative, and steps at most: a test needs no more.
-_TOL, _STEPS = 1e-8, 200
-_HELD = 8_000_000  # numbers that a rank may hold
+MAX_TUPLES = 200_000  # tested together
+MIN_EXPECTED = 1.0  # expected rows of a cell and class that is tested
+_TOL, _STEPS = 1e-8, 200  # of purification: relative, and steps at most; a test needs no more
+_MAX_RANK_NUMBERS = 8_000_000  # numbers in memory to compute a rank
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """Rows counted in the cells of tuples and of all their parts."""
+class TupleCounts:
+    """Rows counted in the cells of tuples and of all their subtuples."""
 
     tuples: NDArray[np.intp]
     tables: Tables
@@ -59,13 +56,13 @@ class Counted:
     jobs: int
 
     @classmethod
-    def of(cls, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None, stop: StopToken) -> "Counted":
-        """Count rows; raises `MemoryLimitError` of more tuples than are ever looked at."""
-        if len(tuples) > MOST:
+    def of(cls, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None, stop: StopToken) -> "TupleCounts":
+        """Count rows; raises `MemoryLimitError` for more than MAX_TUPLES tuples."""
+        if len(tuples) > MAX_TUPLES:
             raise MemoryLimitError(
-                f"{len(tuples):,} tuples were asked for; expected at most {MOST:,}: name fewer columns",
+                f"{len(tuples):,} tuples were asked for; expected at most {MAX_TUPLES:,}: name fewer columns",
                 len(tuples),
-                MOST,
+                MAX_TUPLES,
             )
         space = with_parts(TupleSpace(encoded.levels, tuples))
         rows = replace(encoded, levels=encoded.levels + 1, chains=None)
@@ -78,11 +75,11 @@ class Counted:
         return cls(own, tables, covered.cover, covered.rows, index, Slices.of(index), resolve_jobs(n_jobs))
 
     def free(self, looked: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
-        """Degrees of freedom of each tuple, where some pairs (S, C) of cell and class are looked at: of each class the
-        cells less the rank of their slices, and of these the mean of `parts` (S, C), what a cell and class counts for.
-        Of a whole table whose parts are 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
+        """Return the degrees of freedom of each tuple, given which pairs (S, C) of cell and class are tested: for each
+        class the cells less the rank of their slices, times the mean of `parts` (S, C), the share that a cell and class
+        counts. For a complete table with parts 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
 
-        Where that rank would take too much memory they are in proportion to those of the whole table.
+        If the rank would take too much memory, the complete table's ratio is used.
         """
         space, classes = self.tables.space, self.tables.n_classes
         found, sizes = np.zeros(len(self.tuples)), (space.strides > 0).sum(axis=1)
@@ -96,7 +93,7 @@ class Counted:
                 stop.check()
                 if k == 0 or (own[:, k] != own[:, k - 1]).any():
                     cells = begin + np.flatnonzero(own[:, k])
-                    rank = kernels.margin_rank(cells, n, self.slices.slices, base, slices, _HELD)
+                    rank = kernels.margin_rank(cells, n, self.slices.slices, base, slices, _MAX_RANK_NUMBERS)
                     seen = self.cover.levels_seen[space.tuples[t, :n]]
                     free = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / seen).prod())
                 found[i] += free * (parts[cells, k].mean() if len(cells) else 0.0)
@@ -116,41 +113,43 @@ class TupleTests:
 
     def __init__(self, encoded: Encoded, columns: Sequence[str], n_jobs: int | None = None):
         self._encoded, self._columns, self._n_jobs = encoded, columns, n_jobs
-        # a column that is the same on all rows is in no tuple
+        # a constant column is in no tuple
         self._varying = [j for j, codes in enumerate(encoded.codes) if len(codes) and (codes != codes[0]).any()]
 
     def count(self, order: int) -> int:
-        """Return how many tuples of so many columns there are."""
+        """Return the number of tuples of this many columns."""
         return comb(len(self._varying), order)
 
     def lacking(
         self, scores: Floats, known: Collection[Columns], order: int | None, stop: StopToken = NEVER
     ) -> pd.DataFrame:
-        """Return `lacking` of the tuples of an order that are not known; None: of the lowest that has some."""
-        orders = range(1, len(self._varying) + 1) if order is None else [self._checked(order)]
+        """Return `lacking` of the tuples of an order that the model lacks; None: of the lowest order with any."""
+        orders = range(1, len(self._varying) + 1) if order is None else [self._valid_order(order)]
         for size in orders:
             if self.count(size) > sum(len(own) == size and set(self._varying).issuperset(own) for own in known):
                 tuples = [columns for columns in self._tuples(size) if columns not in known]
-                return self._named(lacking(scores, self._encoded, tuples, self._n_jobs, stop), tuples, "gain")
-        raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; none is lacking")
+                return self._with_names(lacking(scores, self._encoded, tuples, self._n_jobs, stop), tuples, "gain")
+        raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
 
     def associations(self, order: int, stop: StopToken = NEVER) -> pd.DataFrame:
         """Return `associations` of all tuples of an order."""
-        tuples = self._tuples(self._checked(order))
-        return self._named(associations(self._encoded, tuples, self._n_jobs, stop), tuples, "interaction")
+        tuples = self._tuples(self._valid_order(order))
+        return self._with_names(associations(self._encoded, tuples, self._n_jobs, stop), tuples, "interaction")
 
-    def _checked(self, order: int) -> int:
+    def _valid_order(self, order: int) -> int:
         if not 1 <= order <= len(self._varying):
             raise RecipeError(f"order={order} does not fit; expected 1 to {len(self._varying)}")
         return order
 
     def _tuples(self, order: int) -> list[Columns]:
         columns, tuples = len(self._varying), self.count(order)
-        if tuples > MOST:
-            raise RecipeError(f"{columns} columns have {tuples:,} {tuples_text(order)}; expected at most {MOST:,}")
+        if tuples > MAX_TUPLES:
+            raise RecipeError(
+                f"{columns} columns have {tuples:,} {tuples_text(order)}; expected at most {MAX_TUPLES:,}"
+            )
         return list(combinations(self._varying, order))
 
-    def _named(self, table: pd.DataFrame, tuples: list[Columns], by: str) -> pd.DataFrame:
+    def _with_names(self, table: pd.DataFrame, tuples: list[Columns], by: str) -> pd.DataFrame:
         table.index = pd.Index(tuple_names(tuples, self._columns), name="columns")
         return table.sort_values(by, ascending=False, kind="stable")
 
@@ -158,11 +157,11 @@ class TupleTests:
 def lacking(
     scores: Floats, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER
 ) -> pd.DataFrame:
-    """Return a line per tuple of columns: what a model of these scores (N, C) would gain by it.
+    """Return a row per tuple of columns: how much a model with these scores (N, C) would gain by it.
 
-    columns: "gain" and "gain_error" (nats a test row, and its standard error), "chi2", "df", "p".
+    Columns: "gain" and "gain_error" (nats per test row, with standard error), "chi2", "df", "p".
     """
-    counted = Counted.of(encoded, tuples, n_jobs, stop)
+    counted = TupleCounts.of(encoded, tuples, n_jobs, stop)
     tables, slices, index, rows = counted.tables, counted.slices, counted.index, counted.rows
     classes, n = tables.n_classes, encoded.total
     z = np.full((rows.n_rows, rows.padded_width), -np.inf)
@@ -175,7 +174,7 @@ def lacking(
     residual[:] = rows.weights[:, None] * p * (1.0 - p)
     V = counted.cover.sums(rows, residual, stop)
     E, N = tables.counts + G, tables.counts.sum(axis=1, keepdims=True)
-    looked = (E >= _LEAST) & (V > 1e-9 * N)
+    looked = (E >= MIN_EXPECTED) & (V > 1e-9 * N)
     parts = 1.0 - E / N
     terms = np.zeros_like(G)
     sizes = (tables.space.strides > 0).sum(axis=1)
@@ -211,18 +210,19 @@ def lacking(
 def associations(
     encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER
 ) -> pd.DataFrame:
-    """Return a line per tuple of columns: what it tells of the class, without any model.
+    """Return a row per tuple of columns: what it tells about the class, without any model.
 
-    columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats beyond
-    the parts, less what chance gives), "g2" and "chi2" (Pearson's), both of the cells and classes that are expected to
-    have a row at least, "df", and "p", of "chi2": cells of few rows make g2 too large.
+    Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats beyond
+        the
+    subtuples, less the expectation by chance), "g2" and "chi2" (Pearson's) over cells and classes with at least one
+    expected row, "df", and "p" of "chi2" (sparse cells make g2 too large).
     """
-    counted = Counted.of(encoded, tuples, n_jobs, stop)
+    counted = TupleCounts.of(encoded, tuples, n_jobs, stop)
     tables, slices, index = counted.tables, counted.slices, counted.index
     sizes, found = (tables.space.strides > 0).sum(axis=1), np.zeros((len(counted.tuples), 2))
     counts = np.ascontiguousarray(tables.counts)
     expected = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
-    looked = expected >= _LEAST
+    looked = expected >= MIN_EXPECTED
 
     def one(i: int) -> None:
         stop.check()

@@ -1,4 +1,4 @@
-"""Why a row is predicted so: its log-odds of one class against another, tuple by tuple; and with other levels."""
+"""Explanation of a prediction: a row's log-odds of one class against another by tuple, and what-if changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowExplanation:
-    """A row taken apart.
+    """The prediction of one row as a sum of pure effects.
 
         log p(of | x) / p(against | x) = intercept + sum of `frame["log_odds"]`
 
-    These are the pure effects that a classifier's `explain` returns, of one class less another.
+    The effects are those of a classifier's `explain`, of one class less another.
 
     Attributes:
         of, against: the two classes.
-        intercept: what the classes have without any column.
-        frame: a line per tuple, indexed by its name, the largest first: "order", "levels", "log_odds", "rows" (the
-            weight of the rows in the cell, 0 where no row is) and "seen" (whether the cell is known to the model).
+        intercept: log-odds without any column.
+        frame: a row per tuple, indexed by its name, the largest first: "order", "levels", "log_odds", "rows" (weight of
+            the training rows in the cell, 0 without any) and "seen" (whether the model has the cell).
         probabilities: p(class | x), by class.
         codes: (a, 1) the row's levels.
 
@@ -64,7 +64,9 @@ class RowExplanation:
         return self.intercept + float(self.frame["log_odds"].sum())
 
     def what_if(self, column: str) -> pd.DataFrame:
-        """Return p(class | x) (a column per class) were the row's level of `column` another: a line per level."""
+        """Return p(class | x) (a column per class) for every level of `column`, the other columns unchanged: a row
+        each.
+        """
         if column not in self._labels:
             raise RecipeError(f"no column {column!r} in the model{nearest(column, self._labels)}")
         labels = self._labels[column][:-1]
@@ -78,36 +80,40 @@ class RowExplanation:
         cls, pure: Effects, labels: dict[str, list[str]], classes: list[Any], codes: NDArray[np.unsignedinteger],
         of: Any = None, against: Any = None,
     ) -> "RowExplanation":  # fmt: skip
-        """Return the explanation of a row of codes (a, 1); `labels` by column of its levels, the last of none.
+        """Return the explanation of a row of codes (a, 1); labels: by column, names of its levels and last of "no
+        level".
 
-        `of` None is the class predicted, `against` None the most probable of the others.
+        `of` None: the predicted class; `against` None: the most probable other class.
         """
         effects = pure.of_rows(codes)[0]
         scores = pure.intercept + effects.sum(axis=0)
         p = np.exp(log_softmax(scores[None])[0])
         k = int(p.argmax()) if of is None else _class(of, classes)
         if against is None:
-            rest = p.copy()
-            rest[k] = -1.0
-            other = int(rest.argmax())
+            others_p = p.copy()
+            others_p[k] = -1.0
+            baseline = int(others_p.argmax())
         else:
-            other = _class(against, classes)
+            baseline = _class(against, classes)
         located = pure.index.locate(codes.astype(np.uint32), 0, 1)[0].astype(np.int64) - 2 * pure.n_tuples
-        texts = [own[min(int(code), len(own) - 1)] for own, code in zip(labels.values(), codes[:, 0], strict=True)]
+        texts = [
+            labels_of[min(int(code), len(labels_of) - 1)]
+            for labels_of, code in zip(labels.values(), codes[:, 0], strict=True)
+        ]
         frame = pd.DataFrame(
             {
                 "order": pure.sizes,
                 "levels": [JOIN.join(texts[j] for j in members) for members in pure.space.members],
-                "log_odds": effects[:, k] - effects[:, other],
+                "log_odds": effects[:, k] - effects[:, baseline],
                 "rows": np.where(located >= 0, pure.rows[np.maximum(located, 0)], 0.0),
                 "seen": located >= 0,
             },
             pd.Index(tuple_names(pure.space.members, list(labels)), name="columns"),
         )
         frame = frame.iloc[np.argsort(-frame["log_odds"].abs().to_numpy(), kind="stable")]
-        intercept = float(pure.intercept[k] - pure.intercept[other])
-        own = pd.Series(p, pd.Index(classes, name="class"))
-        return cls(classes[k], classes[other], intercept, frame, own, codes, pure, labels)
+        intercept = float(pure.intercept[k] - pure.intercept[baseline])
+        probabilities = pd.Series(p, pd.Index(classes, name="class"))
+        return cls(classes[k], classes[baseline], intercept, frame, probabilities, codes, pure, labels)
 
 
 def _class(label: Any, classes: list[Any]) -> int:
@@ -120,8 +126,8 @@ def _class(label: Any, classes: list[Any]) -> int:
 def row_codes(
     x: Any, changes: Mapping[str, Any] | None, encoder: Encoder, encoded: Encoded
 ) -> NDArray[np.unsignedinteger]:
-    """Return the levels (a, 1) of a row: a dict of values, a table of one row, or the number of an encoded one;
-    `changes` are values that some columns have instead.
+    """Return the codes (a, 1) of a row: a dict of values, a table of one row, or the number of an encoded row;
+    `changes` replace the values of some columns.
     """
     if isinstance(x, (int, np.integer)):
         if not 0 <= x < encoded.n_rows:
@@ -130,7 +136,7 @@ def row_codes(
     else:
         frame = x if isinstance(x, pd.DataFrame) else pd.DataFrame([dict(x)])
         if len(frame) != 1:
-            raise TableError(f"one row is taken apart, and there are {len(frame)}; expected a table of one row")
+            raise TableError(f"there are {len(frame)} rows; expected a table of one row to explain")
         codes = encoder.transform(frame)
     for name, value in (changes or {}).items():
         column = column_number(encoder, name)
@@ -139,7 +145,7 @@ def row_codes(
 
 
 def column_number(encoder: Encoder, name: Any) -> int:
-    """Return the number of a column; raises `RecipeError` where there is none of this name."""
+    """Return the number of a column; raises `RecipeError` if there is none of this name."""
     columns = [column.name for column in encoder.columns_]
     if name not in columns:
         raise RecipeError(f"no column {name!r} in the model{nearest(str(name), columns)}")
@@ -147,7 +153,7 @@ def column_number(encoder: Encoder, name: Any) -> int:
 
 
 def _level_of(column: ColumnEncoder, value: Any) -> int:
-    """The level that a value is, or what a level is called."""
+    """Return the code of a value, or of a level given by its name."""
     labels = [*map(str, column.labels), NO_LEVEL]
     if isinstance(value, str) and value in labels:
         return labels.index(value)

@@ -28,7 +28,7 @@ from alrviz.studies.core.effects_task import selects_tuples
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
-from alrviz.studies.effects.interactions import LOOKED, Interactions
+from alrviz.studies.effects.interactions import MAX_UNASKED, Interactions
 
 FAMILIES = ("lr", "alr", "hlr", "halr", "salr", "hsalr", "anje")
 BAND = (0.05, 0.95)
@@ -243,7 +243,7 @@ def effect_bands(
 def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
     """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order."""
     tuples, next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
-    tested = _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= LOOKED else 0.0
+    tested = _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= MAX_UNASKED else 0.0
     return (1 + refits) * _PURIFY_SECONDS * rows * tuples * (classes + 4) + tested
 
 

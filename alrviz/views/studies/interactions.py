@@ -275,7 +275,7 @@ class InteractionsView(StudyView, RowSettings):
                 members = {name: effects.members(name) for name in self.table.index[: drawn.MOST]}
                 picture = drawn.ranked(
                     self.table, mutes, effects.names[t], members=members if self.labels == "dots" else None,
-                    of=effects.judged_on, dark=self.dark,
+                    of=effects.loss_rows, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, of=study)
             if whole:
@@ -302,7 +302,7 @@ class InteractionsView(StudyView, RowSettings):
         what = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
         say(self.muting, f"{where}{what}: {'; '.join(parts)}")
         now = float(after["log_loss"]) if mutes else None
-        picture = drawn.kept_curve(effects.keep_best(), now, effects.judged_on, dark=self.dark)
+        picture = drawn.kept_curve(effects.keep_best(), now, effects.loss_rows, dark=self.dark)
         self.curve.show(picture, of=self.study or effects)
 
     def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
@@ -368,7 +368,7 @@ class InteractionsView(StudyView, RowSettings):
         return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
-        of = "" if self.found is None else f"{self.found.judged_on} "
+        of = "" if self.found is None else f"{self.found.loss_rows} "
         heads = ["tuple", "nats", "90 % band", "share", "structural", f"{of}loss without", "cells"]
         lines = [
             (
