@@ -1,4 +1,4 @@
-"""Bandwidths and losses along a DLR fit, one above the other: what the film's cursor moves over.
+"""Bandwidths and losses along a dlr fit, one panel above the other; the film's cursor moves over them.
 
 Above: h over Silverman's h of every numeric column, on a log axis; those that moved most in colours, which are none of
 the classes', with their names before the ends of their lines, the others grey. Below: NLL per row of training rows
@@ -22,7 +22,7 @@ from alrviz.studies.density.density_frames import BandwidthPath
 NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
 _CUT = 20  # letters of a name
 _GAP = 6  # px between a line and the name on it
-# The first of these sets that gives ticks enough, but no crowd, is shown; all of them hold 1.
+# Mantissas of ticks: the first set with enough ticks that are not crowded is used; all contain 1.
 _MANTISSAS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 _MOST_TICKS = 7
 STYLES = {"training": "solid", "validation": "dotted", "test": "dashed"}
@@ -137,7 +137,7 @@ def _draw_losses(plot: Plot, parts: Sequence[str], dark: bool) -> None:
 
 
 def _mark_step(plot: Plot, lines: Any, tips: list[tuple[str, str]], dark: bool) -> None:
-    """Add the tooltips of lines, and the line at the step that is shown."""
+    """Add the tooltips of the lines, and the cursor at the step that is shown."""
     plot.figure.min_height = 120
     plot.figure.add_tools(HoverTool(renderers=[lines], tooltips=tips))
     cursor = plot.parts["cursor"] = Span(

@@ -39,7 +39,7 @@ def class_colours(n_classes: int) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class ColumnPicture:
-    """What is drawn of one column.
+    """Bars or bins of one column by class.
 
     Attributes:
         title: what is seen.

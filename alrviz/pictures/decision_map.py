@@ -147,7 +147,7 @@ def _draw(plot: Plot, surface: Surface, dark: bool, width: int) -> None:
     tips = [("row", "@row{0,0}"), ("true class", "@truth"), ("predicted", "@predicted")]
     fig.add_tools(hover, HoverTool(renderers=[dots], tooltips=tips))
     edge = fig.line([np.nan], [np.nan], **edges)  # a map may have no boundary to take it from
-    # samples: what the legend shows of each class, and of a boundary last
+    # samples: what the legend shows for each class, and last for a boundary
     plot.parts |= {"dots": dots, "hover": hover, "legend": legend, "samples": [edge]}
     name_classes(plot, surface, width)
 
@@ -172,7 +172,7 @@ def name_classes(plot: Plot, surface: Surface, width: int = WIDTH) -> None:
 
 
 def value_words(surface: Surface) -> str:
-    """What the colours mean: the probability of which class; a score is said to be none."""
+    """Return what the colours mean: the probability of which class, or a score."""
     two = len(surface.classes) == 2
     if surface.probability:
         return f"P({short(surface.classes[1], CUT)})" if two else "P(predicted class)"
@@ -206,7 +206,7 @@ def _hover_ground(hover: HoverTool, surface: Surface) -> None:
 
 
 def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
-    """Say what is drawn: each class's colour and mark, the boundary, and what the colours measure."""
+    """Describe the picture: colour and mark of each class, the boundary, and what the colours measure."""
     fig, samples, classes = plot.figure, plot.parts["samples"], surface.classes
     words, named, columns = _entries(classes, width)
     for k in range(len(samples) - 1, named):  # a class has its colour however many there are
@@ -223,7 +223,7 @@ def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
 
 
 def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
-    """Words of the legend, how many classes they name, as LINES have room for, and how many stand beside each other."""
+    """Return the legend's words, the number of classes named within LINES lines, and the number of columns."""
     for named in range(min(MOST_NAMED, len(classes)), 0, -1):
         words = [short(label, CUT) for label in classes[:named]]
         words += [f"and {len(classes) - named} more"] * (named < len(classes)) + ["boundary"]
@@ -269,7 +269,7 @@ def _contours(surface: Surface) -> Lines:
 
 
 def _fields(surface: Surface) -> list[Any]:
-    """What is 0 on boundaries; places where the model says nothing are masked."""
+    """Return fields that are 0 on boundaries; masked where the model gives NaN."""
     values = surface.values.astype(np.float64)
     silent = surface.winner < 0
     if surface.single:

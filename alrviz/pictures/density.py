@@ -1,4 +1,4 @@
-"""One column of DLR: its density log-ratio phi(x), what the model makes of it (w phi), its rows and its bandwidth.
+"""One column of dlr: its density log-ratio phi(x), weighted by the model (w phi), with some rows and the bandwidth.
 
 Of two classes w phi is filled in the colour of the class it speaks for, phi itself is a thin dashed line; of more
 classes each has its line of w phi in its own colour. Rows are ticks at the bottom, a line a class. The bandwidth is a
@@ -82,7 +82,7 @@ def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], beside: b
 
 
 def _fills(ratio: ColumnRatio, values: Floats) -> Data:
-    """What lies between the curve and 0, above it and below it."""
+    """Return the areas between the curve and 0, above and below."""
     if ratio.x is None or values.ndim > 1:
         return {"x": [], "low": [], "high": [], "zero": []}
     return {"x": ratio.x, "low": np.minimum(values, 0), "high": np.maximum(values, 0), "zero": np.zeros(len(values))}

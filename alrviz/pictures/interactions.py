@@ -38,7 +38,7 @@ PANELS = 6  # levels of a third column that have a heat map each
 STEPS = 9  # effects of a row's sum that have a bar each
 BAR_CUT = 26  # letters of a bar's name
 _ON_LINE = 10  # levels on a line that are named
-_FAINT = 0.25  # opacity of what hardly any row says
+_FAINT = 0.25  # opacity of effects that hardly any row supports
 FULL_COLOUR_ROWS = 50  # rows from which on a point is drawn in full colour
 _TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
 _WRITTEN = 60  # cells whose numbers are written in them, at most
@@ -135,13 +135,15 @@ def _draw_dotted(plot: Plot, ticks: Sequence[float], words: Sequence[str], dark:
 
 
 def legend(orders: Sequence[int]) -> list[tuple[str, str]]:
-    """Return colour and words of each order that there is."""
+    """Return colour and name of each order that occurs."""
     return [(order_colour(n), "main effects" if n == 1 else tuples_text(n)) for n in orders]
 
 
 def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: bool = False) -> Picture:
-    """Return the picture of bars: name, value, low, high, colour, tip, alpha, the first on top; each begins at 0, or at
-    its "start". More than 32 are a line of dots: those that are "apart" stand beside it, some have words, their "mark".
+    """Return the picture of bars from a table with name, value, low, high, colour, tip, alpha, the first row on top.
+
+    Bars start at 0 or at "start". More than 32 become a line of dots; those that are "apart" are drawn beside it, and
+    some have a label, "mark".
     """
     n = len(bars)
     start = bars["start"].to_numpy(float) if "start" in bars else np.zeros(n)
@@ -277,7 +279,7 @@ def _draw_matrix(plot: Plot, names: Sequence[str]) -> None:
     fig.yaxis[0].major_label_policy = AllLabels()
     if len(names) <= 12:
         fig.xaxis[0].major_label_policy = AllLabels()
-    else:  # COLUMNS lines of this size have room beside each other but on a phone, where some names are left out
+    else:  # fits COLUMNS names of this size side by side, except on a phone, which leaves some out
         fig.xaxis[0].major_label_orientation = "vertical"
         fig.axis.major_label_text_font_size = "12px"
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=[("", "@up & @across"), ("nats", "@value{0.0000}")]))
@@ -287,8 +289,8 @@ def heat_map(
     values: NDArray[np.float64], rows: NDArray[np.float64], names: tuple[Sequence[str], Sequence[str]],
     titles: tuple[str, str], what: str, *, signed: bool, panels: Sequence[str] = ("",), dark: bool = False,
 ) -> Picture:  # fmt: skip
-    """Return the picture of the cells of two columns: values (L1, L2), NaN where there is none, and their rows; of
-    three columns a panel for each of some levels of the third, (P, L1, L2).
+    """Return the picture of the cells of two columns: values (L1, L2), NaN for absent cells, and their rows; for three
+    columns a panel for each of some levels of the third, (P, L1, L2).
 
     signed: whether colours tell above from below 0, else only how much; `what` the values are called.
     """

@@ -1,4 +1,4 @@
-"""Where things stand in a picture: ranges that move seldom, and labels at the ends of lines that do not collide.
+"""Layout of pictures: ranges that change seldom, and labels at the ends of lines that do not overlap.
 
 Ranges are worked out here, not by the browser, so that a live picture rests: the horizontal axis ends at a round number
 and grows only when a line comes near it. Labels are placed in pixels of a picture of known or assumed size: of the
@@ -38,7 +38,7 @@ _NOTHING: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a picture shows: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not.
+    """The visible area: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not.
 
     height, width: assumed pixels of the drawing frame. log_x: whether x is logarithmic.
     """
@@ -66,7 +66,7 @@ class Box:
 
     @property
     def begin(self) -> float:
-        """Where lines across the picture begin: at 0, or where a logarithmic axis does."""
+        """Return where horizontal lines start: at 0, or at the lower end of a logarithmic axis."""
         return self.left if self.log_x else 0.0
 
 
@@ -196,7 +196,7 @@ def _groups(left: NDArray[np.float64], right: NDArray[np.float64], levels: int) 
 
 
 class _Free:
-    """Where lines run, in pixels, by columns of a few pixels' width."""
+    """Return the heights of lines in pixels, for columns a few pixels wide."""
 
     def __init__(self, view: Box, lines: Sequence[Crossing]):
         edges = np.arange(0.0, view.width + _BIN, _BIN)
@@ -211,7 +211,7 @@ class _Free:
                 self._high[k] = np.maximum(heights[:-1], heights[1:])
 
     def cost(self, left: float, right: float, low: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What it costs to stand from `left` to `right`, at each of these lower ends."""
+        """Return the cost of a label from `left` to `right` at each of these lower ends."""
         if not len(self._weight):
             return np.zeros(len(low))
         part = slice(max(int(left / _BIN), 0), max(int(np.ceil(right / _BIN)), 1))
@@ -246,7 +246,7 @@ def legend_columns(words: Sequence[str], width: float) -> int:
 
 
 def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]:
-    """Columns of words or marks, filled up to `rows` with what is not drawn.
+    """Return columns of labels or marks, padded to `rows` with invisible ones.
 
     BokehJS takes new positions at once and new colours a moment later; if there are more than before, a picture painted
     between the two asks for colours that are not there. So the marks of a live picture are always as many.

@@ -33,5 +33,5 @@ def level_axis(
 
 
 def short(text: str, most: int = CUT) -> str:
-    """Return a name cut to what there is room for."""
+    """Return a name cut to the available length."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -102,7 +102,7 @@ def _line(part: pd.DataFrame, column: str, name: str) -> Data:
 
 
 def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
-    """Of the paths, and of what lies near them."""
+    """Return the range of the vertical axis, from the paths and the references near them."""
     every = np.concatenate([np.empty(0), *(line["y"] for line in lines)])
     every = every[np.isfinite(every)]
     if not len(every):
@@ -216,7 +216,7 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
 
 
 def _spread_range(data: Data) -> Range:
-    """Where nine tenths of the weights lie, and as much again: few lie outside, and these may lie anywhere."""
+    """Return a range from nine tenths of the weights, as wide again on either side, as outliers may lie anywhere."""
     inner = [np.abs(np.asarray(data[name], float)) for name in ("away_5", "away_95")]
     widest = float(max((part.max() for part in inner if len(part)), default=0.0)) or 1.0
     return -1.8 * widest, 1.8 * widest

@@ -34,7 +34,7 @@ class Ground:
 
 
 def ground_content(ground: Ground) -> dict[str, Any]:
-    """Return what the player is told of a map."""
+    """Return a map's data for the player."""
     last = ground.surfaces[-1]
     frames = np.array([_bytes(surface) for surface in ground.surfaces])
     return {

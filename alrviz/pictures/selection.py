@@ -54,7 +54,7 @@ def _shown(search: Search) -> list[tuple[Level, bool]]:
 
 
 class _Blocks:
-    """Where the nodes of each level stand: in a block for each, in rows from the top.
+    """Return the positions of each level's nodes: a block for each level, filled in rows from the top.
 
     Args:
         nodes: of each level that there is room for.

@@ -342,7 +342,7 @@ def _span(shown: Any) -> tuple[float, float]:
 
 
 def _share(values: Any, span: tuple[float, float], log: bool) -> NDArray[np.float64]:
-    """Where values stand on an axis, from 0 to 1."""
+    """Return the positions of values on an axis, from 0 to 1."""
     at, (low, high) = np.asarray(values, dtype=float), span
     if log:
         with np.errstate(divide="ignore", invalid="ignore"):
