@@ -19,7 +19,7 @@ from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readabl
 from alrviz.pictures.picture import Picture, Plot, add_legend, write
 from alrviz.studies.density.density_frames import BandwidthPath
 
-NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
+N_NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
 _CUT = 20  # letters of a name
 _GAP = 6  # px between a line and the name on it
 # Mantissas of ticks: the first set with enough ticks that are not crowded is used; all contain 1.
@@ -37,8 +37,8 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     colours = [colour if colour == GREY else readable(colour, dark) for colour in colours]
     # Silverman's (1) is always within it, and above the lines there is room for a name.
     view = box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
-    ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:NAMED]] if len(x) else []
-    names = [short(path.columns[d], _CUT) for d in order[:NAMED]][: len(ends)]
+    ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:N_NAMED]] if len(x) else []
+    names = [short(path.columns[d], _CUT) for d in order[:N_NAMED]][: len(ends)]
     moved = np.flatnonzero(path.outer)
     at, column = np.repeat(moved, count), np.tile(np.arange(count), len(moved))
     tops = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
@@ -56,7 +56,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
             "moved": {"x": x[at], "y": path.ratios[at, column], "colour": np.array(colours, dtype=object)[column]},
             "names": {
                 "x": [e[0] for e in ends], "y": [e[1] for e in ends], "words": names,
-                "colour": [colours[d] for d in order[:NAMED]][: len(ends)], "dy": _beside_lines(view, ends, names),
+                "colour": [colours[d] for d in order[:N_NAMED]][: len(ends)], "dy": _beside_lines(view, ends, names),
             },
         },
     )  # fmt: skip
@@ -91,10 +91,10 @@ def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
         far[finite] = np.ptp(logs[:, finite], axis=0)
     order = [int(d) for d in np.argsort(-far, kind="stable")]
     hues = list(COLUMN_COLOURS)
-    if count <= NAMED:  # few columns keep their colours while the fit goes on
+    if count <= N_NAMED:  # few columns keep their colours while the fit goes on
         return order, hues[:count]
     rank = {d: k for k, d in enumerate(order)}
-    return order, [hues[rank[d]] if rank[d] < NAMED else GREY for d in range(count)]
+    return order, [hues[rank[d]] if rank[d] < N_NAMED else GREY for d in range(count)]
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:

@@ -39,10 +39,10 @@ DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
 BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
-MOST = 0.75  # of the width of a picture, for the words of a grey line
+MAX_LABEL_SHARE = 0.75  # of a picture's width, for the words on a grey line
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 FAINT = 0.2  # of a racer's line is a grey one: words may stand on it
-FEW = 60  # points; with more the line shows them well enough
+MAX_MARKED_POINTS = 60  # with more points the line alone shows them
 MAX_UNMARKED_RACERS = 2  # of more racers each line carries markers
 MARKER_STEP_PX = 90  # px across, from one marker of a line to the next
 # Ticks of a logarithmic horizontal axis; Bokeh leaves out labels that would overlap.
@@ -102,7 +102,7 @@ def convergence(
         )
         places = min_max(line["y"])
         if log_x:  # each of the first points has its own place
-            places = np.union1d(places, np.arange(min(FEW, len(line["y"]))))
+            places = np.union1d(places, np.arange(min(MAX_MARKED_POINTS, len(line["y"]))))
         return {key: column[places] for key, column in line.items()}
 
     whole = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
@@ -126,7 +126,7 @@ def convergence(
     markers = [_markers(line, k, len(curves), within) for k, line in enumerate(ends_of)]
     kinds = _kinds(measure)
     parts: dict[str, Any] = {
-        "dots": tuple({"visible": len(line["x"]) <= FEW} for line in train),
+        "dots": tuple({"visible": len(line["x"]) <= MAX_MARKED_POINTS} for line in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
         "legend": {"ncols": legend_columns([*names, *kinds], within.width)},
@@ -242,7 +242,7 @@ def _told(words: str, end: tuple[float, float], heads: Sequence[tuple[float, flo
     """
     width, wide = end[0], LETTER * len(words)
     hidden = any(x > width - wide and abs(y - end[1]) < LINE for x, y in heads)
-    return words if wide < MOST * width and not hidden else words.partition(":")[0]
+    return words if wide < MAX_LABEL_SHARE * width and not hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:

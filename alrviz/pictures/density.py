@@ -21,7 +21,7 @@ from alrviz.studies.density.density_frames import ColumnRatio
 
 LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves
 ROOM = 30  # characters beside each other below one of several pictures
-NAMED = 14  # characters of the name inside: the heading has all of it, and beside it stands the bandwidth
+MAX_NAME_LENGTH = 14  # characters within the picture, beside the bandwidth; the heading has the whole name
 
 
 def density_picture(
@@ -185,7 +185,7 @@ def _name_inside(fig: figure, column: str, dark: bool) -> None:
     # In names from data Bokeh looks for no TeX.
     corner = {side: Node(target="frame", symbol=side, offset=4) for side in ("left", "top")}
     name = Label(
-        x=corner["left"], y=corner["top"], text=PlainText(text=short(column, NAMED)), text_baseline="top",
+        x=corner["left"], y=corner["top"], text=PlainText(text=short(column, MAX_NAME_LENGTH)), text_baseline="top",
         text_font=FONT_NAME, text_font_size="15px", text_color=INKS[dark],
     )  # fmt: skip
     fig.add_layout(name)

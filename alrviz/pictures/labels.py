@@ -27,10 +27,10 @@ SAMPLE = 38  # px of a legend's entry beside its words
 INVERTED, COVERED, CROSSED, ALONG = 1.5, 40.0, 0.6, 2.4
 STIFF = 3.0  # as dear is a line away from a level across the whole picture: by place alone it tells whose its words are
 _STEPS = np.array([0.0, *(sign * k / 2 for k in range(1, 23) for sign in (1, -1))]) * LINE
-_FOLLOWED = 3  # ways to place the labels before, for each place of the last one
+_BEAM_WIDTH = 3  # ways to place the labels before, for each place of the last one
 _BIN = 5.0  # px across, in which a line has one lowest and one highest place
 _EDGE = 3.0  # px above and below letters that a line may touch
-_NOTHING: Mapping[str, Any] = {
+_INVISIBLE: Mapping[str, Any] = {
     "x": math.nan, "y": math.nan, "words": "", "colour": GREY, "align": "left", "dx": 0, "dy": 0.0, "style": "normal",
     "marker": "circle",
 }  # fmt: skip
@@ -178,7 +178,7 @@ def place(
                 total += COVERED * (np.abs(above) < LINE)
                 if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:
                     total += INVERTED * ((above > 0) != (at[k, 1] > at[j, 1]))
-        before = np.argsort(total, axis=0, kind="stable")[:_FOLLOWED].ravel()
+        before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
         at_low = np.tile(np.arange(len(low)), len(before) // len(low))
         costs, places = total[before, at_low], places[before]
         places[:, k] = low[at_low]
@@ -251,4 +251,4 @@ def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]
     BokehJS takes new positions at once and new colours a moment later; if there are more than before, a picture painted
     between the two asks for colours that are not there. So the marks of a live picture are always as many.
     """
-    return {key: [*column, *[_NOTHING[key]] * (rows - len(column))] for key, column in marks.items()}
+    return {key: [*column, *[_INVISIBLE[key]] * (rows - len(column))] for key, column in marks.items()}

@@ -48,9 +48,9 @@ class Measure:
 
 
 _SHARES, _ANJE = ("class_shares", "class prior"), ("anje", "AnJE")
-_NEAR = (("milestone_0", "1 % milestone"), ("milestone_1", "0.1 % milestone"))
+_MILESTONES = (("milestone_0", "1 % milestone"), ("milestone_1", "0.1 % milestone"))
 _ZERO = (("zero_0", "0.01"), ("zero_1", "0.0001"))
-_HELD = (("heldout_class_shares", "class prior"), ("heldout_anje", "AnJE"))
+_BASELINES = (("heldout_class_shares", "class prior"), ("heldout_anje", "AnJE"))
 MEASURES: Mapping[str, Measure] = {
     "nll": Measure(
         "NLL per row", "NLL per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE, *_ZERO)
@@ -61,10 +61,10 @@ MEASURES: Mapping[str, Measure] = {
         "objective",
         per_row=True,
         log=True,
-        grey=_NEAR,
+        grey=_MILESTONES,
     ),
     "gradient": Measure("gradient norm", "norm of dF/dw", "grad_norm", log=True),
-    "heldout": Measure("test log loss", "test log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),
+    "heldout": Measure("test log loss", "test log loss per row (nats)", None, "heldout_log_loss", grey=_BASELINES),
     "error": Measure("0-1 loss", "0-1 loss (share misclassified)", "train_error", "heldout_error"),
     "rmse": Measure("RMSE", "RMSE of the class probabilities", "train_rmse", "heldout_rmse"),
     "alpha": Measure("penalty of each order", "alpha, the penalty of each order", "alpha", of_rows=False, log=True),

@@ -23,7 +23,7 @@ from alrviz.studies.statistics.measures import loss_text
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
 LABELS = 0.3  # of the frame's width, right of the paths, for names
 AIR = 0.02  # of the width, left of them
-LEFT, RIGHT = 86, 30  # px beside the frame: a slider under the picture keeps to them
+LEFT_MARGIN, RIGHT_MARGIN = 86, 30  # px beside the frame: a slider under the picture keeps to them
 _ALPHA = "alpha, log scale: strong to weak"
 
 
@@ -247,7 +247,7 @@ def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None
     powers = np.arange(first, last + 1, max(np.ceil((last - first) / (4 if few else 9)), 1))
     names = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
     plot.parts["x"].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
-    plot.figure.min_border_left, plot.figure.min_border_right = LEFT, RIGHT
+    plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN, RIGHT_MARGIN
 
 
 def _add_head(plot: Plot) -> None:

@@ -16,7 +16,7 @@ from alrviz.pictures.picture import FONT
 
 Place = tuple[float | None, float | None]  # along and up; None where it is of the other axis alone
 _DOTS = [2, 4]
-NEAR = 0.08  # of an axis: words whose places differ by less would lie on each other, in Present's type too
+MIN_LABEL_DISTANCE = 0.08  # share of an axis: closer labels would overlap, also in Present's type size
 SIGN, LINE = 12, 30  # pixels of a sign of the words, and of a line of them
 
 
@@ -84,7 +84,9 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
         place = _share(axis, scale, labels[k][name])
         for other, label in zip(marks[:k], labels, strict=False):
             same = (other[0] is None, other[1] is None) == (x is None, y is None)
-            if not same or abs(_share(axis, scale, label[name]) - place) >= (NEAR if y is not None else 2 * NEAR):
+            if not same or abs(_share(axis, scale, label[name]) - place) >= (
+                MIN_LABEL_DISTANCE if y is not None else 2 * MIN_LABEL_DISTANCE
+            ):
                 continue
             if y is not None:
                 labels[k]["dx"] = max(labels[k]["dx"], label["dx"] + SIGN * len(label["text"]))
