@@ -137,7 +137,7 @@ def test_what_a_model_card_says_is_shown_and_what_is_none_is_refused(data, facts
     assert text.count("not stated") == 6
     with pytest.raises(alrviz.TableError, match=r"'licens'.*'licence'"):
         alrviz.save_report(data, tmp_path / "r.html", card={"licens": "MIT"})
-    with pytest.raises(alrviz.TableError, match="expected rows on both sides"):
+    with pytest.raises(alrviz.TableError, match="expected training and test rows"):
         alrviz.save_report(data, tmp_path / "r.html", holdout=0)
     with pytest.raises(alrviz.AlrvizError, match="a folder that is there"):
         alrviz.save_report(data, tmp_path / "no" / "r.html")
