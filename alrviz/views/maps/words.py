@@ -6,7 +6,7 @@ Pure functions of a `Surface`; every name is escaped.
 import numpy as np
 
 from alrviz.studies.maps.decision_map import Points, Surface
-from alrviz.studies.maps.partial_dependence import AVERAGED, NEAREST
+from alrviz.studies.maps.partial_dependence import MAX_AVERAGED, NEAREST
 from alrviz.views.core.style import html_table, safe
 
 MOST_ABSENT = 5  # classes named that win nowhere
@@ -32,7 +32,7 @@ def others_words(others: str, row: int, n_others: int) -> str:
     what = {
         "typical": "held at typical values (medians, most frequent levels)",
         "row": f"held at the values of row {row:,}",
-        "mean": f"averaged over rows (at most {AVERAGED}), wherever these lie on the map",
+        "mean": f"averaged over rows (at most {MAX_AVERAGED}), wherever these lie on the map",
         "near": f"averaged over the {NEAREST} nearest rows, weighted by nearness",
     }[others]
     return f"{n_others:,} other column{'s' if n_others > 1 else ''} {what}."
