@@ -148,7 +148,7 @@ WORDS = [
     ("versions are no dates", ["2.4.12", "1.10.3", "2.4.13"], "categorical"),
     ("addresses are no numbers", ["10.0.0.1", "10.0.0.2", "10.0.0.3"], "categorical"),
     ("two units are no numbers", ["70 kg", "150 lb", "64 kg"], "categorical"),
-    ("ordinal numbers are no numbers", ["1st", "2nd", "3rd"], "categorical"),
+    ("ordinal numbers are no numbers", ["1st", "2nd", "3rd"], "ordinal"),
     ("seats are no numbers", ["12A", "13B", "14A"], "categorical"),
     ("German marks are no numbers", ["1-", "2+", "3"], "categorical"),
     ("None is a level among words", ["None", "Brick", "Stone"], "categorical"),

@@ -599,7 +599,7 @@ def test_the_command_writes_it(tmp_path, capsys):
 )
 def test_how_points_are_found_is_told_of_each_family(model, words):
     recipe = model.to_recipe()
-    assert recipe.definition.learned_by(recipe.params) == words
+    assert recipe.definition.training_method(recipe.params) == words
 
 
 def test_how_points_were_found_is_told_twice(shown):

@@ -21,7 +21,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import CodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
-from alrviz.estimators.frames import join_of, tuple_names
+from alrviz.estimators.frames import name_separator, tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
@@ -195,10 +195,10 @@ class Interactions:
         if not isinstance(columns, str) and len(columns) == 1:
             columns = columns[0]
         if isinstance(columns, str):
-            columns = [columns] if columns in self.columns else columns.split(join_of(self.columns))
+            columns = [columns] if columns in self.columns else columns.split(name_separator(self.columns))
         key = tuple(sorted({column_number(self.encoder, name) for name in columns}))
         if key not in self.pure.numbers:
-            asked = join_of(self.columns).join(map(str, columns))
+            asked = name_separator(self.columns).join(map(str, columns))
             raise RecipeError(
                 f"the model has no tuple {asked!r}; expected columns that are together in one "
                 f"of its tuples, of at most {self.pure.sizes.max()} columns"
