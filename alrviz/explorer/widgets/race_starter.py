@@ -101,7 +101,7 @@ class RaceStarter:
     def solvers(self) -> list[str]:
         """For each racer which solver will run and why; "" if it is the one that its recipe names."""
         choices = [racer.estimate.choice if racer.estimate else None for racer in self.estimates]
-        return ["" if choice is None or choice.as_asked else choice.reason for choice in choices]
+        return ["" if choice is None or choice.as_requested else choice.reason for choice in choices]
 
     @property
     def threads(self) -> int:

@@ -58,8 +58,8 @@ def follow(
     objective, solver = cast("DensityObjective", fit.objective), fit.solver
     w, log_h = objective.split(_start(objective, fit.w0, warm))
     first = objective.follow(log_h, w)
-    yield _live(encoder, encoded, objective, first, not objective.moves)
-    if not objective.moves:
+    yield _live(encoder, encoded, objective, first, not objective.fits_bandwidths)
+    if not objective.fits_bandwidths:
         return
     state: Any = solver.init(objective, first.w)
     for _ in range(_STEPS):

@@ -21,7 +21,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import CodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
-from alrviz.estimators.frames import join_of, tuple_names
+from alrviz.estimators.frames import name_separator, tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
@@ -195,10 +195,10 @@ class Interactions:
         if not isinstance(columns, str) and len(columns) == 1:
             columns = columns[0]
         if isinstance(columns, str):
-            columns = [columns] if columns in self.columns else columns.split(join_of(self.columns))
+            columns = [columns] if columns in self.columns else columns.split(name_separator(self.columns))
         key = tuple(sorted({column_number(self.encoder, name) for name in columns}))
         if key not in self.pure.numbers:
-            asked = join_of(self.columns).join(map(str, columns))
+            asked = name_separator(self.columns).join(map(str, columns))
             raise RecipeError(
                 f"the model has no tuple {asked!r}; expected columns that are together in one "
                 f"of its tuples, of at most {self.pure.sizes.max()} columns"
@@ -346,8 +346,7 @@ class Interactions:
 
         Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
             beyond the
-        subtuples, less the expectation by chance; rows are sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of
-        chi2.
+        subtuples, less the expectation by chance; sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of chi2.
         """
         return self._tests.associations(order, stop)
 
@@ -372,8 +371,7 @@ class Interactions:
             changes: values to put in place of some columns' own.
 
         Raises:
-            RecipeError: if there is no such class. TableError: if there is no such row, or a change to an unknown
-                level.
+            RecipeError: if there is no such class. TableError: if there is no such row, or an unknown level.
         """
         labels = {name: self.labels(j) for j, name in enumerate(self.columns)}
         explain = partial(RowExplanation.of_codes, self.pure, labels, self.classes.tolist())
@@ -420,9 +418,7 @@ class ColumnInteractions(Interactions):
         return super().row(x, of=of, against=against, changes=changes)
 
     def _numbers_of(self, x: Any, changes: Mapping[str, Any]) -> Floats:
-        """Return the numbers of the row that are not levels yet: (n, 1), known ones replaced by a level; (n, 0) for
-        none.
-        """
+        """Return the row's numbers that are no levels yet (n, 1), a level in place of known ones; or (n, 0)."""
         classifier = self._arguments[0]
         columns = [self.encoder.columns_[j] for j in self.encoder.numeric_]
         if isinstance(x, (int, np.integer)):

@@ -368,7 +368,7 @@ def _activity_html(player: Player) -> str:
         place = "" if player.playing else _place(player)
         return "stopped" if player.halted else f"<b>recorded earlier</b>{f' &middot; step {place}' if place else ''}"
     if race.ended and not player.playing:
-        return _at_rest(player, race)
+        return _approximate_weights(player, race)
     if race.control.phase in ("waiting", "preparing"):
         return _activity(race)
     if player.playing and race.control.turn:
@@ -380,7 +380,7 @@ def _activity_html(player: Player) -> str:
     return "running" if player.playing else "paused"
 
 
-def _at_rest(player: Player, race: Race) -> str:
+def _approximate_weights(player: Player, race: Race) -> str:
     """Where a race that has ended stands: one that is not at its end has not been seen to it, or was left."""
     place = _place(player)
     if player.resting:

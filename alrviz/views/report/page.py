@@ -238,7 +238,7 @@ def _looks(order: int) -> str:
 
 def _learned_by(facts: ReportFacts, recipe: Recipe) -> str:
     """How points were found, and what the word means that a stranger may not know."""
-    words = recipe.definition.learned_by(recipe.params)
+    words = recipe.definition.training_method(recipe.params)
     if not recipe.definition.is_regularised(recipe.params):
         return words
     encoder = getattr(facts.model, "encoder_", None)
@@ -320,11 +320,11 @@ def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
     judged = f"{len(evaluation.y):,} {evaluation.what}, {safe(drawn_so, 200)}"
     judged += "".join(f"; {safe(note, 200)}" for note in evaluation.notes if facts.whole_rows is not None)
     recipe = _settled(facts)
-    learned_by = "" if recipe is None else recipe.definition.learned_by(recipe.params)
-    if recipe is None or facts.effects is None or not learned_by:
+    training_method = "" if recipe is None else recipe.definition.training_method(recipe.params)
+    if recipe is None or facts.effects is None or not training_method:
         kind = safe(recipe.name if recipe else type(facts.model).__name__, 300)
     else:
-        kind = f"a score table that looks at {_looks(_order(facts.effects))}, by {safe(learned_by)}"
+        kind = f"a score table that looks at {_looks(_order(facts.effects))}, by {safe(training_method)}"
     figures = {
         "Model": kind,
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",

@@ -7,7 +7,7 @@ from typing import Any
 
 from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
-from alrviz.estimators.model_file import write_whole
+from alrviz.estimators.model_file import write_atomically
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.protocols.report_facts import HOLDOUT, report_facts, report_of_run
@@ -64,7 +64,7 @@ def save_report(
     tell("writing")
     page = report_html(facts, card, rows=rows)
     try:
-        with write_whole(file, "report.html") as out:
+        with write_atomically(file, "report.html") as out:
             out.write(page.encode("utf-8", "replace"))
     except OSError as error:
         raise AlrvizError(f"the report cannot be written to {str(file)!r}: {error.strerror or error}") from error
