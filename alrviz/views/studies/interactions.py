@@ -236,8 +236,8 @@ class InteractionsView(StudyView, RowSettings):
             self.param.update(**{name: value})
 
     def _choose_bar(self, event: Any) -> None:
-        place = min(len(self.table), pictures.MOST) - 1 - int(np.floor(event.y))
-        if self.effects is not None and 0 <= place < min(len(self.table), pictures.MOST):
+        place = min(len(self.table), pictures.MAX_BARS) - 1 - int(np.floor(event.y))
+        if self.effects is not None and 0 <= place < min(len(self.table), pictures.MAX_BARS):
             self.subset = self.effects.number_of(self.table.index[place])
 
     def _choose_cell(self, event: Any) -> None:
@@ -281,7 +281,7 @@ class InteractionsView(StudyView, RowSettings):
                 change(widget, value=value)
             redraws_all = changed_params & {"study"}
             if redraws_all or changed_params & {"subset", "muted", "labels"}:
-                members = {name: effects.members(name) for name in self.table.index[: pictures.MOST]}
+                members = {name: effects.members(name) for name in self.table.index[: pictures.MAX_BARS]}
                 picture = pictures.ranked(
                     self.table, mutes, effects.names[t], members=members if self.labels == "dots" else None,
                     of=effects.loss_rows, dark=self.dark,
