@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
 
 OWNER = "0" * 32  # whose the race is that is shared
-BEAT = 0.005  # seconds between two looks at the event loop
+HEARTBEAT_SECONDS = 0.005  # seconds between two looks at the event loop
 READY = 180.0  # seconds until the server answers
 
 
@@ -174,8 +174,8 @@ class _Desk:
             if due:
                 self._notes.blocked = max(self._notes.blocked, now - due)
                 self._notes.worked = max(self._notes.worked, own - used)
-            due, used = now + BEAT, own
-            loop.call_later(BEAT, beat)
+            due, used = now + HEARTBEAT_SECONDS, own
+            loop.call_later(HEARTBEAT_SECONDS, beat)
 
         loop.add_callback(beat)
 

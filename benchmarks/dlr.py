@@ -184,7 +184,7 @@ def _pass_seconds(objective: DensityObjective, v: Floats, repeats: int = 5) -> f
     for k in range(1, repeats + 2):
         moved = np.concatenate([w.ravel(), log_h + 1e-4 * k])
         begin = time.thread_time()
-        _ = objective.value_grad(moved) if objective.moves else weights.value_grad(w + 1e-4 * k)
+        _ = objective.value_grad(moved) if objective.fits_bandwidths else weights.value_grad(w + 1e-4 * k)
         taken.append(time.thread_time() - begin)
     return float(np.median(taken[1:]))
 

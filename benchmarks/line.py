@@ -26,12 +26,12 @@ WITHIN = (0.01, 0.001)
 @contextmanager
 def exactness(value: float) -> Iterator[None]:
     """Let searches be that exact."""
-    before = line_minimum.EXACT
-    line_minimum.EXACT = value
+    before = line_minimum.SLOPE_RATIO
+    line_minimum.SLOPE_RATIO = value
     try:
         yield
     finally:
-        line_minimum.EXACT = before
+        line_minimum.SLOPE_RATIO = before
 
 
 def course(encoded: Encoded, recipe: Recipe, exact: float) -> pd.DataFrame:

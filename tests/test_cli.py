@@ -329,7 +329,7 @@ def test_export_says_what_cannot_be_had(tmp_path, capsys):
     data = alrviz.load_demo("led", rows=200)
     alrviz.save_model(alrviz.AnDEClassifier().fit(data.X, data.y), tmp_path / "model.zip")
     for said, complaint in (
-        (["--sql", "sqlite"], "no table of scores"),
+        (["--sql", "sqlite"], "no sums over tables"),
         (["--sql", "duckdbb"], "did you mean 'duckdb'"),
     ):
         assert cli.main(["export", str(tmp_path / "model.zip"), *said]) == 2
@@ -343,7 +343,7 @@ def test_predict_says_what_it_cannot_use(tmp_path, capsys):
     (tmp_path / "model.zip").write_bytes(b"PK\x03\x04 and no more")
     rows = str(tmp_path / "rows.csv")
     assert cli.main(["predict", str(tmp_path / "model.zip"), rows]) == 2
-    assert "damaged, cut short or no model" in capsys.readouterr().err
+    assert "damaged, incomplete or no model" in capsys.readouterr().err
     assert cli.main(["predict", str(tmp_path / "modl.zip"), rows]) == 2
     assert "did you mean 'model.zip'" in capsys.readouterr().err
 
@@ -352,7 +352,7 @@ def test_predict_says_which_file_it_may_not_read(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "model.zip")
 
-    monkeypatch.setattr("alrviz.estimators.predict_table.predict_and_tell", refuse)
+    monkeypatch.setattr("alrviz.estimators.predict_table.predict_with_notes", refuse)
     alrviz.save_model(alrviz.NaiveBayesClassifier().fit([[1], [2]], [0, 1]), tmp_path / "model.zip")
     assert cli.main(["predict", str(tmp_path / "model.zip"), str(tmp_path / "model.zip")]) == 2
     assert capsys.readouterr().err == "alrviz: 'model.zip' cannot be read: Permission denied\n"
@@ -402,7 +402,7 @@ def test_large_files_are_predicted_in_batches_as_small_ones_are_at_once(tmp_path
     monkeypatch.setattr("alrviz.data.stream.new_rows.LARGE", 0)
     monkeypatch.setattr("alrviz.data.stream.source.BLOCK", 2**13)
     monkeypatch.setattr("alrviz.data.stream.source.BATCH", 500)
-    monkeypatch.setattr("alrviz.estimators.predict_table.predict_and_tell", None)
+    monkeypatch.setattr("alrviz.estimators.predict_table.predict_with_notes", None)
     assert cli.main([*given, str(tmp_path / "parts.csv")]) == 0
     parts = capsys.readouterr()
     assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()

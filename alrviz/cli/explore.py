@@ -164,9 +164,7 @@ def _lesson(file: Path) -> Lesson:
 
 
 def _in_batches(file: Path, options: argparse.Namespace) -> bool:
-    """Return whether a table is read in batches: by request, as it has several files, or as it would not fit in
-    memory.
-    """
+    """Return whether a table is read in batches: by request, of several files, or too large for memory."""
     if (
         options.batches
         or os.path.isdir(file)
@@ -190,6 +188,7 @@ def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
         progress.line(f"{stream!r}: pages show a sample of {stream.sample.n_rows:,} rows", *stream.notes)
         return stream
     require_file(file)
+    from alrviz.data.dataset import dataset_of
     from alrviz.data.read import read_columns
     from alrviz.explorer.server.tables import Upload
 
@@ -197,7 +196,7 @@ def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
     try:
         table = read_columns(file, options=file_options, expected={options.target} if options.target else ())
         try:
-            return table.dataset(options.target, quartiles=options.quartiles or None)
+            return dataset_of(table, options.target, quartiles=options.quartiles or None)
         except AlrvizError as error:
             if options.target is not None:
                 raise
@@ -242,9 +241,7 @@ def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> S
 
 
 def _record_failures(page: Callable[[], Any], failures: list[Exception]) -> Callable[[], Any]:
-    """Record exceptions of `page`: Panel answers with a normal page that shows them, which a program cannot tell
-    apart.
-    """
+    """Record exceptions of `page`: to a program Panel's page that shows them looks like any other."""
 
     def recorded() -> Any:
         try:

@@ -8,6 +8,7 @@ import codecs
 from collections.abc import Callable
 from dataclasses import replace
 
+from alrviz.data.doubts import DoubtCode, NoteCode, notes_about
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import LAYOUT_OPTIONS, Layout, ParseSpec
 from alrviz.data.text import Buffer, RawTable
@@ -16,11 +17,11 @@ from alrviz.errors import AlrvizError, TableError
 ReadRaw = Callable[[ReadOptions, Layout], RawTable]
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
-# Words of the notes that are about these rows, not about the layout.
-_ROW_NOTES = (
-    *("left out", "under one another", "not UTF-8", "formula", "never closed"),
-    *("fewer cells", "empty cells", "more cells"),
-)
+# Of the notes that are about these rows, not about the layout.
+_ROW_CODES: set[NoteCode | DoubtCode] = {
+    *(NoteCode.LEFT_OUT, NoteCode.STACKED, NoteCode.STRAY_BYTES, NoteCode.FORMULAS, NoteCode.OPEN_QUOTES),
+    *(NoteCode.UNEVEN_ROWS, DoubtCode.ENCODING),
+}
 
 
 def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRaw, notes: list[str]) -> RawTable:
@@ -49,7 +50,7 @@ def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRa
         if sources <= names and (not by_place or len(names) == len(layout.names)):
             if not as_before and layout.is_text:
                 notes.append(_changes_note(layout, raw.options))
-            notes += [note for note in raw.notes if any(word in note for word in _ROW_NOTES)]
+            notes += notes_about(raw.notes, _ROW_CODES)
             return raw
         best = best or raw
     if best is None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 from unicodedata import name
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.options import MIXED
 from alrviz.data.text import Buffer
 from alrviz.errors import Sentence, TableError
@@ -57,7 +57,8 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
     if encoding == MIXED:
         _, bad, first = _count_lines(data, stop)
         are = "line is" if bad == 1 else "lines are"
-        notes += [f"{bad:,} {are} not UTF-8 (first in line {first:,}): stray bytes were read as {WESTERN}"] * (bad > 0)
+        note = f"{bad:,} {are} not UTF-8 (first in line {first:,}): stray bytes were read as {WESTERN}"
+        notes += [Note.about(NoteCode.STRAY_BYTES, note)] * (bad > 0)
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = b"".join(text.encode("utf-8", "replace") for text in _decoded(data, encoding, stop))
     else:

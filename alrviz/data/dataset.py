@@ -1,8 +1,8 @@
 """A table with its meaning: which column is the class, what kind each other one is, and a hash of both.
 
-`Table` is what was read, before any meaning: all rows, parsed columns, notes. `Dataset` is a table for one target:
-rows without a class are gone, kinds are guessed or given, `X` carries the kinds as dtypes and `y` the classes as text.
-Both are immutable; `with_target` and `with_kinds` return new ones, which keep the kinds that were given.
+A `Dataset` is a `Table` for one target: rows without a class are gone, kinds are guessed or given, `X` carries the
+kinds as dtypes and `y` the classes as text. It is immutable; `with_target` and `with_kinds` return new ones, which keep
+the kinds that were given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.digest import combine, digest_series
-from alrviz.data.doubts import Doubt, doubts_among
+from alrviz.data.doubts import Doubt, Note, NoteCode, doubts_among
 from alrviz.data.interpret import among_numbers, decide_number, spec_of_typed
 from alrviz.data.kinds import (
     KINDS,
@@ -23,14 +23,11 @@ from alrviz.data.kinds import (
     ROLES,
     KindCode,
     as_levels,
-    date_parts,
     guess_kind,
-    pair_parts,
     sort_levels,
 )
 from alrviz.data.leaks import find_leaks, leaks_note
-from alrviz.data.limits import NO_LIMITS, Limits, check_levels, require_rows
-from alrviz.data.missing import sentinel_notes, sentinels
+from alrviz.data.limits import check_levels
 from alrviz.data.numbers import check_numbers
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec, Layout, ParseSpec
@@ -44,15 +41,14 @@ from alrviz.data.splitting import (
     split_by,
     split_by_role,
 )
-from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, no_answer_doubt, target_choices
-from alrviz.data.text import RawTable
+from alrviz.data.table import Table, read_columns
+from alrviz.data.target import TargetReason, check_labels, class_labels, no_answer_doubt
 from alrviz.data.values import Values, read_values, text_of
-from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, plural, short
+from alrviz.errors import Sentence, TableError, for_page, listed, nearest, plural
 from alrviz.stop import NEVER, StopToken
 
 _NOTED_REPEATS = 0.01  # share of the rows from which repeats are noted
 MOST_DROPPED = 0.5  # of the rows: a guessed class that more rows lack is asked for
-MOST_OFFERED = 3  # other columns named beside a guess
 
 
 @dataclass(frozen=True)
@@ -74,193 +70,6 @@ class Column:
     def offered_role(self) -> str:
         """The role of `ROLES` that its name and values suggest; "" for none."""
         return OFFERED_ROLES.get(self.code, "")
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table as read: parsed columns of all rows; no target and no kinds yet.
-
-    Attributes:
-        options: those in force, detected ones included; `asked`: those that the user gave.
-        sheets: of its workbook.
-        head: the cells of its first row of names as they stand.
-        stated_kinds: the kinds that its file states beside the names.
-    """
-
-    name: str
-    values: tuple[Values, ...]
-    options: ReadOptions
-    limits: Limits = NO_LIMITS
-    notes: tuple[str, ...] = ()
-    sheets: tuple[str, ...] = ()
-    asked: ReadOptions = field(default_factory=ReadOptions)
-    head: tuple[str, ...] = ()
-    stated_kinds: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        parsed: RawTable,
-        limits: Limits,
-        asked: ReadOptions,
-        notes: Sequence[str] = (),
-        alone: bool = False,
-    ) -> "Table":
-        """Make a table of columns of `Values`; the parts of a date (year, month ...) follow it as columns.
-
-        `notes` come before the table's own. `alone`: one column is enough.
-
-        Raises:
-            TableError: fewer columns than a class and one to tell it by, or no rows.
-        """
-        values, options = parsed.columns, parsed.options
-        if len(values) < 2 - alone:
-            raise TableError(
-                f"the table has only one column, {short(values[0].name)}; a class and at least one more were expected"
-                + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
-                if values
-                else "the table has no columns; a class and at least one more were expected",
-                code=ONE_COLUMN if values else EMPTY_TABLE,
-            )
-        require_rows(len(values[0].series))
-        table = cls(
-            name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
-        )
-        series = {column.name: column.series for column in table.values}
-        return replace(table, notes=(*notes, *parsed.notes, *sentinel_notes(table.sentinels, series, options)))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns' names, in order."""
-        return tuple(column.name for column in self.values)
-
-    @property
-    def n_rows(self) -> int:
-        """Rows read, those without a class included."""
-        return len(self.values[0].series)
-
-    @cached_property
-    def sentinels(self) -> dict[str, list[str]]:
-        """Numbers that look like a missing value ("-999"), each with the columns that hold it."""
-        return sentinels([column.series for column in self.values if not column.made])
-
-    @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """Doubtful decisions of the reading, each with the options for the other reading."""
-        return doubts_among(self.notes)
-
-    @cached_property
-    def target_choices(self) -> list[TargetChoice]:
-        """The columns that may be the class, the likeliest first, each with why."""
-        return target_choices(self.values)
-
-    @property
-    def default_target(self) -> TargetChoice:
-        """The column stated or guessed to be the class."""
-        stated = next((name for name, kind in self.stated_kinds.items() if kind == "target"), None)
-        return self.target_choices[0] if stated is None else TargetChoice(stated, TargetReason.STATED)
-
-    def other_targets(self, name: str) -> str:
-        """Return other columns that may be the class, for a sentence; "" for none."""
-        others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
-        return " or ".join(map(short, others))
-
-    def where(self, keep: np.ndarray) -> "Table":
-        """Return the rows of a mask (N,), without the levels that none of them has."""
-        return replace(self, values=tuple(column.where(keep) for column in self.values))
-
-    def dataset(
-        self,
-        target: str | None = None,
-        *,
-        kinds: Mapping[str, str] | None = None,
-        quartiles: bool | None = None,
-        stop: StopToken = NEVER,
-    ) -> "Dataset":
-        """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed).
-
-        Raises:
-            TableError: no such column, no kind of that name, or a target that cannot be a class or be guessed.
-        """
-        notes, guessed = list(self.notes), target is None
-        if target is None:
-            choice = self.default_target
-            target, why = choice.name, choice.why
-            others = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else self.other_targets(target)
-            notes.append(f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else ""))
-        position = self.position(target)
-        try:
-            classes, remarks = class_labels(self.values[position], quartiles)
-        except TableError as error:
-            others = self.other_targets(target) if guessed else ""
-            if not others:
-                raise
-            such = f"; such as {others}"
-            raise TableError(Sentence(f"{error}{such}", for_page(error) + such), code=error.code) from error
-        keep = classes.notna().to_numpy()
-        dropped = int(len(keep) - keep.sum())
-        kinds = dict(kinds or {})
-        _check_kinds(kinds, target, self)
-        weighed, unit = self._weighed({**self.stated_kinds, **kinds}, keep, notes)
-        if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
-            others = self.other_targets(target)
-            text = f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
-            such = f", such as {others}" if others else ""
-            raise TableError(
-                Sentence(
-                    f"{text}out; pass target={target!r} if that is meant, or another column{such}",
-                    f"{text}out; choose it as the class if that is meant, or another column{such}",
-                )
-            )
-        if dropped:
-            left = f", {len(keep) - dropped:,} are left" if dropped > MOST_DROPPED * len(keep) else ""
-            rows = plural(dropped, "row without a class was", "rows without a class were")
-            notes.append(f"{rows} dropped{left}")
-        notes += remarks
-        keep = keep & weighed
-        classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
-        notes += check_labels(target, classes, self.limits)
-        notes += no_answer_doubt(target, classes, self.options)
-        values = self.values if keep.all() else tuple(column.where(keep) for column in self.values)
-        return _build(self, target, classes, values, kinds, bool(quartiles), notes, stop, guessed, unit)
-
-    def _weighed(
-        self, kinds: Mapping[str, str], has_class: NDArray[np.bool_], notes: list[str]
-    ) -> tuple[NDArray[np.bool_], float]:
-        """Return which rows (N,) have a weight above 0, and by what weights are divided (see `Dataset.weights`)."""
-        name = next((name for name, kind in kinds.items() if kind == "weight"), None)
-        if name is None:
-            return np.ones_like(has_class), 1.0
-        series = _column_of_kind(self.values[self.position(name)], "weight", "", self)[1]
-        weights = series.to_numpy(np.float64, na_value=np.nan)
-        if (weights < 0).any():
-            row = int((weights < 0).argmax())
-            raise TableError(
-                f"column {name!r} has the weight {weights[row]:g} in row {row + 1:,}; expected none below 0, "
-                f"or another kind, such as {name}='numeric'"
-            )
-        used = weights[has_class & (weights > 0)]
-        if not len(used):
-            raise TableError(f"column {name!r} has no weight above 0 in a row with a class; one at least was expected")
-        if lost := int(has_class.sum()) - len(used):
-            notes.append(f"{plural(lost, 'row')} of weight 0, or without a weight, dropped")
-        if (used == np.floor(used)).all():
-            notes.append(f"rows count as often as {name!r} says: {used.sum():,.0f} in all, of {len(used):,} rows")
-            return weights > 0, 1.0
-        mean = float(used.mean())
-        notes.append(
-            f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(used):,} rows"
-        )
-        return weights > 0, mean
-
-    def position(self, name: str) -> int:
-        """Return the position of a column, from 0; `TableError` for a name that no column has."""
-        if name not in self.names:
-            raise TableError(
-                f"no column is called {name!r}{nearest(name, self.names)}; the columns are {listed(self.names)}"
-            )
-        return self.names.index(name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,8 +120,6 @@ class Dataset:
         >>> Dataset.from_arrays([[1.5, 2], [2.5, 1], [0.5, 2]], ["no", "yes", "no"])
         <Dataset 'table': 3 rows, 2 columns, 2 classes of 'class'>
         """
-        from alrviz.data.read import read_columns
-
         features, classes = read_columns(X, name=name, alone=True), read_columns({target: np.asarray(y)}, alone=True)
         if features.n_rows != classes.n_rows:
             raise TableError(
@@ -321,7 +128,7 @@ class Dataset:
         if target in features.names:
             raise TableError(f"X has a column {target!r}, as the target is called; pass another name as target")
         table = replace(features, values=(*features.values, *classes.values))
-        return table.dataset(target, kinds=kinds, quartiles=quartiles)
+        return dataset_of(table, target, kinds=kinds, quartiles=quartiles)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -394,7 +201,7 @@ class Dataset:
         The rules of `split_by` are kept.
         """
         kinds = {column: kind for column, kind in self.given_kinds.items() if column != name}
-        return split_again(self.table.dataset(name, kinds=kinds, quartiles=quartiles), self.splitting)
+        return split_again(dataset_of(self.table, name, kinds=kinds, quartiles=quartiles), self.splitting)
 
     def with_kinds(self, /, **kinds: str) -> "Dataset":
         """Return the same table with these columns' kinds changed; the others stay as they are, and so do splits.
@@ -410,7 +217,7 @@ class Dataset:
         if targets:
             kinds.pop(target, None)
         quartiles = None if targets else self.quartiles or None
-        return split_again(self.table.dataset(target, kinds=kinds, quartiles=quartiles), self.splitting)
+        return split_again(dataset_of(self.table, target, kinds=kinds, quartiles=quartiles), self.splitting)
 
     @cached_property
     def repeated(self) -> np.ndarray:
@@ -428,11 +235,11 @@ class Dataset:
 
         Also "" if the columns have so few values that rows must repeat.
         """
-        again = int(self.repeated.sum())
-        if self.splitting.words or again < _NOTED_REPEATS * self.n_rows or repeat_by_nature(self.X):
+        n_repeats = int(self.repeated.sum())
+        if self.splitting.words or n_repeats < _NOTED_REPEATS * self.n_rows or repeat_by_nature(self.X):
             return ""
         return (
-            f"{again:,} of {self.n_rows:,} rows are duplicates of earlier ones and may be both in training and "
+            f"{n_repeats:,} of {self.n_rows:,} rows are duplicates of earlier ones and may be both in training and "
             "in test rows (leakage, which favours high orders): drop them, or keep them together"
         )
 
@@ -467,17 +274,6 @@ class Dataset:
         return f"<Dataset {self.name!r}: {size} of {self.target!r}>"
 
 
-def with_date_parts(values: Sequence[Values]) -> list[Values]:
-    """Return the columns; dates and blood pressures have the columns that stand for them right behind them."""
-    taken = {column.name for column in values}
-    result: list[Values] = []
-    for column in values:
-        result.append(column)
-        parts = date_parts(column) if pd.api.types.is_datetime64_any_dtype(column.series.dtype) else pair_parts(column)
-        result += [part for part in parts if part.name not in taken]
-    return result
-
-
 def require_dataset(given: object) -> None:
     """Raise `TableError` for what is no data set: a frame, say, does not tell which of its columns is the class."""
     if not isinstance(given, Dataset):
@@ -485,6 +281,91 @@ def require_dataset(given: object) -> None:
             f"a {type(given).__name__} is no data set; expected what read_table(path_or_frame, target=...) or "
             "load_demo(name) returns"
         )
+
+
+def dataset_of(
+    table: Table,
+    target: str | None = None,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    quartiles: bool | None = None,
+    stop: StopToken = NEVER,
+) -> Dataset:
+    """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed).
+
+    Raises:
+        TableError: no such column, no kind of that name, or a target that cannot be a class or be guessed.
+    """
+    notes, guessed = list(table.notes), target is None
+    if target is None:
+        choice = table.default_target
+        target, why = choice.name, choice.why
+        others = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else table.other_targets(target)
+        text = f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else "")
+        notes.append(Note.about(NoteCode.TARGET, text))
+    position = table.position(target)
+    try:
+        classes, remarks = class_labels(table.values[position], quartiles)
+    except TableError as error:
+        others = table.other_targets(target) if guessed else ""
+        if not others:
+            raise
+        advice = f"; such as {others}"
+        raise TableError(Sentence(f"{error}{advice}", for_page(error) + advice), code=error.code) from error
+    keep = classes.notna().to_numpy()
+    dropped = int(len(keep) - keep.sum())
+    kinds = dict(kinds or {})
+    _check_kinds(kinds, target, table)
+    weighed, unit = _weighed(table, {**table.stated_kinds, **kinds}, keep, notes)
+    if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
+        others = table.other_targets(target)
+        text = f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
+        advice = f", such as {others}" if others else ""
+        raise TableError(
+            Sentence(
+                f"{text}out; pass target={target!r} if that is meant, or another column{advice}",
+                f"{text}out; choose it as the class if that is meant, or another column{advice}",
+            )
+        )
+    if dropped:
+        left = f", {len(keep) - dropped:,} are left" if dropped > MOST_DROPPED * len(keep) else ""
+        rows = plural(dropped, "row without a class was", "rows without a class were")
+        notes.append(f"{rows} dropped{left}")
+    notes += remarks
+    keep = keep & weighed
+    classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
+    notes += check_labels(target, classes, table.limits)
+    notes += no_answer_doubt(target, classes, table.options)
+    values = table.values if keep.all() else tuple(column.where(keep) for column in table.values)
+    return _build(table, target, classes, values, kinds, bool(quartiles), notes, stop, guessed, unit)
+
+
+def _weighed(
+    table: Table, kinds: Mapping[str, str], has_class: NDArray[np.bool_], notes: list[str]
+) -> tuple[NDArray[np.bool_], float]:
+    """Return which rows (N,) have a weight above 0, and by what weights are divided (see `Dataset.weights`)."""
+    name = next((name for name, kind in kinds.items() if kind == "weight"), None)
+    if name is None:
+        return np.ones_like(has_class), 1.0
+    series = _column_of_kind(table.values[table.position(name)], "weight", "", table)[1]
+    weights = series.to_numpy(np.float64, na_value=np.nan)
+    if (weights < 0).any():
+        row = int((weights < 0).argmax())
+        raise TableError(
+            f"column {name!r} has the weight {weights[row]:g} in row {row + 1:,}; expected none below 0, "
+            f"or another kind, such as {name}='numeric'"
+        )
+    used = weights[has_class & (weights > 0)]
+    if not len(used):
+        raise TableError(f"column {name!r} has no weight above 0 in a row with a class; one at least was expected")
+    if lost := int(has_class.sum()) - len(used):
+        notes.append(f"{plural(lost, 'row')} of weight 0, or without a weight, dropped")
+    if (used == np.floor(used)).all():
+        notes.append(f"rows count as often as {name!r} says: {used.sum():,.0f} in all, of {len(used):,} rows")
+        return weights > 0, 1.0
+    mean = float(used.mean())
+    notes.append(f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(used):,} rows")
+    return weights > 0, mean
 
 
 def _build(
@@ -505,29 +386,29 @@ def _build(
     for column in values:
         stop.check()
         if column.name == target:
-            shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
+            column_shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
             parsed, spec = column.series, column.spec or spec_of_typed(column)
         else:
-            shown, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
-            if shown.guessed and column.name == counts:
+            column_shown, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
+            if column_shown.guessed and column.name == counts:
                 why = "counts of cases? no combination of the other columns is there twice"
-                shown = replace(shown, kind="ignore", why=why, code=KindCode.COUNT)
-        specs.append(replace(spec, kind=shown.kind, order=_unnatural_order(parsed, shown.kind)))
-        columns.append(shown)
+                column_shown = replace(column_shown, kind="ignore", why=why, code=KindCode.COUNT)
+        specs.append(replace(spec, kind=column_shown.kind, order=_unnatural_order(parsed, column_shown.kind)))
+        columns.append(column_shown)
         series[column.name] = parsed
     used = {column.name: series[column.name] for column in columns if column.kind in FEATURE_KINDS}
-    again = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
-    if again and not repeat_by_nature(pd.DataFrame(used)):
-        repeated = "are duplicates of earlier ones" if again > 1 else "is a duplicate of an earlier one"
-        repeat = f"{again:,} of {len(classes):,} rows {repeated} in all columns used; "
+    n_repeats = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
+    if n_repeats and not repeat_by_nature(pd.DataFrame(used)):
+        repeated = "are duplicates of earlier ones" if n_repeats > 1 else "is a duplicate of an earlier one"
+        repeat = f"{n_repeats:,} of {len(classes):,} rows {repeated} in all columns used; "
         repeat += "a random split may have such rows on both sides "
         notes.append(
             Sentence(f"{repeat}(split_by(repeats='once') drops them)", f'{repeat}("Split rows" can drop them)')
         )
     digests = []
-    for shown in columns:
+    for column_shown in columns:
         stop.check()
-        digests.append(digest_series(classes if shown.kind == "target" else series[shown.name], stop))
+        digests.append(digest_series(classes if column_shown.kind == "target" else series[column_shown.name], stop))
     suspects = find_leaks(used, classes, stop)
     notes += filter(None, [leaks_note(suspects)])
     notes += column_notes(columns)
@@ -561,14 +442,15 @@ def _unnatural_order(series: pd.Series, kind: str) -> tuple[str, ...]:
 
 
 def _feature_column(
-    column: Values, said: str | None, table: Table, notes: list[str]
+    column: Values, given_kind: str | None, table: Table, notes: list[str]
 ) -> tuple[Column, pd.Series, ColumnSpec]:
-    """Return a feature as shown, its series and how it is read: of the kind that was said, else that its file states,
-    else that is guessed. What is stated of a column that cannot be is noted.
+    """Return a feature as shown, its series and its spec, of the given kind, else the file's, else the guessed one.
+
+    A kind of the file that the column cannot have is noted.
     """
     stated = table.stated_kinds.get(column.name)
-    if said is not None:
-        return _column_of_kind(column, said, "as you said", table)
+    if given_kind is not None:
+        return _column_of_kind(column, given_kind, "as you said", table)
     if stated not in (None, "target"):
         try:
             return _column_of_kind(column, stated, "as the file states", table)

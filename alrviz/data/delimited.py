@@ -16,26 +16,13 @@ from typing import Any
 import pyarrow as pa
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
-from alrviz.data.layout import (
-    HEAD_ROWS,
-    NUMBERS_SHARE,
-    QUANTITY,
-    common_width,
-    count_footer,
-    count_titles,
-    drop_subtotals,
-    join_stacked,
-    kinds_by_name,
-    largest_table,
-    left_out,
-    read_names,
-    refuse_prose,
-)
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
+from alrviz.data.find_table import find_table
+from alrviz.data.layout import HEAD_ROWS, NUMBERS_SHARE, QUANTITY, refuse_prose
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import MOST_TITLES, clean_names
+from alrviz.data.parse_values import MOST_TITLES
 from alrviz.data.quotes import TAIL, close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.text import Buffer, RawTable, TextColumn
@@ -46,7 +33,6 @@ BLOCK = 1 << 21  # bytes parsed between two looks at the stop token: about 15 ms
 DETECTION_BYTES = 1 << 18  # bytes the detection looks at
 LONGEST_HEADER = 1 << 20
 PARSED = 0.5  # of the time that reading takes: measured 0.63 on words, 0.33 on numbers, whose texts are many
-BEHIND = "behind the table"
 DETECTION_LINES = 8  # of the length of the first, at least
 MOST_LEVELS = 4  # of a column of words between single spaces, or a tenth of the lines
 NEARLY_EQUAL = 0.95  # share of the lines that another delimiter cuts evenly, against the best one's
@@ -90,52 +76,50 @@ def read_delimited(
         words: dict[str, Any] = {"read": repr(delimiter), "other": repr(other)}
         note = f"{delimiter!r} was taken for the delimiter; {other!r} cuts the lines evenly as well"
         notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DELIMITER, {"delimiter": other}, **words)))
-    before = _lines_between(data, 0, start)
+    lines_before = _lines_between(data, 0, start)
     repaired = close_quotes(data, delimiter, stop)
     data = repaired.data
     if repaired.lines:
         notes.append(quotes_note(len(repaired.lines), repaired.lines[0] + 1))
-        start, end = _line_start(data, 0, before), _edges(data)[1]  # lines before the table may have become longer
+        start, end = (
+            _line_start(data, 0, lines_before),
+            _edges(data)[1],
+        )  # the lines before may be longer now
         sample = _sample(data, start, end)
     rows, places = _rows(sample, delimiter)
     check_columns(max(map(len, rows)), limits)
-    width, declared = width or common_width(rows[:HEAD_ROWS]), width is not None
     if options.delimiter is None and options.skip_rows is None and known is None:
         refuse_prose(rows[:HEAD_ROWS])
-    titles = 0 if options.skip_rows is not None else count_titles(rows[:HEAD_ROWS], width)
-    if titles:
-        notes.append(
-            left_out([_line(data, _line_start(data, start, places[k])) for k in range(titles)], "before the names")
-        )
-    title = " ".join(filter(None, rows[titles - 1])).strip() if titles else ""
-    rows, places = rows[titles:], places[titles:]
-    end, footer, said = _before_footer(data, _line_start(data, start, places[0]), end, delimiter, width, options)
-    notes += said
-    if footer and end - start <= DETECTION_BYTES:
-        rows = rows[: max(1, len(rows) - footer)]
-    head = read_names(rows[:HEAD_ROWS], width, options.header, expected, known, declared=declared)
-    notes += head.notes
-    names, renamed = clean_names(head.names, numbered=not head.n_rows)
-    begin = _line_start(data, start, places[head.n_rows]) if head.n_rows < len(rows) else end
-    table, said = _parse(data, (begin, end), delimiter, len(names), limits, stop)
-    notes += said
-    columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
-    columns, beside = largest_table(columns, head.names)
-    columns, stacked = join_stacked(columns, title, stop) if head.n_rows else (columns, [])
-    kept, totals = drop_subtotals(columns)
-    is_parted = bool(beside or stacked) or kept is not columns
-    notes += [*beside, *stacked, *totals]
+
+    def tail_from(n_titles: int) -> tuple[int, list[list[str]], list[int]]:
+        return _tail_rows(data, _line_start(data, start, places[n_titles]), end, delimiter)
+
+    region = find_table(
+        rows, lambda n_titles: tail_from(n_titles)[1], options, expected, known, width=width,
+        is_whole=end - start <= DETECTION_BYTES,
+    )  # fmt: skip
+    first_line = _line_start(data, start, places[region.n_titles])
+    n_footer = region.n_footer if options.skip_footer is None else options.skip_footer
+    table_end = end
+    if region.n_footer:
+        tail_start, _, tail_places = tail_from(region.n_titles)
+        table_end = _line_start(data, tail_start, tail_places[-region.n_footer])
+        n_footer = _lines_between(data, table_end, end) + 1
+    elif n_footer:
+        line_ends = [line.end() for line in LINE_END.finditer(data, first_line, end)]
+        table_end = line_ends[-min(n_footer, len(line_ends))] if line_ends else end
+    begin = _line_start(data, start, places[region.first_row]) if region.first_row < len(rows) else table_end
+    columns, mended = _parse(data, (begin, table_end), delimiter, len(region.names.names), limits, stop)
     in_force = replace(
         options,
         encoding=encoding,
         delimiter=delimiter,
-        header=head.header,
-        skip_rows=_lines_between(data, 0, _line_start(data, start, places[0])),
-        skip_footer=footer if options.skip_footer is None else options.skip_footer,
+        header=region.names.header,
+        skip_rows=_lines_between(data, 0, first_line),
+        skip_footer=n_footer,
         comment=comment,
     )
-    kinds = kinds_by_name(names, head.kinds)
-    return RawTable(kept, in_force, notes + renamed, (), head.first, "text", kinds, is_stacked=is_parted)
+    return region.named_table(columns, in_force, [*notes, *mended], stop)
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:
@@ -164,7 +148,8 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
         result = result[:place] + _without_mark(named) + result[place:]
         found -= 1
     lines_text = plural(found, "line that starts", "lines that start")
-    return result, comment or "#", [f"{lines_text} with {comment or '#'!r} left out"] if found else []
+    note = Note.about(NoteCode.LEFT_OUT, f"{lines_text} with {comment or '#'!r} left out")
+    return result, comment or "#", [note] if found else []
 
 
 def _without_mark(names: bytes) -> bytes:
@@ -198,41 +183,24 @@ def _line_start(data: Buffer, start: int, lines: int) -> int:
     return start
 
 
-def _line(data: Buffer, start: int) -> str:
-    end = LINE_END.search(data, start)
-    return bytes(data[start : end.start() if end else len(data)]).decode("utf-8", "replace").strip(" ,;\t|")
-
-
 def _lines_between(data: Buffer, start: int, end: int) -> int:
     return sum(1 for _ in LINE_END.finditer(data, start, end))
 
 
-def _before_footer(
-    data: Buffer, start: int, end: int, delimiter: str, width: int, options: ReadOptions
-) -> tuple[int, int, list[str]]:
-    """Return where the table ends, how many lines behind it are left out, and a note about them."""
+def _tail_rows(data: Buffer, start: int, end: int, delimiter: str) -> tuple[int, list[list[str]], list[int]]:
+    """Return where the last rows begin, these rows, and how many lines come before each of them."""
     begin = max(start, end - TAIL)
     if begin > start:
         begin = data.find(b"\n", begin, end) + 1 or start
-    tail = bytes(data[begin:end]).decode("utf-8", "replace")
-    if options.skip_footer is not None:
-        ends = [found.end() for found in LINE_END.finditer(data, begin, end)]
-        count = min(options.skip_footer, len(ends))
-        return (ends[-count] if count else end), count, []
-    places = footer_places(tail, delimiter, width)
-    if not places:
-        return end, 0, []
-    cut = _line_start(data, begin, places[0])
-    note = left_out([_line(data, _line_start(data, begin, place)) for place in places], BEHIND)
-    return cut, _lines_between(data, cut, end) + 1, [note]
+    return begin, *last_rows(bytes(data[begin:end]).decode("utf-8", "replace"), delimiter)
 
 
-def footer_places(tail: str, delimiter: str, width: int) -> list[int]:
-    """Return how many lines of the end of a text come before each of its rows that are behind the table."""
+def last_rows(tail: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """Return the last rows of the end of a text, and how many of its lines come before each of them."""
     if not tail.strip() or tail.count('"') % 2:
-        return []
+        return [], []
     rows, places = _rows(tail, delimiter, len(tail))
-    return places[len(places) - count_footer(rows[-3 * HEAD_ROWS :], width) :]
+    return rows[-3 * HEAD_ROWS :], places[-3 * HEAD_ROWS :]
 
 
 def _edges(data: Buffer) -> tuple[int, int, str | None]:
@@ -253,8 +221,8 @@ def _sample(data: Buffer, start: int, end: int) -> str:
     if stop < end:
         cut = max(data.rfind(b"\n", start, stop), data.rfind(b"\r", start, stop))
         if cut < 0:
-            found = data.find(b"\n", stop, start + LONGEST_HEADER)
-            cut = found if found >= 0 else min(end, start + LONGEST_HEADER)
+            line_end = data.find(b"\n", stop, start + LONGEST_HEADER)
+            cut = line_end if line_end >= 0 else min(end, start + LONGEST_HEADER)
             if cut == start + LONGEST_HEADER and cut < end:
                 raise TableError(
                     f"the first line is longer than {LONGEST_HEADER:,} characters; a row of names was expected"
@@ -273,11 +241,11 @@ def detect_delimiter(sample: str) -> tuple[str, str]:
     bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
     lines = [line for line in bare.splitlines() if line.strip()][:200]
     for titles in range(min(MOST_TITLES, max(1, len(lines) - 2))):  # lines before the names may have any marks
-        found, other, share = _cut_best(lines[titles:])
-        if titles and found == " ":
+        delimiter, other, share = _cut_best(lines[titles:])
+        if titles and delimiter == " ":
             continue
         if share > (0.5 if titles == 0 else 0.8):
-            return found, other
+            return delimiter, other
     return _cut_best(lines)[:2]
 
 

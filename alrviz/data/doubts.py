@@ -10,12 +10,24 @@ r"""Doubtful decisions of reading a table: each is a question, with the options 
 20
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from alrviz.errors import Sentence, for_page, listed, plural
+
+
+class NoteCode(Enum):
+    """The subject of a note, where its readers have to choose among notes."""
+
+    LEFT_OUT = "lines left out"
+    STACKED = "tables under one another"
+    STRAY_BYTES = "stray bytes"
+    FORMULAS = "formulas without values"
+    OPEN_QUOTES = "quotation marks that are never closed"
+    UNEVEN_ROWS = "rows of too few or too many cells"
+    TARGET = "the guessed target"
 
 
 class DoubtCode(Enum):
@@ -83,7 +95,20 @@ class Doubt:
         return cls(code, tuple(columns), n_cells, question, change)
 
 
-class DoubtNote(Sentence):
+class Note(Sentence):
+    """A note with the `code` of its subject."""
+
+    code: NoteCode | DoubtCode
+
+    @classmethod
+    def about(cls, code: NoteCode, text: str) -> "Note":
+        """Return the note with its code."""
+        self = cls(text)
+        self.code = code
+        return self
+
+
+class DoubtNote(Note):
     """A note about a doubtful decision, with its `doubt`."""
 
     doubt: Doubt
@@ -92,8 +117,13 @@ class DoubtNote(Sentence):
     def of(cls, note: str, doubt: Doubt) -> "DoubtNote":
         """Return the note with its doubt."""
         self = cls(str(note), for_page(note))
-        self.doubt = doubt
+        self.code, self.doubt = doubt.code, doubt
         return self
+
+
+def notes_about(notes: Iterable[str], codes: Collection[NoteCode | DoubtCode]) -> list[Note]:
+    """Return the notes with one of these codes."""
+    return [note for note in notes if isinstance(note, Note) and note.code in codes]
 
 
 def doubts_among(notes: Iterable[str]) -> tuple[Doubt, ...]:

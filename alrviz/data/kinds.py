@@ -34,8 +34,8 @@ import pandas as pd
 from alrviz.data.dates import PAIR_FORMS, split_pairs
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
-from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, date_part, number_text
-from alrviz.data.values import Values, text_of
+from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, number_text
+from alrviz.data.values import Values, read_column, text_of
 
 # Columns that say something of the rows and are no features; one column each, and either a group or a time.
 ROLES = ("weight", "group", "time")
@@ -327,23 +327,16 @@ def _range_key(level: str) -> tuple[float, int]:
 def date_parts(values: Values) -> list[Values]:
     """Return what stands for a column of dates: year and, where there are times, hour (numbers), month and weekday."""
     dates = values.series.to_numpy(dtype="datetime64[us]")
-    present = ~np.isnat(dates)
+    present = dates[~np.isnat(dates)]
+    has_days = values.spec is None or values.spec.form in ("", *WHOLE)  # months have none
+    has_hours = bool((present != present.astype("datetime64[D]")).any())
+    spec = values.spec or ColumnSpec(values.name, values.name, "date")
     parts = []
     for part, labels in DATE_PARTS.items():
-        numbers, name = date_part(dates, part), f"{values.name} {part}"
-        if part == "weekday" and values.spec is not None and values.spec.form not in ("", *WHOLE):
-            continue  # months have none
-        if part == "hour" and not (dates[present] != dates[present].astype("datetime64[D]")).any():
-            continue
-        if labels:
-            codes = np.where(present, numbers, -1).astype(np.int8)
-            categorical = pd.Categorical.from_codes(codes, categories=list(labels), ordered=False)
-            series = pd.Series(categorical.remove_unused_categories(), name=name)
-        else:
-            series = pd.Series(numbers.astype(np.int64) if present.all() else numbers, name=name)
-        spec = replace(values.spec or ColumnSpec(values.name, values.name, "date"), name=name, part=part)
-        kind = "ordinal" if labels else "numeric"
-        parts.append(Values(name, series, kind, f"the {part} of {values.name!r}", made=True, spec=spec))
+        if {"weekday": has_days, "hour": has_hours}.get(part, True):
+            made, _ = read_column(values, replace(spec, name=f"{values.name} {part}", part=part))
+            kind = "ordinal" if labels else "numeric"
+            parts.append(replace(made, declared=kind, hint=f"the {part} of {values.name!r}"))
     return parts
 
 
@@ -351,12 +344,11 @@ def pair_parts(values: Values) -> list[Values]:
     """Return the two numbers that stand for a column of blood pressures; [] for any other column."""
     if values.declared is not None or values.made or not isinstance(values.series.dtype, pd.CategoricalDtype):
         return []
-    parts, missing = [], values.spec.missing if values.spec else ("",)
-    for form, series in (split_pairs(text_of(values.series)) or {}).items():
+    text, missing, parts = text_of(values.series), values.spec.missing if values.spec else ("",), []
+    for form in split_pairs(text) or ():
         name = f"{values.name} {'systolic' if form == PAIR_FORMS[0] else 'diastolic'}"
-        spec = ColumnSpec(name, values.name, "time", "numeric", form=form, missing=missing)
-        hint = f"the {form} numbers of {values.name!r}"
-        parts.append(Values(name, series.rename(name), "numeric", hint, made=True, spec=spec))
+        pair, _ = read_column(text, ColumnSpec(name, values.name, "time", "numeric", form=form, missing=missing))
+        parts.append(replace(pair, declared="numeric", hint=f"the {form} numbers of {values.name!r}", made=True))
     return parts
 
 

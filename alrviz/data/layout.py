@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import FOOTER, MOST_TITLES, as_floats, number_pattern
@@ -465,15 +465,15 @@ def _filled(row: Sequence[str]) -> int:
     return sum(bool(cell.strip()) for cell in row)
 
 
-def left_out(lines: Sequence[str], where: str) -> str:
+def left_out(lines: Sequence[str], where: str) -> Note:
     """Return a note about lines before or behind the table."""
-    return f"{plural(len(lines), 'line')} {where} left out: {listed(lines, 3)}"
+    return Note.about(NoteCode.LEFT_OUT, f"{plural(len(lines), 'line')} {where} left out: {listed(lines, 3)}")
 
 
 # ---- tables under one another ----------------------------------------------------------------------------------------
 
 
-def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tuple[list[TextColumn], list[str]]:
+def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tuple[list[TextColumn], list[Note]]:
     """Return the rows of tables under one another that have the same names, without these and the titles; and notes.
 
     Titles that differ become a column in front; `title` is that of the first table, "" where it has none.
@@ -500,13 +500,19 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         gone[begin:start] = True
         rows = begin + np.flatnonzero(filled[begin:start])
         titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
-    joined = [replace(TextColumn.of(c.name, c.codes[~gone], c.levels), n_trimmed=c.n_trimmed) for c in columns]
-    notes = [f"{plural(len(starts), 'row that repeats', 'rows that repeat')} the names left out"]
+    joined = []
+    for column in columns:
+        typed = None if column.typed is None else column.typed[~gone]
+        rest = TextColumn.of(column.name, column.codes[~gone], column.levels, typed)
+        joined.append(replace(rest, n_trimmed=column.n_trimmed))
+    repeats = plural(len(starts), "row that repeats", "rows that repeat")
+    notes = [Note.about(NoteCode.LEFT_OUT, f"{repeats} the names left out")]
     if len(set(filter(None, titles))) > 1:
         part = np.searchsorted(starts, np.flatnonzero(~gone))
         name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]
         joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in part]))
-        notes.append(f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}")
+        note = f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}"
+        notes.append(Note.about(NoteCode.STACKED, note))
     return joined, notes
 
 
@@ -540,10 +546,11 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
         # A single sum may be chance where the row is as full as others.
         if all(sums) and len(sums) >= (1 if empty[:, row].any() else 2):
             is_total[row], start = True, row + 1
-    notes = []
+    notes = list[str]()
     if n_totals := int(is_total.sum()):
         first = f"the first is data row {int(is_total.argmax()) + 1:,}"
-        notes.append(f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}")
+        text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}"
+        notes.append(Note.about(NoteCode.LEFT_OUT, text))
         columns = [
             replace(
                 TextColumn.of(c.name, c.codes[~is_total], c.levels, None if c.typed is None else c.typed[~is_total]),
@@ -583,7 +590,7 @@ def _is_sum(numbers: np.ndarray, row: int, start: int, is_named: np.ndarray) -> 
 # ---- tables side by side ---------------------------------------------------------------------------------------------
 
 
-def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list[TextColumn], list[str]]:
+def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list[TextColumn], list[Note]]:
     """Return the columns of the largest of tables side by side, and a note that names the others.
 
     Between them is a column without name and values; `names` are those in the file. Tables of as many rows are one.
@@ -606,7 +613,8 @@ def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list
         TextColumn.of(c.name, c.codes[rows], c.levels, None if c.typed is None else c.typed[rows])
         for c in (columns[place] for place in parts[best])
     ]
-    return result, [f"{len(parts)} tables side by side: the largest was read, and {listed(others)} were left out"]
+    text = f"{len(parts)} tables side by side: the largest was read, and {listed(others)} were left out"
+    return result, [Note.about(NoteCode.LEFT_OUT, text)]
 
 
 # ---- labels of groups ------------------------------------------------------------------------------------------------

@@ -277,13 +277,22 @@ class ColumnSpec:
     def with_options(self, options: ReadOptions) -> "ColumnSpec":
         """Return the spec with the missing texts, marks and order of dates given for these rows in place of its own.
 
-        If a given mark of numbers equals the other one of the spec, that one gives way. Spellings stay the spec's.
+        If a given mark of numbers equals the other one of the spec, that one gives way. `merge_case=False` drops the
+        spec's spellings; True is a `TableError`, as the spellings are those of the spec's table.
         """
         by_type: dict[str, dict[str, Any]] = {
             "date": {"day_first": options.dayfirst, "pivot": options.pivot},
             "number": {"decimal": options.decimal, "thousands": options.thousands},
         }
         changes: dict[str, Any] = {}
+        if options.merge_case:
+            raise TableError(
+                "merge_case=True does not go with a spec, whose spellings are those of its table; None (use the "
+                "spec's) or False (keep all spellings apart) was expected"
+            )
+        if options.merge_case is False:  # mended bands stay
+            pairs = self.spellings.items()
+            changes["spellings"] = {k: v for k, v in pairs if " ".join(v.lower().split()) != k.lower()}
         if options.missing is not None:
             changes["missing"] = tuple(dict.fromkeys(("", *options.missing)))
         changes |= {name: value for name, value in by_type.get(self.type, {}).items() if value is not None}

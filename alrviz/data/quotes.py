@@ -20,6 +20,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from alrviz.data.doubts import Note, NoteCode
 from alrviz.data.text import Buffer
 from alrviz.errors import plural
 from alrviz.stop import StopToken
@@ -111,7 +112,8 @@ def quotes_note(n_lines: int, first: int | None = None) -> str:
     """Return the note on lines whose lone quotation mark was read as text; `first`: the number of the first, from 1."""
     where = "" if first is None else f" (first in line {first:,})"
     lines = plural(n_lines, "line has", "lines have")
-    return f"{lines} a quotation mark that is never closed: it was read as text{where}"
+    text = f"{lines} a quotation mark that is never closed: it was read as text{where}"
+    return Note.about(NoteCode.OPEN_QUOTES, text)
 
 
 class _Lines(Sequence[bytes]):

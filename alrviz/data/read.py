@@ -9,18 +9,15 @@ a spec, with which nothing is detected.
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from alrviz.data.apply_spec import read_by_spec
-from alrviz.data.dataset import Dataset, Table
-from alrviz.data.interpret import interpret
-from alrviz.data.limits import OWN_LIMITS, Limits
+from alrviz.data.dataset import Dataset, dataset_of
+from alrviz.data.limits import Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ParseSpec
-from alrviz.data.raw import read_raw
-from alrviz.data.source import default_name
+from alrviz.data.table import read_columns
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
@@ -93,7 +90,7 @@ def read_table(
         quartiles = quartiles if quartiles is not None or target != spec.target else spec.quartiles or None
         spec_kinds = dict.fromkeys(table.names, "ignore") | {column.name: column.kind for column in spec.columns}
         kinds = {name: k for name, k in spec_kinds.items() if name != target and k != "target"} | kinds
-    return table.dataset(target, kinds=kinds, quartiles=quartiles, stop=stop)
+    return dataset_of(table, target, kinds=kinds, quartiles=quartiles, stop=stop)
 
 
 def load_spec(source: ParseSpec | Mapping[str, Any] | str | os.PathLike[str]) -> ParseSpec:
@@ -109,30 +106,3 @@ def load_spec(source: ParseSpec | Mapping[str, Any] | str | os.PathLike[str]) ->
     except (OSError, ValueError) as error:
         raise TableError(f"the spec {os.fspath(source)!r} cannot be read: {error}; the JSON of one was expected, as "
                          "dataset.spec.to_json() or `alrviz inspect --json` give it") from error  # fmt: skip
-
-
-def read_columns(
-    path_or_frame: Any,
-    *,
-    spec: ParseSpec | None = None,
-    options: ReadOptions | None = None,
-    limits: Limits | None = None,
-    name: str | None = None,
-    max_memory: int | None = None,
-    alone: bool = False,
-    stop: StopToken = NEVER,
-    expected: Collection[str] = (),
-) -> Table:
-    """Read a table without choosing a target: the first half of `read_table`, for callers that ask the user for it.
-
-    `alone`: one column is enough. `expected`: known names of columns, by which a row of names is recognised.
-    """
-    options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
-    notes: list[str] = []
-    name = name or default_name(path_or_frame)
-    if spec is None:
-        parsed = interpret(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
-    else:
-        parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
-        options = ReadOptions(**spec.layout.given).with_change(options.given)
-    return Table.of(name, parsed, limits, options, notes, alone)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from alrviz.data.doubts import Note, NoteCode
 from alrviz.data.quotes import split_record
 from alrviz.errors import UNEVEN_LINES, TableError, plural, short
 
@@ -79,7 +80,10 @@ class UnevenRows:
             "cut": "more cells than there are columns: the surplus was dropped",
         }
         return [
-            f"{plural(len(rows), 'line has', 'lines have')} {words} (first in {place_of(rows[0].record)})"
+            Note.about(
+                NoteCode.UNEVEN_ROWS,
+                f"{plural(len(rows), 'line has', 'lines have')} {words} (first in {place_of(rows[0].record)})",
+            )
             for change, words in what.items()
             if (rows := changes[change])
         ]

@@ -11,7 +11,7 @@ it, a study's folds as a race's held-out rows, keeps to it:
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 from alrviz.data.kinds import as_levels, sort_levels
 from alrviz.errors import TableError, nearest
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-
+NO_SPLIT = {"repeats": "separate", "groups": None, "time": None}
 REPEATS = ("separate", "once", "together")
 # Rows repeat by nature where the values of the columns could be combined in fewer ways than this many times the rows.
 _NATURE = 10
@@ -57,6 +55,55 @@ class Splitting:
 
 
 AT_RANDOM = Splitting()
+
+
+class SplittableTable(Protocol):
+    """What splits need of a data set, whose module builds on this one."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All columns."""
+
+    @property
+    def X(self) -> pd.DataFrame:  # noqa: N802 (scikit-learn's name)
+        """The features."""
+
+    @property
+    def labels(self) -> pd.Series:
+        """The class of each row."""
+
+    @property
+    def repeated(self) -> np.ndarray:
+        """Of each row (N,) whether an earlier one is equal to it."""
+
+    @property
+    def splitting(self) -> Splitting:
+        """What splits keep to."""
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of every column but the target."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Decisions made while reading."""
+
+    @property
+    def target(self) -> str:
+        """The column that is the class."""
+
+    @property
+    def hash(self) -> str:
+        """Of content, target and kinds."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that have a class."""
+
+
+AnyTable = TypeVar("AnyTable", bound=SplittableTable)
 
 
 def row_keys(X: pd.DataFrame) -> Codes:
@@ -97,7 +144,7 @@ def repeat_by_nature(X: pd.DataFrame) -> bool:
     return True
 
 
-def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Dataset":
+def split_by(dataset: AnyTable, repeats: str, groups: Any, time: Any) -> AnyTable:
     """Return `dataset` with what splits of it keep to; see `Dataset.split_by`.
 
     Raises:
@@ -174,7 +221,7 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
     return replace(found, hash=digest.hexdigest())
 
 
-def split_by_role(dataset: "Dataset") -> "Dataset":
+def split_by_role(dataset: AnyTable) -> AnyTable:
     """Return `dataset` split as its column of kind "group" or "time" says; as it is without one."""
     roles = {kind: name for name, kind in dataset.kinds.items() if kind in ("group", "time")}
     if not roles:
@@ -183,18 +230,18 @@ def split_by_role(dataset: "Dataset") -> "Dataset":
     return replace(split, splitting=replace(split.splitting, said=(), call=""))  # the kind says it already
 
 
-def split_again(dataset: "Dataset", splitting: Splitting) -> "Dataset":
+def split_again(dataset: AnyTable, splitting: Splitting) -> AnyTable:
     """Return `dataset` with what was said of the splits of another said of it: of the same table with another target or
     other kinds, by which other rows may repeat.
 
     Raises `TableError` where that cannot be said of it: of an array that has other rows, of a group that is the target.
     """
     for arguments in splitting.said:
-        dataset = dataset.split_by(**arguments)
+        dataset = split_by(dataset, **{**NO_SPLIT, **arguments})
     return dataset
 
 
-def _codes(dataset: "Dataset", given: Any, what: str) -> tuple[Codes, str]:
+def _codes(dataset: SplittableTable, given: Any, what: str) -> tuple[Codes, str]:
     """Return the values of a column or array as numbers in their order, -1 where missing, and what they are called."""
     if isinstance(given, str):
         if given not in dataset.frame.columns:
@@ -218,7 +265,7 @@ def _codes(dataset: "Dataset", given: Any, what: str) -> tuple[Codes, str]:
     return codes.astype(np.int64), name
 
 
-def _in_time(dataset: "Dataset", series: pd.Series, name: str) -> pd.Series:
+def _in_time(dataset: SplittableTable, series: pd.Series, name: str) -> pd.Series:
     """The values of a column as they follow each other in time: text has an order where the table says so alone."""
     text = isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype) or (
         series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) in ("string", "mixed", "categorical")
@@ -228,9 +275,10 @@ def _in_time(dataset: "Dataset", series: pd.Series, name: str) -> pd.Series:
     kind = dataset.kinds.get(str(series.name))
     if kind == "ordinal" or (kind == "time" and sort_levels(list(series.cat.categories)) is not None):
         return as_levels(series, ordered=True).cat.codes.astype(np.float64).replace(-1, np.nan)
-    dates = [str(each.name) for each in dataset.table.values if each.series.dtype.kind == "M"]
-    others = [each for each in dataset.frame if dataset.frame[each].dtype.kind in "ifM" and each != dataset.target]
-    such = f", such as {' or '.join(map(repr, [*dates, *others][:3]))}" if others else ""
+    sortable = [str(column) for column in dataset.frame if dataset.frame[column].dtype.kind in "ifM"]
+    sortable.sort(key=lambda column: dataset.frame[column].dtype.kind != "M")  # dates first
+    others = [column for column in sortable if column != dataset.target]
+    such = f", such as {' or '.join(map(repr, others[:3]))}" if others else ""
     raise TableError(
         f"{name} holds text, of which nobody knows the order in time; a column of dates or numbers was expected{such}"
     )

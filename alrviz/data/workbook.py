@@ -24,21 +24,13 @@ import numpy as np
 import pyarrow as pa
 import python_calamine as calamine
 
-from alrviz.data.layout import (
-    HEAD_ROWS,
-    QUANTITY,
-    count_footer,
-    count_titles,
-    drop_subtotals,
-    join_stacked,
-    kinds_by_name,
-    left_out,
-    read_names,
-)
+from alrviz.data.doubts import Note, NoteCode
+from alrviz.data.find_table import find_table
+from alrviz.data.layout import HEAD_ROWS, QUANTITY
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import clean_names, number_text
+from alrviz.data.parse_values import MOST_TITLES, number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn
 from alrviz.errors import TableError, listed, nearest, plural
 from alrviz.stop import StopToken
@@ -84,46 +76,29 @@ def read_workbook(
     if sheet.start != (0, 0):
         place = _column_letters(sheet.start[1] + 1).decode() + str(sheet.start[0] + 1)
         notes.append(f"the first cells of the sheet are empty: it was read from {place} on")
-    width = len(sheet.columns)
-    head = sheet.cells(0, HEAD_ROWS)
-    titles = count_titles(head, width) if options.skip_rows is None else min(options.skip_rows, sheet.n_rows - 1)
-    if titles and options.skip_rows is None:
-        notes.append(left_out([" ".join(filter(None, row)) for row in head[:titles]], "before the names"))
-    tail = sheet.cells(max(titles, sheet.n_rows - HEAD_ROWS), sheet.n_rows)
-    footer = count_footer(tail, width) if options.skip_footer is None else options.skip_footer
-    if footer and options.skip_footer is None:
-        notes.append(left_out([" ".join(filter(None, row)) for row in tail[-footer:]], "behind the table"))
-    rows = head[titles:] if titles < len(head) else sheet.cells(titles, titles + HEAD_ROWS)
-    named = read_names(rows, width, options.header, expected, known)
-    notes += named.notes
-    names, renamed = clean_names(named.names, numbered=not named.n_rows)
-    table_rows = slice(titles + named.n_rows, sheet.n_rows - footer)
+    skipped = min(options.skip_rows or 0, sheet.n_rows - 1)
+    region = find_table(
+        sheet.cells(skipped, skipped + MOST_TITLES + HEAD_ROWS),
+        lambda n_titles: sheet.cells(max(skipped + n_titles, sheet.n_rows - HEAD_ROWS), sheet.n_rows),
+        options, expected, known, width=len(sheet.columns),
+        is_whole=sheet.n_rows <= skipped + MOST_TITLES + HEAD_ROWS,
+    )  # fmt: skip
+    n_footer = region.n_footer if options.skip_footer is None else options.skip_footer
+    rows = slice(skipped + region.first_row, sheet.n_rows - n_footer)
     columns = []
-    for name, column in zip(names, sheet.columns, strict=True):
+    for column in sheet.columns:
         stop.check()
-        columns.append(column.text(name, table_rows))
-    title = " ".join(filter(None, head[titles - 1])) if 0 < titles <= len(head) else ""
-    if named.n_rows:
-        columns, joined = join_stacked(columns, title, stop)
-        notes += joined
-    columns, totals = drop_subtotals(columns)
-    notes += totals
+        columns.append(column.text(rows))
+    n_merged = sum(row >= rows.start for row in sheet.merged_rows)
     in_force = replace(
         options,
-        header=named.header,
-        skip_rows=titles,
-        skip_footer=footer,
+        header=region.names.header,
+        skip_rows=skipped + region.n_titles,
+        skip_footer=n_footer,
         sheet=sheet.title,
     )
-    return RawTable(
-        columns,
-        in_force,
-        [*notes, *_remarks(n_uncached, sum(row >= table_rows.start for row in sheet.merged_rows)), *renamed],
-        tuple(titles_of_sheets),
-        named.first,
-        "text",
-        kinds_by_name(names, named.kinds),
-    )
+    notes += _remarks(n_uncached, n_merged)
+    return region.named_table(columns, in_force, notes, stop, tuple(titles_of_sheets))
 
 
 # ---- before anything is unpacked -------------------------------------------------------------------------------------
@@ -234,8 +209,8 @@ class _Extent:
                 "the workbook holds a document type, which no spreadsheet program writes; it was not opened"
             )
         self.is_sheet = self.is_sheet or b"sheetData" in piece
-        found = PLACE.findall(piece)
-        cells = [(letters, number) for _, letters, number in found if letters]
+        places_in_xml = PLACE.findall(piece)
+        cells = [(letters, number) for _, letters, number in places_in_xml if letters]
         places, rows = set(cells), [int(number) for _, number in cells]
         falls = rows != sorted(rows) or rows[:1] <= [self.n_rows]
         if self.is_sheet and cells and (falls or len(places) < len(cells)):
@@ -249,7 +224,7 @@ class _Extent:
             in_rows[0] += self._n_in_row
             self._n_in_row = in_rows[-1]
             self.n_columns = max(self.n_columns, *in_rows)
-            self.n_rows = max(self.n_rows + len(in_rows) - 1, *(int(number) for *_, number in found), 0)
+            self.n_rows = max(self.n_rows + len(in_rows) - 1, *(int(number) for *_, number in places_in_xml), 0)
             self.n_unplaced += n_unplaced
         self.n_uncached += sum(len(pattern.findall(piece)) for pattern in UNCACHED) if b"<f" in piece else 0
 
@@ -329,7 +304,7 @@ def _sheet_titles(book: Any) -> list[str]:
 
 
 def _choose_sheet(
-    book: Any, wanted: str | int | None, expected: Collection[str], limits: Limits, stop: StopToken, n_uncached: int
+    book: Any, requested: str | int | None, expected: Collection[str], limits: Limits, stop: StopToken, n_uncached: int
 ) -> tuple["_Sheet", list[str]]:
     """Return the sheet to read, and the titles of those before it that are no table, or lack the `expected` names."""
     titles, passed = _sheet_titles(book), list[str]()
@@ -337,14 +312,14 @@ def _choose_sheet(
         raise TableError("the workbook has no sheets; one with a row of names and rows of values was expected")
     hidden = {sheet.name for sheet in book.sheets_metadata if sheet.visible != calamine.SheetVisibleEnum.Visible}
     candidates = sorted(titles, key=lambda title: title in hidden)
-    if wanted is not None:
-        candidates = [_wanted_title(wanted, titles)]
+    if requested is not None:
+        candidates = [_wanted_title(requested, titles)]
     first = table = None
     for title in candidates:
         sheet = _Sheet.read(book.get_sheet_by_name(title), limits, stop)
         if sheet.n_rows > int(n_uncached > 0):  # of formulas without values the names alone are left
-            if wanted is not None or sheet.looks_like_a_table():
-                if wanted is not None or sheet.holds(expected):
+            if requested is not None or sheet.looks_like_a_table():
+                if requested is not None or sheet.holds(expected):
                     return sheet, passed
                 table = table or sheet
             first = first or sheet
@@ -356,18 +331,18 @@ def _choose_sheet(
             f"the workbook holds {n_uncached:,} formulas whose values the file does not keep, and no other row of "
             "values; open it in a spreadsheet program and save it again, or save it as CSV"
         )
-    what = "workbook" if wanted is None else f"sheet {candidates[0]!r}"
-    raise TableError(f"the {what} is empty; a row of names and at least one row of values were expected")
+    subject = "workbook" if requested is None else f"sheet {candidates[0]!r}"
+    raise TableError(f"the {subject} is empty; a row of names and at least one row of values were expected")
 
 
-def _wanted_title(wanted: str | int, titles: Sequence[str]) -> str:
-    if isinstance(wanted, str) and wanted in titles:
-        return wanted
-    digits = str(wanted)  # a text of digits is a place only where no sheet is called so, as those of years are
+def _wanted_title(requested: str | int, titles: Sequence[str]) -> str:
+    if isinstance(requested, str) and requested in titles:
+        return requested
+    digits = str(requested)  # a text of digits is a place only where no sheet is called so, as those of years are
     place = int(digits) - 1 if digits.isdecimal() and len(digits) <= MAX_INDEX_DIGITS else -1
     if not 0 <= place < len(titles):
         raise TableError(
-            f"the workbook has no sheet {wanted!r}{nearest(wanted, titles)}; its {len(titles)} sheets are "
+            f"the workbook has no sheet {requested!r}{nearest(requested, titles)}; its {len(titles)} sheets are "
             + listed(titles)
         )
     return titles[place]
@@ -375,12 +350,11 @@ def _wanted_title(wanted: str | int, titles: Sequence[str]) -> str:
 
 def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
     """Return notes on cells of the rows whose content is not, or not everywhere, in the table."""
-    notes = []
+    notes = list[str]()
     if n_uncached:
         cells = plural(n_uncached, "formula is", "formulas are")
-        notes.append(
-            f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
-        )
+        note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
+        notes.append(Note.about(NoteCode.FORMULAS, note))
     if n_merged:
         areas = f"{plural(n_merged, 'area')} of merged cells"
         notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
@@ -410,9 +384,10 @@ class _Column:
         lookup = np.array([k if text.strip() else -1 for k, text in enumerate(texts)], dtype=np.int32)
         return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*typed, False], dtype=bool))
 
-    def text(self, name: str, rows: slice) -> TextColumn:
+    def text(self, rows: slice) -> TextColumn:
+        """Return some rows as a column without a name."""
         codes = self.codes[rows]
-        return TextColumn.of(name, codes, pa.array(self.texts, type=pa.string()), self.typed[codes])
+        return TextColumn("", codes, pa.array(self.texts, type=pa.string()), self.typed[codes])
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The classifier to begin with: it chooses by itself what others are told."""
+"""The classifier to begin with: it chooses order, penalties and levels by validation."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from alrviz.estimators.recipes import FitProgress
 
-PASSES = 5  # over a table read in batches, at most
+MAX_STREAM_PASSES = 5  # the maximum over a table read in batches
 
 
 @documented
@@ -35,15 +35,15 @@ class AutoClassifier(LinearClassifier):
         log p(k|x) = b_k + sum over tuples t of 1 to n columns of  w[x_t, k]
                      - log of the sum over classes
 
-    n and a penalty for each order are those of the lowest validation log loss, in folds; numbers are cut into many
-    levels, whose weights are smooth as far as the penalty says, or by MDL where that loses less there (columns
-    in which MDL finds no cut keep smooth levels). What cannot be told from the rows stays with the class shares.
-    `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
+    n and a penalty for each order are those of the lowest validation log loss over folds. Numbers are cut into many
+    levels, with weights that are smooth as far as the penalty demands, or by MDL where that has the lower loss (columns
+    without an MDL cut keep smooth levels). Where the rows say nothing, predictions stay at the class shares. `chosen_`
+    says in words what was chosen, `to_frame` and `explain` show the model.
 
-    Which rows judge which is drawn by `random_state` (None: as by 0) from the rows as they stand: of small tables in
-    another order, by another seed, or with a row twice in place of its weight 2, other penalties and another order n
-    may be chosen. Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by MDL, and all
-    rows are learned from in 5 passes at most.
+    The folds are drawn by `random_state` (None: as 0) from the rows in their order: with the rows of a small table in
+    another order, another seed, or a row twice in place of its weight 2, other penalties or another n may be chosen. Of
+    a table read in batches (`open_table`) a sample of its rows chooses, numbers are cut by MDL, and all rows are
+    learned from in at most 5 passes.
 
     {parameters}
 
@@ -60,20 +60,20 @@ class AutoClassifier(LinearClassifier):
     alpha: float | str | tuple[float, ...] = "auto"
     center: int | str = "shares"
     discretize: str | None = "auto"
-    tol: float = 1e-4  # further on held-out losses do not change, to three digits, and passes double
+    tol: float = 1e-4  # a smaller one does not change validation losses to three digits, and doubles the passes
     verbose: bool | None = None
 
     _family: ClassVar[str] = "hlr"
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
-        passes = min(recipe.params["max_iter"], PASSES)
+        passes = min(recipe.params["max_iter"], MAX_STREAM_PASSES)
         levels = "mdl" if recipe.cuts in SMOOTH_WAYS else recipe.discretize
         super()._learn_stream(stream, recipe.replace(max_iter=passes, discretize=levels), progress)
         if levels != recipe.discretize:
-            self.chosen_ += "; numbers are cut by MDL, for smooth levels are there for tables in memory alone"
+            self.chosen_ += "; numbers are cut by MDL, as smooth levels need a table in memory"
 
     def _tell(self) -> None:
-        """Warn of a fit that did not end well; that passes over a table read in batches are few is as documented."""
+        """Warn of a fit that ended badly, except for the limit of passes over a table read in batches."""
         if self.outcome_.code != STEP_LIMIT or self.recipe_.params["max_iter"] == self.max_iter:
             super()._tell()
 
@@ -85,7 +85,7 @@ class AutoClassifier(LinearClassifier):
 
 
 def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: Any) -> AutoClassifier:
-    """Return an `AutoClassifier` fitted to a table: a frame, and which of its columns is the class; or a `Dataset`.
+    """Return an `AutoClassifier` fitted to a table: a frame and the name of its class column, or a `Dataset`.
 
     Args:
         table: rows with their class.
@@ -93,12 +93,12 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
         params: as `AutoClassifier` has them; `sample_weight`, (N,), as its `fit` has it: None for the weights of a data
             set.
 
-    A frame is read as `read_table(frame, target)` reads it: few whole numbers are codes, dates become year, month and
-    weekday, what numbers the rows is left out. The model knows how it was read: `predict` and `predict_table` take
-    frames like this one. Classes that are whole numbers or booleans stay so; others are text.
+    A frame is read as by `read_table(frame, target)`: few whole numbers are codes, dates become year, month and
+    weekday, row numbers are left out. The model knows how it was read: `predict` and `predict_table` take frames like
+    this one. Classes that are whole numbers or booleans stay so; others become text.
 
     Raises:
-        TableError: no column of that name, rows without a class, or no table that `read_table` takes.
+        TableError: no such column, rows without a class, or a table that `read_table` refuses.
 
     >>> import alrviz
     >>> model = alrviz.fit(alrviz.load_demo("led", 500))
@@ -110,43 +110,45 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     sample_weight = params.pop("sample_weight", None)
     if isinstance(table, Dataset):
         if target not in (None, table.target):
-            raise TableError(f"the class of this table is {table.target!r}; expected no other target than that")
+            raise TableError(f"the class of this table is {table.target!r}; expected that target or none")
         return _fit_read_table(table, table.y, table.weights if sample_weight is None else sample_weight, params)
     if not isinstance(table, pd.DataFrame):
         raise TableError(
-            f"a table was expected, and the name of its class column, and there is a {type(table).__name__}; "
-            "read_table reads files, and AutoClassifier().fit(X, y) takes columns and class apart"
+            f"expected a table and the name of its class column; got a {type(table).__name__}; read_table reads files, "
+            "and AutoClassifier().fit(X, y) takes columns and class separately"
         )
     if target is None or not isinstance(target, Hashable) or target not in table:
-        listed = ", ".join(map(repr, list(table)[:8])) + " ..." * (table.shape[1] > 8)
-        given = "the class column is not named" if target is None else f"no column is called {target!r}"
-        near = nearest(target, table) if isinstance(target, str) else ""
-        raise TableError(f"{given}{near or '.'} Expected one of {listed}; AutoClassifier().fit(X, y) takes both apart")
+        columns = ", ".join(map(repr, list(table)[:8])) + " ..." * (table.shape[1] > 8)
+        problem = "the class column is not named" if target is None else f"no column is called {target!r}"
+        suggestion = nearest(target, table) if isinstance(target, str) else ""
+        raise TableError(
+            f"{problem}{suggestion or '.'} Expected one of {columns}; AutoClassifier().fit(X, y) takes both separately"
+        )
     y = table[target]
     if y.isna().any():
         raise TableError(f"{int(y.isna().sum()):,} rows have no class in {target!r}; expected a class in every row")
     if not table.columns.is_unique:
-        twice = table.columns[table.columns.duplicated()][0]
-        raise TableError(f"two columns are called {twice!r}; expected a name of its own for each")
+        duplicate = table.columns[table.columns.duplicated()][0]
+        raise TableError(f"two columns are called {duplicate!r}; expected different names")
     dataset = read_table(table, str(target))
-    weights_like = [column.name for column in dataset.columns if column.offered_role == "weight"]
-    if weights_like and sample_weight is None:
+    weight_columns = [column.name for column in dataset.columns if column.offered_role == "weight"]
+    if weight_columns and sample_weight is None:
         warn_once(
-            f"column {weights_like[0]!r} looks like weights of rows and is not used; expected sample_weight, or "
-            f"alrviz.fit(read_table(frame, {target!r}, **{{{weights_like[0]!r}: 'weight'}}))",
+            f"column {weight_columns[0]!r} looks like weights of rows and is not used; expected sample_weight, or "
+            f"alrviz.fit(read_table(frame, {target!r}, **{{{weight_columns[0]!r}: 'weight'}}))",
             DoubtfulTableWarning, stacklevel=2,
         )  # fmt: skip
-    kept = dataset.table.values[dataset.table.names.index(dataset.target)].series.notna().to_numpy()
-    labels = y[kept].to_numpy()
-    as_given = labels.dtype.kind in "biu" and len(np.unique(labels)) == len(dataset.classes)
+    has_class = dataset.table.values[dataset.table.names.index(dataset.target)].series.notna().to_numpy()
+    labels = y[has_class].to_numpy()
+    keeps_labels = labels.dtype.kind in "biu" and len(np.unique(labels)) == len(dataset.classes)
     weights = None if sample_weight is None else np.asarray(sample_weight)
-    if weights is not None and weights.shape == kept.shape:
-        weights = weights[kept]
-    return _fit_read_table(dataset, labels if as_given else dataset.y, weights, params)
+    if weights is not None and weights.shape == has_class.shape:
+        weights = weights[has_class]
+    return _fit_read_table(dataset, labels if keeps_labels else dataset.y, weights, params)
 
 
 def _fit_read_table(dataset: Dataset, y: Any, sample_weight: Any, params: dict[str, Any]) -> AutoClassifier:
-    """Fit a model that knows how its table was read."""
+    """Return a model fitted to a data set that knows how the table was read."""
     model = AutoClassifier(**params).fit(dataset.X, y, sample_weight)
     model.spec_ = spec_of(dataset, model.encoder_)
     return model

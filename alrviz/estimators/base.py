@@ -1,4 +1,4 @@
-"""What the classifiers of cells share: a row's score is a sum over the cells it lies in."""
+"""Base of the classifiers of cells: a row's score is a sum over the cells it lies in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,12 +43,12 @@ class CellClassifier(RunClassifier):
 
     _attributes: ClassVar[Mapping[str, str]] = {
         "cells_ : CellSpace": "All tuples and cells; S of the cells were seen in training.",
-        "tables_ : Tables": "Which cells were seen (`seen`), and their counts per class.",
+        "tables_ : Tables": "The cells seen in training (`seen`), and their counts per class.",
         "phi_ : ndarray (S, C)": "What each seen cell adds to each class score.",
         "intercept_ : ndarray (C,)": "b, the intercepts: the part of the scores that is the same for every row.",
         "weights_ : ndarray (S + 1, C) or (owners + C, 1)": (
-            "The free parameters w, by owner: one row per seen cell and last that of the intercepts; with `share` one "
-            "per cell, per tuple or for all, and last the C intercepts. None where nothing is free."
+            "The free parameters w, by owner: one row per seen cell, and last the intercepts; with `share` one per "
+            "cell, per tuple or for all, and last the C intercepts. None where nothing is fitted."
         ),
         "log_theta_ : ndarray (S, C)": "Logarithm of the smoothed estimate of P(cell | class) of each seen cell.",
     }
@@ -56,11 +56,11 @@ class CellClassifier(RunClassifier):
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return the pure effect of each tuple of columns on each class score of each row.
 
-        One line per row and tuple, first the "intercept", then the strongest; a column per class. No line says what
-        another does: an effect has a mean of 0 over the training rows that agree in all but one of its columns, as in
-        `alrviz.interactions(...).row(x)`. The sums over a row's lines are its scores less their mean over the classes;
-        of two classes the second's less the first's is `decision_function`. It takes N x tuples x C numbers: meant for
-        some rows, refused with a `MemoryLimitError` for too many.
+        One line per row and tuple, first the "intercept", then the strongest; a column per class. Effects do not
+        overlap: each has a mean of 0 over the training rows that agree in all but one of its columns, as in
+        `alrviz.interactions(...).row(x)`. The lines of a row sum to its scores less their mean over the classes; of two
+        classes the second's less the first's is `decision_function`. It takes rows x tuples x classes numbers, so it is
+        meant for some rows; too many raise a `MemoryLimitError`.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
@@ -71,12 +71,12 @@ class CellClassifier(RunClassifier):
         return effect_frame(pure.intercept, effects, names, self.encoder_, getattr(table, "index", None))
 
     def _pure_effects(self) -> Effects:
-        """Pure effects under the training rows, kept beside the model that they are of; not pickled."""
-        known: tuple[LinearModel, Effects] | None = self.__dict__.get("_pure")
-        if known is None or known[0] is not self.model_:
-            known = self.model_, purify_by_counts(self.model_, self.tables_, threads(self.n_jobs))
-            self.__dict__["_pure"] = known
-        return known[1]
+        """Pure effects under the training rows, cached for the current model; not pickled."""
+        cached: tuple[LinearModel, Effects] | None = self.__dict__.get("_pure")
+        if cached is None or cached[0] is not self.model_:
+            cached = self.model_, purify_by_counts(self.model_, self.tables_, threads(self.n_jobs))
+            self.__dict__["_pure"] = cached
+        return cached[1]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_pure"}
@@ -86,7 +86,7 @@ class CellClassifier(RunClassifier):
 
         The columns are pairs of a quantity ("count", "log_theta", "w" where there are weights, "phi") and a class:
         `frame["phi"]` is cells x classes: what a cell adds to the scores. Of smooth levels w are steps, differences of
-        phi from one level to the next in units of their own, and cells that no row has (count 0) are there too.
+        phi from one level to the next in units of their own, and cells without rows (count 0) are listed too.
         """
         check_is_fitted(self)
         quantities = {"count": self.tables_.counts, "log_theta": self.log_theta_}
@@ -101,10 +101,10 @@ class CellClassifier(RunClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """(a,) share of each column in the variance of what tuples add to the scores of the training rows.
+        """(a,) each column's share of the variance that tuples add to the scores of the training rows.
 
-        A tuple's variance is shared by its columns alike; the shares sum to 1. Tuples of columns that tell the same
-        are counted one by one: it ranks columns, and does not take interactions apart.
+        A tuple's variance is divided equally among its columns; the shares sum to 1. Tuples of correlated columns are
+        counted one by one: the shares rank columns, and say nothing of interactions.
         """
         check_is_fitted(self)
         tables = self.tables_
@@ -140,5 +140,5 @@ class CellClassifier(RunClassifier):
 
 
 def share_of(recipe: Recipe) -> str:
-    """Return what shares a weight: "cell-class", where each cell and class has its own, or more."""
+    """Return who shares a weight, a value of the parameter `share`; "cell-class" if each cell and class has its own."""
     return str(recipe.params.get("share", "cell-class"))

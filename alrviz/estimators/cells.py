@@ -1,6 +1,6 @@
-"""The classifiers of the families of cells, written out for editors and type checkers; a new family needs none.
+"""The classifiers of the families of cells, written out for editors and type checkers; a new family needs none here.
 
-Their parameters are their fields; `documented` describes these by the family's `Param`s.
+Their fields are their parameters; `documented` describes them from the family's `Param`s.
 """
 
 from dataclasses import dataclass, field, fields, make_dataclass
@@ -80,11 +80,11 @@ class HLRClassifier(LinearClassifier):
         log p(k|x) = b_k + sum over tuples t of 1 to n columns of  w[x_t, k]
                      - log of the sum over classes                                              [sALR]
 
-    Lower orders hold the effects of single columns, higher ones what columns say only together, so that each order may
-    have a penalty of its own: `alpha` is one number, or one for each order (inf leaves that order out). With
-    alpha = (inf, ..., inf, a) it is LR^n. A cell without training rows adds nothing, and its parts, which have rows,
-    still do. Columns of one level are in no tuple, unless missing="skip": then whether the value is missing may tell.
-    n = 1 is LR^1.
+    Lower orders hold the effects of single columns, higher ones what columns say only together, so each order may have
+    a
+    penalty: `alpha` is one number, or one for each order (inf leaves that order out). With alpha = (inf, ..., inf, a)
+    it is LR^n. A cell without training rows adds nothing; its parts, which have rows, still do. Constant columns are in
+    no tuple, except with missing="skip", where it may matter whether the value is missing. n = 1 is LR^1.
 
     {parameters}
 
@@ -111,10 +111,10 @@ class HALRClassifier(LinearClassifier):
         log p(k|x) = w_k log pi_k + sum over tuples t of 1 to n columns of  w[x_t, k] log theta(x_t | k)
                      - log of the sum over classes                                              [sALR]
 
-    A cell without training rows adds nothing, and its parts, which have rows, still do: where thousands of cells are
-    seen once or never the score falls back to lower orders by itself. Columns of one level are in no tuple, unless
-    missing="skip": then whether the value is missing may tell. `alpha` is one number, or one for each order (inf leaves
-    that order out). n = 1 is ALR^1.
+    A cell without training rows adds nothing; its parts, which have rows, still do: where thousands of cells are seen
+    once or never the score falls back to lower orders. Constant columns are in no tuple, except with missing="skip",
+    where it may matter whether the value is missing. `alpha` is one number, or one for each order (inf leaves that
+    order out). n = 1 is ALR^1.
 
     {parameters}
 
@@ -175,9 +175,9 @@ class HierarchicalSelectiveALRClassifier(LinearClassifier):
         level 1: all columns; level i: kept tuples of level i - 1 and one column more             [sALR] 4
         at each level a share `keep` of the tuples goes on, those of the highest scores; the model has those of level n
 
-    With `grow="weak"` a tuple is looked at if one of its parts was kept, with "strong" if all were. It never counts all
-    tuples of n columns, which of many columns are too many; but what tells only together, as in exclusive or, is not
-    seen from below.
+    With `grow="weak"` a tuple is scored if one of its parts was kept, with "strong" if all were. So it never counts all
+    tuples of n columns, of which there may be too many; but columns that tell the class only together, as in exclusive
+    or, are missed.
 
     {parameters}
 
@@ -210,7 +210,7 @@ class AnJEClassifier(CellClassifier):
                      - log of the sum over classes,          gamma = 1 / C(a - 1, n - 1)          [ALR] (12)
 
     With gamma every one of the a columns is counted once in all. n = 1 is naive Bayes. Nothing is fitted: `n_iter_` is
-    0, and `trace_` has one step, which tells the log loss.
+    0, and `trace_` has one step, with the log loss.
 
     {parameters}
 
@@ -228,23 +228,23 @@ class AnJEClassifier(CellClassifier):
 def _classifier_of(family: Family, name: str) -> type[CellClassifier]:
     """Make the classifier of a family from its parameters."""
     base: type[CellClassifier] = LinearClassifier if "alpha" in family.params else CellClassifier
-    inherited = {one.name: one.default for one in fields(base)}
-    own = [
+    inherited = {parameter.name: parameter.default for parameter in fields(base)}
+    new_fields = [
         (param_name, Any, field(default=param.default))
         for param_name, param in family.params.items()
         if param_name not in inherited or inherited[param_name] != param.default
     ]
     namespace = {"__doc__": f"{getdoc(family)}\n\n{{parameters}}", "__module__": __name__, "_family": family.name}
-    made = make_dataclass(name, own, bases=(base,), namespace=namespace, kw_only=True, eq=False, repr=False)
-    made.__module__ = __name__
-    return documented(made)
+    cls = make_dataclass(name, new_fields, bases=(base,), namespace=namespace, kw_only=True, eq=False, repr=False)
+    cls.__module__ = __name__
+    return documented(cls)
 
 
-if not TYPE_CHECKING:  # a checker is to miss names that are not written out
+if not TYPE_CHECKING:  # hidden from type checkers, so that they report names that do not exist
 
     @cache
     def __getattr__(name: str) -> type[CellClassifier]:
-        """Make the classifier of a family that has none above."""
+        """Make the classifier of a family that is not written out above."""
         for family in FAMILIES.values():
             if family.estimator == f"{__name__}.{name}":
                 return _classifier_of(family, name)

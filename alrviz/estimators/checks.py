@@ -1,7 +1,7 @@
-"""What scikit-learn asks of input, for tables whose columns may be text, categoricals or numbers with gaps.
+"""scikit-learn's checks of input, for tables whose columns may be text, categoricals or numbers with gaps.
 
-Frames keep their dtypes (a column decides for itself how it is encoded); anything else becomes a matrix. Names and
-number of columns are compared with those of `fit` as everywhere in scikit-learn.
+Frames keep their dtypes (each column decides how it is encoded); anything else becomes a matrix. Names and number of
+columns are compared with those of `fit`, as everywhere in scikit-learn.
 """
 
 import numbers
@@ -31,17 +31,17 @@ from alrviz.passes.rows import Floats
 def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> Any:
     """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
 
-    A frame of new rows is read as the table was that the model learned from, if the model knows how (`spec_`) and
-    the frame is not read yet (`is_read`); what cannot be read is missing, with a `ReadingWarning`.
+    If the model knows how its table was read (`spec_`), a frame of new rows is read in the same way, unless `is_read`;
+    a value that cannot be read becomes missing, with a `ReadingWarning`.
 
     Raises:
         TableError: no rows, no columns, or two of one name.
-        ValueError, TypeError: what scikit-learn raises for no table, other columns than in `fit`, sparse matrices.
+        ValueError, TypeError: as scikit-learn: no table, other columns than in `fit`, a sparse matrix.
     """
     if isinstance(X, Stream):
         raise TableError(
-            f"{X!r} is read in batches, and rows in memory were expected: a frame, an array, `stream.sample.X`; the "
-            "command `alrviz predict` goes over files in batches"
+            f"{X!r} is read in batches; expected rows in memory (a frame, an array, `stream.sample.X`), or the command "
+            "`alrviz predict`, which reads files in batches"
         )
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         X = X.to_pandas()
@@ -52,28 +52,28 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
         and len(X)
         and not _matches_reading(X, spec, estimator.encoder_)
     ):
-        read = read_new_rows(X, spec)
-        for note in read.notes:
+        new_rows = read_new_rows(X, spec)
+        for note in new_rows.notes:
             warnings.warn(note, ReadingWarning, stacklevel=4)
-        X = read.X.set_axis(X.index)
+        X = new_rows.X.set_axis(X.index)
     if isinstance(X, pd.DataFrame):
         if 0 in X.shape:
             raise TableError(f"expected a table with rows and columns, got {X.shape[0]} rows and {X.shape[1]} columns")
         if not X.columns.is_unique:
-            twice = X.columns[X.columns.duplicated()][0]
-            raise TableError(f"two columns are called {twice!r}; expected a name of its own for each")
+            duplicate = X.columns[X.columns.duplicated()][0]
+            raise TableError(f"two columns are called {duplicate!r}; expected different names")
         names = None if reset else getattr(estimator, "feature_names_in_", None)
         if names is not None and X.columns.tolist() == names.tolist():
-            return X  # nothing that scikit-learn would say of it, in 0.1 ms a row
+            return X  # scikit-learn's checks would pass, and take 0.1 ms per row
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if isinstance(X, list | tuple):  # as a plain matrix one text would turn all its numbers into text
+    if isinstance(X, list | tuple):  # a plain matrix with one text would turn all its numbers into text
         X = np.array(X, dtype=object)
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
 
 
 def _matches_reading(X: pd.DataFrame, spec: ParseSpec, encoder: Encoder) -> bool:
-    """Whether reading would leave a frame as it is: its columns are the model's features, numbers without those that
-    stand for a missing value, and categories that are levels.
+    """Return whether reading would not change a frame: it has the model's features, its categories are levels, and no
+    number stands for a missing value.
     """
     if X.columns.tolist() != [column.name for column in encoder.columns_]:
         return False
@@ -91,7 +91,7 @@ def _matches_reading(X: pd.DataFrame, spec: ParseSpec, encoder: Encoder) -> bool
 
 
 def check_classes(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
-    """Return y (N,), one class label a row; raises ValueError where it is missing, incomplete or continuous."""
+    """Return y (N,), one class label per row; raise ValueError if it is missing, incomplete or continuous."""
     if y is None:
         raise TableError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     labels = column_or_1d(y, warn=True)
@@ -102,16 +102,16 @@ def check_classes(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
 
 
 def drop_weightless(X: Any, y: NDArray[Any], sample_weight: Any) -> tuple[Any, NDArray[Any], Floats]:
-    """Return X, y and weights (N,) without the rows of weight 0; ones for no weights.
+    """Return X, y and weights (N,) without the rows of weight 0; without weights all are 1.
 
     Raises:
-        TableError: if the weights do not fit, or fewer than two classes are left.
+        TableError: invalid weights, or fewer than two classes left.
     """
     weights = row_weights(sample_weight, len(y))
     if sample_weight is not None:
-        kept = weights > 0
-        if not kept.all():
-            X, y, weights = X[kept], y[kept], weights[kept]
+        has_weight = weights > 0
+        if not has_weight.all():
+            X, y, weights = X[has_weight], y[has_weight], weights[has_weight]
     labels = pd.unique(y).tolist()
     if len(labels) < 2:
         raise TableError(f"y has only one class, {labels[0]!r}; a classifier needs at least two")
@@ -119,10 +119,10 @@ def drop_weightless(X: Any, y: NDArray[Any], sample_weight: Any) -> tuple[Any, N
 
 
 def seed_of(estimator: Any, recipe: Recipe) -> int:
-    """Return the seed that `random_state` gives: itself if it is a number, else one drawn from it where one is used.
+    """Return the seed: `random_state` if it is a number, else one drawn from it; 0 if the recipe draws nothing.
 
     Raises:
-        ValueError: what scikit-learn raises for no random state.
+        ValueError: from scikit-learn, for an invalid random state.
     """
     random_state = getattr(estimator, "random_state", None)
     if isinstance(random_state, numbers.Integral):
@@ -132,53 +132,53 @@ def seed_of(estimator: Any, recipe: Recipe) -> int:
 
 
 def check_max_memory(max_memory: Any) -> None:
-    """Raise `RecipeError` unless it is None or a number of bytes."""
+    """Raise `RecipeError` unless `max_memory` is None or a number of bytes."""
     is_number = isinstance(max_memory, int | float | np.number) and not isinstance(max_memory, bool)
     if max_memory is not None and not (is_number and max_memory > 0):
         raise RecipeError(f"max_memory={max_memory!r} does not fit; expected a number of bytes above 0, or None")
 
 
 def threads(n_jobs: int | None) -> int | None:
-    """Return `n_jobs`, None being 1 inside a worker of joblib: there the workers share the processors already."""
+    """Return `n_jobs`; None becomes 1 inside a joblib worker, where the workers share the processors already."""
     return 1 if n_jobs is None and get_active_backend()[0].nesting_level else n_jobs
 
 
-MIN_ROWS_OF_IDS = 50  # fewer rows say little about which texts come again
-# Different texts of numbers up to which they may well be codes or grades: of whole numbers, and of others.
-WHOLE_CODES, DECIMAL_CODES = 20, 5
-MIN_MEAN_WEIGHT = 0.05  # of a row; weights of a survey or of classes have a mean near 1
+MIN_ID_CHECK_ROWS = 50  # in fewer rows even useful texts hardly repeat
+# The most different numbers (whole, decimal) that may well be codes or grades.
+MAX_WHOLE_CODES, MAX_DECIMAL_CODES = 20, 5
+MIN_MEAN_WEIGHT = 0.05  # weights of a survey or of classes have a mean near 1
 
 
 def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> list[str]:
-    """Return sentences about what can be fitted, and was probably not meant, of a table of rows of weights (N,).
+    """Return sentences about what is possible but probably not intended, in a table with row weights (N,).
 
-    Numbers that are text; a text that is another one in most rows; weights that count as next to no rows; `n_bins`
-    where it has no effect. Columns that somebody made categorical are meant so.
+    Numbers stored as text; texts that differ in most rows; weights that count as almost no rows; `n_bins` without
+    effect. Columns that the user made categorical are intended.
     """
     rows, doubts = len(weights), list[str]()
     by_dtype = isinstance(X, pd.DataFrame) and np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
-    is_chosen = np.broadcast_to(by_dtype, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
+    is_explicit = np.broadcast_to(by_dtype, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
     texts = [
         column
-        for column, chosen in zip(encoder.columns_, is_chosen.tolist(), strict=True)
-        if not chosen and column.values and all(isinstance(value, str) for value in column.values)
+        for column, explicit in zip(encoder.columns_, is_explicit.tolist(), strict=True)
+        if not explicit and column.values and all(isinstance(value, str) for value in column.values)
     ]
     numbers = [column.name for column in texts if _are_numbers(column.values or ())]
     if numbers:
         doubts.append(
-            f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, each of which is a "
-            "level of its own; expected numbers, which are cut into intervals: astype(float), or read_table"
+            f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, so that each number is a "
+            "separate level; expected numbers, which are cut into intervals: astype(float), or read_table"
         )
-    ids = [c for c in texts if rows >= MIN_ROWS_OF_IDS and len(c.values or ()) > rows / 2 and c.name not in numbers]
+    ids = [c for c in texts if rows >= MIN_ID_CHECK_ROWS and len(c.values or ()) > rows / 2 and c.name not in numbers]
     if ids:
         levels = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in ids[:5])
         doubts.append(
-            f"texts that differ in most of the {rows:,} rows tell these apart and say nothing about others: {levels}; "
-            "expected columns whose values come again: leave ids out"
+            f"texts that differ in most of the {rows:,} rows say nothing about other rows: {levels}; expected columns "
+            "with repeated values: leave ids out"
         )
     if (total := float(weights.sum())) < MIN_MEAN_WEIGHT * rows:
         doubts.append(
-            f"sample_weight sums to {total:.3g} over {rows:,} rows, which counts as so many rows: the model stays near "
+            f"sample_weight sums to {total:.3g} over {rows:,} rows, and counts as so many rows: the model stays near "
             "the class shares; expected weights with a mean near 1 (weights / weights.mean())"
         )
     cuts = getattr(estimator, "discretize", "quantile")
@@ -191,8 +191,8 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
 
 
 def _are_numbers(texts: Sequence[Any]) -> bool:
-    """Whether all texts are numbers, and more different ones than codes are."""
+    """Return whether all texts are numbers, and more than codes or grades would be."""
     if not all(PLAIN_NUMBER.fullmatch(text) for text in texts):
         return False
     whole = all(text.lstrip("-").isdigit() for text in texts)
-    return len(texts) > (WHOLE_CODES if whole else DECIMAL_CODES)
+    return len(texts) > (MAX_WHOLE_CODES if whole else MAX_DECIMAL_CODES)

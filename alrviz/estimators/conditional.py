@@ -1,4 +1,4 @@
-"""ELR: the tables of a Bayesian network fitted to the class rather than counted."""
+"""ELR: Bayesian networks whose tables are fitted to predict the class, rather than counted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.networks import NetworkReading
+from alrviz.estimators.networks import NetworkMixin
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import STEP_LIMIT
@@ -20,16 +20,16 @@ from alrviz.passes.rows import Floats
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class ELRClassifier(NetworkReading, RunClassifier):
+class ELRClassifier(NetworkMixin, RunClassifier):
     """ELR, extended logistic regression: a Bayesian network whose tables maximise the likelihood of the class.
 
         log p(k|x) = b_k + sum over columns j of  phi[x_j, x_parents(j), k]  - log of the sum over classes
         phi        = w - log of the sum over the child's levels of exp(w)                                     [ELR] (2)
 
-    So tables stay distributions. w starts at the counted tables and follows conjugate gradients; how many iterations is
-    chosen on folds of the training rows, for the likelihood has local optima, and its best tables are often not those
-    that predict best. On the structure of naive Bayes the optimum is that of logistic regression. Missing values are
-    summed out along the structure, or are a level.
+    So tables stay distributions. w starts at the counted tables and follows conjugate gradients. The number of
+    iterations is chosen on folds of the training rows, because the likelihood has local optima, and its best tables are
+    often not those that predict best. On the structure of naive Bayes the optimum is that of logistic regression.
+    Missing values are summed out along the structure, or are a level.
 
     {parameters}
 
@@ -55,8 +55,8 @@ class ELRClassifier(NetworkReading, RunClassifier):
 
     _family: ClassVar[str] = "elr"
     _attributes: ClassVar[Mapping[str, str]] = {
-        "phi_ : ndarray (S, C)": "log p(level | parents' levels, class), of all levels under parents seen.",
-        "intercept_ : ndarray (C,)": "b, the log of the class node's table but for a constant.",
+        "phi_ : ndarray (S, C)": "log p(level | parents' levels, class), of all levels under seen parents.",
+        "intercept_ : ndarray (C,)": "b, the log of the class node's table up to a constant.",
         "weights_ : ndarray (S + 1, C)": "The free parameters w, those of the intercepts last.",
     }
     _advice: ClassVar[dict[str, str]] = {STEP_LIMIT: "raise max_iter"}

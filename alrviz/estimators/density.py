@@ -1,4 +1,4 @@
-"""DLR: logistic regression on kernel density log-ratios, one feature a column."""
+"""DLR: logistic regression on kernel density log-ratios, one feature per column."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.passes.rows import Floats
 
-PLACES = 101  # of a numeric column, in frames
+MAX_FRAME_VALUES = 101  # of a numeric column in `to_frame`
 
 
 @documented
@@ -31,15 +31,14 @@ class DLRClassifier(RunClassifier):
         phi_d(x) = log S_1(x) / S_0(x) - (D - 1)/D log N_1 / N_0                                       [DLR] (17)
         S_j(x) = sum over rows i of class j of  exp(-(x - x_i)^2 / (2 h_d^2)),  or smoothed counts of levels
 
-    Numeric columns are not cut: each has a bandwidth h_d, from which any shape of its effect follows. Columns of levels
-    take smoothed counts, a missing number those of the rows that miss it. Of more than two classes each has a weight of
-    its own for every column. All w = 1 and w_0 = 0 is naive Bayes with kernel densities: a large `alpha` with
-    `center=1` gives it.
+    Numeric columns are not cut: each has a bandwidth h_d, and its effect can have any shape. Columns of levels use
+    smoothed counts; rows without a number count as one level. With more than two classes each class has its own weight
+    for every column. All w = 1 and w_0 = 0 is naive Bayes with kernel densities: use a large `alpha` with `center=1`.
 
     The default bandwidths are Silverman's: on wdbc, ionosphere and spectf (267 to 569 rows) they were right on 2 to 5 %
-    more new rows than those of "loo", in a fiftieth of the time. Try "loo" on thousands of rows, and where a density
-    has narrow parts. It needs a penalty: leaving a row out lowers phi of its own class, which a weight below 0 turns
-    into a gain on the training rows alone (docs/dlr.md).
+    more new rows than those of "loo", in a fiftieth of the time. Try "loo" on thousands of rows, or where a density has
+    narrow parts. "loo" needs a penalty: leaving a row out lowers phi of its own class, and a negative weight would turn
+    that into a gain on the training rows alone (docs/dlr.md).
 
     {parameters}
 
@@ -65,8 +64,8 @@ class DLRClassifier(RunClassifier):
 
     _family: ClassVar[str] = "dlr"
     _attributes: ClassVar[Mapping[str, str]] = {
-        "encoder_ : Encoder": "Kinds of the columns, and levels of those that are no numbers.",
-        "columns_ : ndarray (D,)": "The column of each feature, those of numbers first.",
+        "encoder_ : Encoder": "Kinds of the columns, and levels of the non-numeric ones.",
+        "columns_ : ndarray (D,)": "The column of each feature, numeric ones first.",
         "bandwidths_ : ndarray (a,)": "h of each numeric column in its own units; NaN for others and constant ones.",
         "weights_ : ndarray (a, K)": (
             "w by column, 0 where a column has no feature; K = 1 for two classes, of which the score is the second's, "
@@ -79,8 +78,8 @@ class DLRClassifier(RunClassifier):
         """Return the pure effect of each column on each class score of each row: w_d phi_d(x) less its mean over the
         training rows.
 
-        One line per row and column, first the "intercept", then the strongest; a column per class. The sums over a
-        row's lines are its scores less their mean over the classes; of two classes the second's less the first's is
+        One line per row and column, first the "intercept", then the strongest; a column per class. The lines of a row
+        sum to its scores less their mean over the classes; of two classes the second's less the first's is
         `decision_function`. Columns without a feature add 0. `alrviz.interactions(...).row(x)` has the same numbers.
         """
         check_is_fitted(self)
@@ -94,33 +93,33 @@ class DLRClassifier(RunClassifier):
     def to_frame(self) -> "pd.DataFrame":
         """Return each column's feature as a table: phi, and what it adds to the scores.
 
-        One line per column and value: every level, and up to 101 numbers that are quantiles of the training rows'. The
+        One line per column and value: every level, and up to 101 quantiles of the training numbers. The
         columns are pairs of a quantity ("phi", "contribution": w_d phi_d) and a class, of two classes the second's.
         Columns without a feature have no line.
         """
         check_is_fitted(self)
         votes, w, names, parts = self.model_.features, self.model_.w, [], list[Floats]()
         for d, (column, source) in enumerate(zip(self.columns_, votes.columns, strict=False)):
-            places = np.unique(np.quantile(source.values, np.linspace(0.0, 1.0, PLACES)))
-            names += [(self.encoder_.columns_[column].name, place) for place in places.tolist()]
-            parts.append(np.stack([phi := votes.curve(d, places, self.model_.log_h[d]).phi, w[d][:, None] * phi]))
+            values = np.unique(np.quantile(source.values, np.linspace(0.0, 1.0, MAX_FRAME_VALUES)))
+            names += [(self.encoder_.columns_[column].name, place) for place in values.tolist()]
+            parts.append(np.stack([phi := votes.curve(d, values, self.model_.log_h[d]).phi, w[d][:, None] * phi]))
         for d, column in enumerate(self.columns_[len(votes.columns) :], start=len(votes.columns)):
             coded, phi = self.encoder_.columns_[column], votes.levels(d - len(votes.columns))[:, :-1]
             names += [(coded.name, label) for label in coded.labels]
             parts.append(np.stack([phi, w[d][:, None] * phi]))
-        values = np.concatenate(parts, axis=2)
-        shown = self.classes_[1:] if values.shape[1] == 1 else self.classes_
-        columns = pd.MultiIndex.from_product([["phi", "contribution"], shown], names=["quantity", "class"])
+        table = np.concatenate(parts, axis=2)
+        classes = self.classes_[1:] if table.shape[1] == 1 else self.classes_
+        columns = pd.MultiIndex.from_product([["phi", "contribution"], classes], names=["quantity", "class"])
         index = pd.MultiIndex.from_tuples(names, names=["column", "value"])
-        return pd.DataFrame(values.reshape(-1, values.shape[2]).T, index, columns)
+        return pd.DataFrame(table.reshape(-1, table.shape[2]).T, index, columns)
 
     @property
     def feature_importances_(self) -> Floats:
-        """(a,) share of each column in the variance of what it adds over the training rows; the shares sum to 1."""
+        """(a,) each column's share of the variance that columns add over the training rows; the shares sum to 1."""
         check_is_fitted(self)
-        found = np.zeros(self.n_features_in_)
-        found[self.columns_] = self.model_.variances()
-        return normalised(found)
+        variances = np.zeros(self.n_features_in_)
+        variances[self.columns_] = self.model_.variances()
+        return normalised(variances)
 
     def _encode(self, codes: NDArray[np.unsignedinteger], table: Any) -> tuple[Any, Any]:
         return self.encoder_.numbers(table), np.delete(codes, self.encoder_.numeric_, axis=0)
@@ -132,7 +131,7 @@ class DLRClassifier(RunClassifier):
         self.set_model(model, feature_columns(encoded, model.features))
 
     def set_model(self, model: DensityModel, columns: NDArray[np.int64]) -> None:
-        """Keep a model whose features (D,) are of these columns of the table."""
+        """Store a model whose features (D,) belong to these columns of the table."""
         self.model_, self.columns_ = model, columns
         self.bandwidths_ = np.full(self.n_features_in_, np.nan)
         self.bandwidths_[columns[: len(model.log_h)]] = model.bandwidths

@@ -1,10 +1,10 @@
-"""The columns of dlr's kernel: density features of a table, for linear models of other makers.
+"""Density features of a table as columns, for linear models of other packages.
 
     k(x, x') = sum_d phi_d(x) phi_d(x')                    [DLR] (38); with C > 2 classes summed over the classes too
 
-so a linear machine on these columns is the machine on dlr's kernel. Bandwidths are Silverman's. `fit_transform` leaves
-each training row out of its own sums: otherwise a row's column says which class the row has, the more the smaller h.
-`transform` takes all training rows, for rows that are new.
+so a linear model on these columns is the model on dlr's kernel. Bandwidths are Silverman's. `fit_transform` leaves each
+training row out of its own sums: otherwise its features would reveal its class, the more the smaller h. `transform`
+uses all training rows, for new rows.
 """
 
 from typing import Any, Self, cast
@@ -20,7 +20,7 @@ from alrviz.passes.rows import Floats
 
 
 class DensityMap(TransformerMixin, BaseEstimator):
-    """Density features (N, D x K): a column each, K = 1 for two classes, else one a class.
+    """Density features (N, D x K): a column per feature; K = 1 for two classes, else one per class.
 
     Parameters
     ----------
@@ -40,17 +40,17 @@ class DensityMap(TransformerMixin, BaseEstimator):
         self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn densities and counts of each class."""
+        """Learn the densities and counts of each class."""
         self._learn(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """Learn, and return the training rows' features, each row left out of its own."""
+        """Fit, and return the training rows' features, each row left out of its own sums."""
         self._learn(X, y)
         return _columns(self.features_.training(np.log(self.features_.silverman), leave_out=True, gradient=False))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the features of rows that have no vote."""
+        """Return the features of new rows, (N, D x K)."""
         check_is_fitted(self)
         codes, numbers = self.encoder_.transform(X), cast(Floats, self.encoder_.numbers(X))
         return _columns(self.features_.rows(numbers, codes[self._levels], np.log(self.features_.silverman)))

@@ -1,4 +1,4 @@
-"""MDLDiscretizer: MDL cuts as a transformer of scikit-learn's, for pipelines that end in other people's models.
+"""MDLDiscretizer: MDL cuts as a scikit-learn transformer, for pipelines that end in a model of another package.
 
 The classifiers of this package cut numeric columns themselves, on training rows only; they need no discretizer.
 """
@@ -17,7 +17,7 @@ from alrviz.data.mdl import mdl_cuts
 class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Cut numeric columns where the cuts tell the classes apart (minimum description length).
 
-    A column on which no cut pays becomes constant 0. Missing numbers (NaN) are left out of fitting and stay NaN.
+    A column without a useful cut becomes constant 0. Missing numbers (NaN) are ignored in fitting and stay NaN.
 
     Fitted: `bin_edges_`, a list of (n_bins_[j] + 1,) float64: -inf, the cuts, inf (a value equal to a cut lies in the
     interval that ends there); `n_bins_` (``n_features_in_``,) int64, intervals per column; `n_features_in_` and
@@ -52,11 +52,11 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Return the interval of every number, 0 .. n_bins_[j] - 1, as float64; NaN stays NaN."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        out = np.empty_like(X)
+        intervals = np.empty_like(X)
         for j, edges in enumerate(self.bin_edges_):
-            out[:, j] = np.searchsorted(edges[1:-1], X[:, j], side="left")
-        out[np.isnan(X)] = np.nan
-        return out
+            intervals[:, j] = np.searchsorted(edges[1:-1], X[:, j], side="left")
+        intervals[np.isnan(X)] = np.nan
+        return intervals
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

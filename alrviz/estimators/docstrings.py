@@ -1,8 +1,7 @@
-"""The docstrings of the classifiers: each names what it fits, and `documented` adds what is said elsewhere.
+"""The docstrings of the classifiers: each class describes its model, and `documented` adds the rest.
 
-It replaces the line `{parameters}` by numpydoc's sections "Parameters" (of the class's signature, as the family's
-`Param`s describe them), "Attributes" (`_attributes` of the class and its bases) and "References" (the works that the
-docstring cites).
+The line `{parameters}` becomes numpydoc's sections "Parameters" (the class's signature, described by the family's
+`Param`s), "Attributes" (`_attributes` of the class and its bases) and "References" (works the docstring cites).
 """
 
 from collections.abc import Mapping
@@ -15,35 +14,35 @@ from typing import Any, TypeVar
 from alrviz.fitting.families import ENCODING, family_of
 from alrviz.fitting.families.param import Param
 
-_PLACE = "{parameters}"
+_PLACEHOLDER = "{parameters}"
 _WIDTH = 112
 _SHOWN_BOUND = 1e5  # a higher bound only keeps numbers finite
 
-# Of estimators alone; the others are parameters of the family or of the encoding. Name: type, text.
-_OF_ESTIMATORS: Mapping[str, tuple[str, str]] = {
+# Parameters that no family or encoding describes. Name: type, text.
+_ESTIMATOR_PARAMS: Mapping[str, tuple[str, str]] = {
     "categorical_features": (
         '"from_dtype", "all", None, names, mask or indices',
         'Which columns are not cut. "from_dtype": text, booleans and pandas categoricals.',
     ),
     "random_state": (
         "int, RandomState or None",
-        "Seed of what the fit draws. None: another one each time for a random start, the order of rows, cross-tuning "
-        "and validation rows of bandwidths, and 0 for the folds that choose order, penalties and levels where nothing "
-        "else is drawn.",
+        "Seed of the fit's random numbers. None: another one for each fit with a random start, order of rows, "
+        "cross-tuning or validation rows of bandwidths; 0 for the folds that choose order, penalties and levels if "
+        "nothing else is drawn.",
     ),
     "verbose": (
         "bool or None",
-        "Whether `fit` prints what it tries, its steps and log loss in a line on stderr; None: at a terminal or in a "
-        "notebook, while a fit of more than 5 seconds goes on in the main process.",
+        "Whether `fit` shows what it tries, its steps and log loss in a line on stderr; None: in a terminal or "
+        "notebook, once a fit in the main process takes over 5 seconds.",
     ),
     "n_jobs": (
         "int or None",
-        "Threads; None for all there are (1 inside a joblib worker). The bits of the result do not depend on it.",
+        "Threads; None for all (1 inside a joblib worker). The result has the same bits for any number.",
     ),
     "max_memory": (
         "int or None",
-        "Bytes that a fit may take; None for half of what is free. One that needs more is refused before anything is "
-        "allocated.",
+        "Bytes that a fit may take; None for half of the free memory. A fit that needs more is refused before anything "
+        "is allocated.",
     ),
 }
 _REFERENCES: Mapping[str, str] = {
@@ -69,10 +68,10 @@ Class = TypeVar("Class", bound=type)
 
 
 def documented(cls: Class) -> Class:
-    """Fill in the place `{parameters}` of a dataclass's docstring; a decorator."""
-    doc = cleandoc(cls.__doc__ or "")  # Python 3.13 has taken the indentation away, those before it have not
+    """Decorator of a dataclass that replaces `{parameters}` in its docstring."""
+    doc = cleandoc(cls.__doc__ or "")  # Python 3.13 removes the indentation, older versions do not
     settings = {**family_of(cls._family).params, **ENCODING}  # type: ignore[attr-defined]
-    defaults = {one.name: one.default for one in fields(cls) if one.init}
+    defaults = {parameter.name: parameter.default for parameter in fields(cls) if parameter.init}
     parameters = [
         _entry(f"{name} : {type_text(settings[name])}, default {_literal(defaults[name])}", help_text(settings[name]))
         for name in settings
@@ -80,7 +79,7 @@ def documented(cls: Class) -> Class:
     ]
     parameters += [
         _entry(f"{name} : {kind}, default {_literal(defaults[name])}", text)
-        for name, (kind, text) in _OF_ESTIMATORS.items()
+        for name, (kind, text) in _ESTIMATOR_PARAMS.items()
         if name in defaults
     ]
     described: dict[str, str] = {}
@@ -90,12 +89,12 @@ def documented(cls: Class) -> Class:
     cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in _REFERENCES.items() if tag in doc]
     sections = [("Parameters", parameters), ("Attributes", attributes), ("References", cited)]
     text = "\n\n".join("\n".join([title, "-" * len(title), *entries]) for title, entries in sections if entries)
-    cls.__doc__ = doc.replace(_PLACE, text)
+    cls.__doc__ = doc.replace(_PLACEHOLDER, text)
     return cls
 
 
 def type_text(param: Param) -> str:
-    """Return what a parameter may be, as numpydoc writes it.
+    """Return the type of a parameter as numpydoc writes it.
 
     >>> type_text(Param(1, low=0, high=8, integer=True, keywords={"auto": "auto"}))
     'int from 0 to 8 or "auto"'
@@ -112,7 +111,7 @@ def type_text(param: Param) -> str:
 
 
 def help_text(param: Param) -> str:
-    """Return what a parameter does, and what those of its values do that need a word."""
+    """Return what a parameter does, and what its values mean where their name does not say it."""
     values = [value for value in (*param.choices, *param.keywords) if value in param.meanings]
     text = " ".join([param.help, *(f"{_literal(value)}: {param.meanings[value]}." for value in values)])
     return text + " A tuple has a number for each order, from 1 to n; inf leaves an order out." * param.each

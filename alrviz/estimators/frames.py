@@ -1,4 +1,4 @@
-"""A model as frames to read: what tuples add to scores, and what is known of each cell. Pure functions."""
+"""A model as data frames: what tuples add to scores, and the values of each cell. Pure functions."""
 
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -17,13 +17,13 @@ from alrviz.models.networks import NetworkModel
 from alrviz.passes.rows import Floats
 
 INTERCEPT = "intercept"
-_JOIN = " & "
+_LEVEL_SEPARATOR = " & "
 
 
-def join_of(columns: Sequence[str]) -> str:
-    """Return what stands between columns in the name of a tuple: in no column's name, so that no two are alike.
+def name_separator(columns: Sequence[str]) -> str:
+    """Return the separator of columns in names of tuples: one that no column name contains, so that names are unique.
 
-    >>> join_of(["odor", "habitat"]), join_of(["R & D", "sales"])
+    >>> name_separator(["odor", "habitat"]), name_separator(["R & D", "sales"])
     (' & ', ' && ')
     """
     marks = ("&" * n for n in count(1))
@@ -32,23 +32,23 @@ def join_of(columns: Sequence[str]) -> str:
 
 def tuple_names(members: Iterable[Iterable[int]], columns: Sequence[str]) -> list[str]:
     """Return the name of each tuple of column numbers, "odor & habitat"."""
-    join = join_of(columns)
-    return [join.join(columns[j] for j in own) for own in members]
+    separator = name_separator(columns)
+    return [separator.join(columns[j] for j in tuple_columns) for tuple_columns in members]
 
 
 def require_contributions(rows: int, lines: int, classes: int, max_memory: int | None, copies: int = 2) -> None:
-    """Raise `MemoryLimitError` where a line for each row and tuple would take more than `max_memory` (None: half of
-    what is free).
+    """Raise `MemoryLimitError` if a line for each row and tuple takes more than `max_memory` bytes (None: half the free
+    memory).
     """
-    needed = copies * 8 * rows * lines * classes
-    allowed = free_memory() // 2 if max_memory is None else max_memory
-    if needed > allowed:
+    needed_bytes = copies * 8 * rows * lines * classes
+    max_bytes = free_memory() // 2 if max_memory is None else max_memory
+    if needed_bytes > max_bytes:
         raise MemoryLimitError(
-            f"{rows:,} rows have {rows * lines * classes:,} contributions, about {needed / 2**20:,.0f} MiB, and "
-            f"{allowed / 2**20:,.0f} MiB may be used; explain at most {max(1, rows * allowed // needed):,} rows at "
-            "once",
-            needed,
-            allowed,
+            f"{rows:,} rows have {rows * lines * classes:,} contributions, about {needed_bytes / 2**20:,.0f} MiB, and "
+            f"{max_bytes / 2**20:,.0f} MiB may be used; explain at most {max(1, rows * max_bytes // needed_bytes):,} "
+            "rows at once",
+            needed_bytes,
+            max_bytes,
         )
 
 
@@ -56,8 +56,8 @@ def network_frame(
     model: NetworkModel | AverageModel, codes: NDArray[np.unsignedinteger], encoder: Encoder, rows: Any,
     max_memory: int | None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return what each column of a network, given its parents, adds to the scores, first the intercepts; of an
-    `AverageModel` each network's own scores. `rows` labels the rows; None numbers them.
+    """Return what each column of a network, given its parents, adds to the scores, after the intercepts; for an
+    `AverageModel` the scores of each network. `rows` labels the rows; None numbers them.
     """
     space: Space = model.parents.space if isinstance(model, AverageModel) else model.space
     names = [] if isinstance(model, AverageModel) else [INTERCEPT]
@@ -89,16 +89,16 @@ def _labels(rows: Any, n: int) -> Any:
 
 
 def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantities: dict[str, Floats]) -> pd.DataFrame:
-    """Return a line per seen cell, indexed by (columns, levels), of quantities (S, C) by name and class."""
-    of, codes = space.tuple_of(seen), space.codes_of(seen)
+    """Return a line per seen cell, indexed by (columns, levels), of quantities (S, C) by name."""
+    tuples, codes = space.tuple_of(seen), space.codes_of(seen)
     labels = [np.array(column.labels, dtype=object) for column in encoder.columns_]
-    where = np.array(tuple_names(space.members, [column.name for column in encoder.columns_]), dtype=object)
-    columns_of = space.members
+    names = np.array(tuple_names(space.members, [column.name for column in encoder.columns_]), dtype=object)
+    members = space.members
     levels = [
-        _JOIN.join(labels[j][code] for j, code in zip(columns_of[t], row, strict=False))
-        for t, row in zip(of, codes, strict=True)
+        _LEVEL_SEPARATOR.join(labels[j][code] for j, code in zip(members[t], row, strict=False))
+        for t, row in zip(tuples, codes, strict=True)
     ]
-    index = pd.MultiIndex.from_arrays([where[of], levels], names=["columns", "levels"])
+    index = pd.MultiIndex.from_arrays([names[tuples], levels], names=["columns", "levels"])
     columns = pd.MultiIndex.from_product([list(quantities), _class_index(encoder)], names=["quantity", "class"])
     return pd.DataFrame(np.concatenate(list(quantities.values()), axis=1), index, columns)
 
@@ -106,27 +106,27 @@ def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantiti
 def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
     """Return (T,) the variance over `total` training rows of what each tuple adds to the scores, summed over classes.
 
-    What a cell (S, C) adds to every class alike moves no probability and is taken away first.
+    What a cell adds to all classes alike changes no probability, so the mean over the classes is subtracted first.
     """
-    of, rows = space.tuple_of(seen), counts.sum(axis=1)
-    moves = phi - phi.mean(axis=1, keepdims=True)
+    tuples, rows = space.tuple_of(seen), counts.sum(axis=1)
+    centered = phi - phi.mean(axis=1, keepdims=True)
     first, second = np.zeros((space.n_tuples, phi.shape[1])), np.zeros((space.n_tuples, phi.shape[1]))
-    np.add.at(first, of, rows[:, None] * moves / total)
-    np.add.at(second, of, rows[:, None] * moves**2 / total)
+    np.add.at(first, tuples, rows[:, None] * centered / total)
+    np.add.at(second, tuples, rows[:, None] * centered**2 / total)
     variances: Floats = np.maximum(second - first**2, 0.0).sum(axis=1)
     return variances
 
 
 def shares_of_columns(space: Space, variances: Floats) -> Floats:
-    """Return (a,) numbers that sum to 1: each tuple's variance, shared by its columns alike."""
-    found = np.zeros(len(space.levels))
+    """Return (a,) shares that sum to 1: each tuple's variance, divided equally among its columns."""
+    shares = np.zeros(len(space.levels))
     for columns, variance in zip(space.members, variances, strict=True):
-        found[columns] += variance / len(columns)
-    return normalised(found)
+        shares[columns] += variance / len(columns)
+    return normalised(shares)
 
 
 def normalised(variances: Floats) -> Floats:
-    """Return numbers that sum to 1; all 0 where nothing varies."""
+    """Return the variances divided by their sum; all 0 if nothing varies."""
     total = variances.sum()
     return variances / total if total > 0 else variances
 

@@ -16,8 +16,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-# Below this share of the largest eigenvalue a direction is rounding: dividing by its root would blow noise up.
-_RANK = 1e-10
+# Below this share of the largest eigenvalue a direction is rounding error, which dividing by its root would amplify.
+_MIN_EIGENVALUE_SHARE = 1e-10
 
 
 class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -60,7 +60,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the landmarks and take their kernel apart."""
+        """Draw the landmarks and decompose their kernel."""
         X = validate_data(self, X, dtype=np.float64)
         variance = float(X.var())
         self._gamma = 1.0 / (X.shape[1] * variance or 1.0) if self.gamma == "scale" else float(self.gamma)
@@ -68,8 +68,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             X = X[check_random_state(self.random_state).choice(len(X), self.landmarks, replace=False)]
         self.landmarks_ = X
         values, vectors = np.linalg.eigh(self._kernel(X))
-        kept = values > max(_RANK * values[-1], 0.0)
-        self.map_ = vectors[:, kept] / np.sqrt(values[kept])
+        is_significant = values > max(_MIN_EIGENVALUE_SHARE * values[-1], 0.0)
+        self.map_ = vectors[:, is_significant] / np.sqrt(values[is_significant])
         self._n_features_out = self.map_.shape[1]
         return self
 
@@ -79,5 +79,5 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._kernel(validate_data(self, X, dtype=np.float64, reset=False)) @ self.map_
 
     def _kernel(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        own = {"gamma": self._gamma, "degree": self.degree, "coef0": self.coef0}
-        return pairwise_kernels(X, self.landmarks_, metric=self.kernel, filter_params=True, **own)
+        params = {"gamma": self._gamma, "degree": self.degree, "coef0": self.coef0}
+        return pairwise_kernels(X, self.landmarks_, metric=self.kernel, filter_params=True, **params)

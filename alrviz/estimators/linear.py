@@ -1,4 +1,4 @@
-"""What classifiers have whose weights are fitted; and two of order 1 that have names of their own."""
+"""The base of classifiers with fitted weights, and two classifiers of order 1 with names of their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,16 +39,16 @@ class LinearClassifier(CellClassifier):
 
     _attributes: ClassVar[Mapping[str, str]] = {
         "alpha_ : float or tuple": (
-            'The penalty of alpha="cv" or "auto"; of "auto" one for each order where it may be.'
+            'The penalty chosen by alpha="cv" or "auto"; by "auto" one for each order where the family allows it.'
         ),
         "alphas_ : DataFrame": (
-            "What was tried: alphas, or orders and alphas, their validation log loss, and the folds that this is of: "
-            "losses of as many folds are of the same rows."
+            "What was tried: alphas, or orders and alphas, the validation log loss, and the number of folds it is "
+            "over; only losses over as many folds can be compared."
         ),
-        "chosen_ : str": 'Order and penalties in words: what "auto" or "cv" took and why, or that they were given.',
+        "chosen_ : str": 'Order and penalties in words: what "auto" or "cv" chose and why, or that they were given.',
     }
 
-    def _settled(
+    def _resolve_choices(
         self,
         recipe: Recipe,
         X: Any,
@@ -82,11 +82,11 @@ class LinearClassifier(CellClassifier):
         elif self.alpha == "auto":
             steps = [step.extra for step in run.trace.since(0) if step.kind == "search"]
             self.alphas_ = pd.DataFrame(steps).rename(columns=lambda name: name.removeprefix("search_"))
-        of = run.recipe.params
+        params = run.recipe.params
         if run.choices:
             self.chosen_ = "; ".join(run.choices)
         elif "chosen_" not in vars(self):
-            self.chosen_ = f"order={of['order']} and alpha={in_digits(of['alpha'])}, as given"
+            self.chosen_ = f"order={params['order']} and alpha={in_digits(params['alpha'])}, as given"
 
 
 @documented

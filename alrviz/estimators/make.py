@@ -1,4 +1,4 @@
-"""From a recipe to the estimator that fits it, and from a run to the fitted estimator."""
+"""Estimators from recipes: an unfitted one from a recipe, a fitted one from a run."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -21,7 +21,7 @@ def make_estimator(
 ) -> RecipeClassifier:
     """Return the unfitted estimator whose `fit` runs `recipe`.
 
-    The estimator learns from all rows that `fit` is given: the recipe's split is not used. Its seed becomes
+    The estimator learns from all rows given to `fit`: the recipe's split is not used. Its seed becomes
     `random_state` if the fit itself draws random numbers.
 
     Raises:
@@ -33,8 +33,8 @@ def make_estimator(
     """
     if not isinstance(recipe, Recipe):
         raise RecipeError(f"expected a Recipe, got {type(recipe).__name__}; Recipe.from_json reads one from text")
-    return of_class(
-        class_of(recipe.definition),
+    return unfitted(
+        classifier_class(recipe.definition),
         recipe,
         categorical_features=categorical_features,
         n_jobs=n_jobs,
@@ -42,34 +42,34 @@ def make_estimator(
     )
 
 
-def class_of(family: Family) -> type[RecipeClassifier]:
-    """Return the estimator of a family, imported or made when it is first asked for."""
+def classifier_class(family: Family) -> type[RecipeClassifier]:
+    """Return the classifier of a family, imported or made when it is first used."""
     module, _, name = family.estimator.rpartition(".")
     cls: type[RecipeClassifier] = getattr(import_module(module), name)
     return cls
 
 
-def of_class(cls: type[RecipeClassifier], recipe: Recipe, **where: Any) -> RecipeClassifier:
-    """Return the unfitted estimator of a class of the recipe's family; `where`: what a recipe does not say."""
-    own = cls._get_param_names()
-    params = {name: value for name, value in recipe.params.items() if name in own}
+def unfitted(cls: type[RecipeClassifier], recipe: Recipe, **other_params: Any) -> RecipeClassifier:
+    """Return an unfitted classifier with the parameters of a recipe and `other_params`."""
+    names = cls._get_param_names()
+    params = {name: value for name, value in recipe.params.items() if name in names}
     if recipe.draws:
         params["random_state"] = recipe.seed
     for name, value in params.items():
         if isinstance(value, Mapping):
-            params[name] = dict(value)  # the recipe's cannot be copied, so not cloned
-    params |= {name: recipe.value(name) for name in ENCODING if name in own}
-    return cls(**params, **where)
+            params[name] = dict(value)  # the recipe's mapping cannot be copied, and `clone` copies parameters
+    params |= {name: recipe.value(name) for name in ENCODING if name in names}
+    return cls(**params, **other_params)
 
 
 def estimator_of(run: Run) -> RunClassifier:
-    """Return the fitted classifier of a run's latest step: it predicts, scores and is written by `save_model`.
+    """Return the fitted classifier of a run's latest step; it predicts, and `save_model` writes it.
 
-    It has learned from the run's training rows only, without those that were held out;
+    It has learned from the run's training rows alone;
     `make_estimator(recipe).fit(X, y)` learns from all rows.
 
     Raises:
-        AlrvizError: the run has no step yet, has diverged or failed, or was made of encoded rows.
+        AlrvizError: the run has no step yet, has diverged or failed, or has encoded rows without a table.
 
     >>> import alrviz
     >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1))

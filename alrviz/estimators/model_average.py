@@ -1,7 +1,7 @@
-"""The average form of a model file: ande's counts of the cells of n and of n + 1 columns, and its naive Bayes.
+"""The average form of a model file: ande's counts of the cells of n and of n + 1 columns, and its naive Bayes model.
 
-Training rows have a level in every column, so that a tuple's count of a class is the class's, and its card the product
-of its columns'. Naive Bayes, for rows that share no cell with training, is each level by itself. n = 0 is no more.
+Training rows have a level in every column, so each tuple's class counts are those of the table, and its card is the
+product of its columns' cards. Rows that share no cell with training are predicted by naive Bayes; n = 0 is that alone.
 """
 
 import math
@@ -23,43 +23,43 @@ from alrviz.passes.rows import Floats
 
 
 def _saved(model: Any) -> SavedModel:
-    of, wider, encoder = model.model_, model.tables_, model.encoder_
-    alone = of if model.n == 0 else of.naive
-    narrow = wider if model.n == 0 else of.parents
-    few = slice(0) if model.n == 0 else slice(None)  # the cells of no column are none
+    average, wider, encoder = model.model_, model.tables_, model.encoder_
+    naive_model = average if model.n == 0 else average.naive
+    narrow = wider if model.n == 0 else average.parents
+    cells = slice(0) if model.n == 0 else slice(None)  # of no columns there are no cells
     names = [column.name for column in encoder.columns_]
     members, parents = wider.space.tuples.tolist(), narrow.space.tuples.tolist()
-    about = {
-        "bias": alone.bias.tolist(),
+    metadata = {
+        "bias": naive_model.bias.tolist(),
         "n": model.n,
         "smoothing": wider.smoothing,
-        "cards": alone.cards.tolist(),
+        "cards": naive_model.cards.tolist(),
         "class_counts": wider.class_counts.tolist(),
     }
     tables = {
         "tuples.parquet": tuple_pieces(names, members, {}),
         "cells.parquet": cell_pieces(wider.space, members, wider.seen, encoder, {"count": wider.counts}),
         "parents.parquet": cell_pieces(
-            narrow.space, parents, narrow.seen[few], encoder, {"count": narrow.counts[few]}
+            narrow.space, parents, narrow.seen[cells], encoder, {"count": narrow.counts[cells]}
         ),
-        "levels.parquet": level_pieces(encoder, {"alone": alone.level_log_p}),
+        "levels.parquet": level_pieces(encoder, {"alone": naive_model.level_log_p}),
     }  # fmt: skip
-    return SavedModel(about, tables)
+    return SavedModel(metadata, tables)
 
 
-def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
+def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
     levels, n = model.encoder_.levels_, model.n
-    cards, class_counts, bias = (finite(about[name]) for name in ("cards", "class_counts", "bias"))
-    by_level = tables["levels.parquet"]
-    if len(by_level) != int(levels.sum()):
-        raise ModelFileError(f"levels.parquet has {len(by_level)} lines, and there are {int(levels.sum())} levels")
+    cards, class_counts, bias = (finite(metadata[name]) for name in ("cards", "class_counts", "bias"))
+    level_table = tables["levels.parquet"]
+    if len(level_table) != int(levels.sum()):
+        raise ModelFileError(f"levels.parquet has {len(level_table)} lines, but there are {int(levels.sum())} levels")
     if cards.shape != levels.shape or (cards < 1).any() or class_counts.shape != bias.shape or (class_counts < 0).any():
-        raise ModelFileError("cards and counts do not belong to a model: below 0, or not one a column and a class")
+        raise ModelFileError("cards must be at least 1, one per column, and counts at least 0, one per class")
     if len(tables["tuples.parquet"]) != math.comb(len(levels), n + 1):
         raise ModelFileError(f"tuples.parquet does not list the tuples of n + 1 = {n + 1} of {len(levels)} columns")
-    alone = _naive(levels, by_level.by_class("alone"), cards, bias)
+    naive_model = _naive(levels, level_table.by_class("alone"), cards, bias)
 
-    def counted(file: str, order: int) -> Tables:
+    def read_counts(file: str, order: int) -> Tables:
         table = tables[file]
         if len(table) > count_cells(levels, order):
             raise ModelFileError(f"{file} has {len(table):,} cells, more than {order} of the columns have")
@@ -67,20 +67,22 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
         if (counts < 0).any():
             raise ModelFileError(f"{file} has counts below 0")
         totals = np.tile(class_counts, (space.n_tuples, 1))
-        own = cards[space.tuples].prod(axis=1)
-        return Tables(space, cells_of(table, space), counts, class_counts, totals, own, float(model.smoothing))
+        tuple_cards = cards[space.tuples].prod(axis=1)
+        return Tables(space, cells_of(table, space), counts, class_counts, totals, tuple_cards, float(model.smoothing))
 
-    wider = counted("cells.parquet", n + 1)
+    wider = read_counts("cells.parquet", n + 1)
     model.tables_, model.cells_ = wider, wider.space
-    model.model_ = AverageModel(counted("parents.parquet", n), wider, alone) if n else alone
+    model.model_ = AverageModel(read_counts("parents.parquet", n), wider, naive_model) if n else naive_model
 
 
-def _naive(levels: np.ndarray, alone: Floats, cards: Floats, bias: Floats) -> NetworkModel:
-    """Naive Bayes, of which every level is a cell that was seen."""
+def _naive(levels: np.ndarray, level_log_p: Floats, cards: Floats, bias: Floats) -> NetworkModel:
+    """Return naive Bayes, in which every level counts as seen."""
     structure = naive(len(levels))
     space = TupleSpace(levels, [(j,) for j in structure.order])
-    nothing = np.empty(0, np.int64), np.empty((0, len(bias)))
-    return NetworkModel(structure, space, space, np.arange(len(alone)), alone, *nothing, alone, cards, bias)
+    no_parents = np.empty(0, np.int64), np.empty((0, len(bias)))
+    return NetworkModel(
+        structure, space, space, np.arange(len(level_log_p)), level_log_p, *no_parents, level_log_p, cards, bias
+    )
 
 
 AVERAGE: Form = Form(

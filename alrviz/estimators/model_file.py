@@ -1,12 +1,12 @@
-"""A fitted model as a file that runs anywhere: a zip of JSON and Parquet, and the script that scores rows with it.
+"""A fitted model as a file that runs anywhere: a zip of JSON and Parquet, and a script that predicts with it.
 
     model.json        the recipe, the encoder (columns, kinds, levels, cuts, missing, classes), versions, data hash,
-                      how the table was read (units, dates, spellings, what is missing, sheet, delimiter ...)
+                      how the table was read (units, dates, spellings, missing values, sheet, delimiter ...)
     *.parquet         tuples and cells: columns, levels, counts, log theta, w, phi (model_tables.py names every column)
-    score.py          scores a CSV or Parquet file of new rows with numpy and pyarrow alone
+    score.py          predicts a CSV or Parquet file of new rows with numpy and pyarrow alone
 
-Nothing in it is code that loading runs: `load_model` parses, checks and computes. A file may come from a stranger, so
-sizes are counted before anything is unpacked, names are matched and never become paths, and every array is checked.
+Loading runs no code from the file: `load_model` parses, checks and computes. A file may come from a stranger, so sizes
+are added up before anything is unpacked, names are matched and never become paths, and every array is checked.
 """
 
 import json
@@ -38,41 +38,41 @@ from alrviz.memory import free_memory
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-SCRIPT, ABOUT = "score.py", "model.json"
-# Of the JSON: what it takes as Python's objects is about ten times as much.
-_MOST_TEXT = 2**27
-# Bytes of a table that is unpacked whatever its packing; times that a larger one may become larger.
-_SMALL, _MOST_PACKED = 2**20, 100
-# Words for people, and what is computed again from counts: not read back.
-_NOT_READ = ("columns", "levels", "name", "log_theta_")
-# What score.py holds, in the order of what they import of each other; no two may have a name of a module in common.
+SCRIPT, METADATA = "score.py", "model.json"
+# Bytes of the JSON; as Python objects it takes about ten times as much.
+_MAX_JSON_BYTES = 2**27
+# A table of up to a MiB may unpack to any multiple of its size, a larger one to a hundred times.
+_MIN_CHECKED_BYTES, _MAX_UNPACKED_RATIO = 2**20, 100
+# Columns that are not read back: texts for people, and what is computed again from counts.
+_SKIPPED_COLUMNS = ("columns", "levels", "name", "log_theta_")
+# The modules in score.py, in the order of their imports; no two may define the same name.
 SCRIPT_MODULES = (
     *("errors", "stop", "data.options", "data.limits", "data.parse_values", "data.doubts", "data.text", "data.quotes"),
-    *("data.records", "data.charset", "data.parse_spec", "data.parse_cells", "data.layout", "data.delimited"),
-    *("data.apply_layout", "estimators.score_forms"),
+    *("data.records", "data.charset", "data.parse_spec", "data.parse_cells", "data.layout", "data.find_table"),
+    *("data.delimited", "data.apply_layout", "estimators.score_forms"),
 )
-_OWN_IMPORT = re.compile(r"(?m)^from alrviz\.[\w.]+ import (?:\([^)]*\)|.*)\n")
+_PACKAGE_IMPORT = re.compile(r"(?m)^from alrviz\.[\w.]+ import (?:\([^)]*\)|.*)\n")
 
 
 def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" = None) -> None:
-    """Write a fitted model as a zip of JSON and Parquet, with a script that predicts without this package; no pickle.
+    """Write a fitted model as a zip of JSON and Parquet with a script that predicts without this package; no pickle.
 
     Parameters
     ----------
     model : a fitted lr, alr (wanbia-c), anje (naive Bayes), tan, kdb, elr, ande or dlr classifier of this package
-        That of dlr holds the training rows' numbers, each column by itself: they are what its prediction sums over.
+        A dlr file holds the training rows' numbers, each column sorted by itself: predictions sum over them.
     path : path of the zip, or a file opened for writing in binary mode
     dataset : Dataset, optional
-        What it was fitted on. Its name and hash are written beside the model, and how its columns were read:
-        `predict_table` and the script read new rows so. Without it a model knows that only of a run (`estimator_of`).
+        The data set it was fitted on. Its name and hash are written, and how its columns were read: `predict_table` and
+        the script read new rows in the same way. Without it only a model of a run (`estimator_of`) knows how.
 
     Raises
     ------
     ModelFileError
-        A ValueError: no model of ours (rf, svm, scikit-learn's own), for which joblib is the way; a folder that does
-        not exist; a data set of other columns.
+        A ValueError: a model of another kind (rf, svm, scikit-learn's own), for which joblib works; a folder that does
+        not exist; a data set with other columns.
     NotFittedError
-        From scikit-learn: it was not fitted yet.
+        From scikit-learn: the model is not fitted.
 
     Examples
     --------
@@ -83,28 +83,29 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
     >>> alrviz.load_model(file)
     NaiveBayesClassifier()
     """
-    parts = parts_of(model, dataset)
+    contents = parts_of(model, dataset)
     if dataset is not None:
-        parts.about["data"] = {"name": dataset.name, "hash": dataset.hash, "rows": dataset.n_rows}
-    with write_whole(path, "model.zip") as file:
-        _write(parts, file)
+        contents.metadata["data"] = {"name": dataset.name, "hash": dataset.hash, "rows": dataset.n_rows}
+    with write_atomically(path, "model.zip") as file:
+        _write(contents, file)
 
 
 @contextmanager
-def write_whole(path: Any, example: str) -> Iterator[BinaryIO]:
-    """Give a file to write to that has its name once it is whole, or `path` itself where that is an open file.
+def write_atomically(path: Any, example: str) -> Iterator[BinaryIO]:
+    """Open a file that gets its name once it is complete; `path` itself if it is an open file.
 
-    `ModelFileError` where there is no such folder, or a folder of that name; `example` is a name for a file in it.
+    Raises:
+        ModelFileError: the folder does not exist, or `path` is a folder; `example` is suggested as a file name in it.
     """
     if hasattr(path, "write"):
         yield path
         return
     target = Path(path).expanduser()
     if not target.parent.is_dir():
-        raise ModelFileError(f"no folder {str(target.parent)!r} to write {target.name!r} to; make it first")
+        raise ModelFileError(f"no folder {str(target.parent)!r} to write {target.name!r} to; create it first")
     if target.is_dir():
         raise ModelFileError(f"{str(target)!r} is a folder; a file was expected, such as {str(target / example)!r}")
-    part = target.with_name(target.name + ".part")  # what is there already stays until there is something whole
+    part = target.with_name(target.name + ".part")  # an existing file stays until the new one is complete
     try:
         with part.open("wb") as file:
             yield file
@@ -113,24 +114,26 @@ def write_whole(path: Any, example: str) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def _write(parts: SavedModel, file: BinaryIO) -> None:
+def _write(contents: SavedModel, file: BinaryIO) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
-        rows = {name: _write_table(zipped, name, pieces) for name, pieces in parts.tables.items()}
+        rows = {name: _write_table(zipped, name, pieces) for name, pieces in contents.tables.items()}
         try:
-            text = json.dumps({**parts.about, "rows": rows}, indent=1, allow_nan=False)
+            text = json.dumps({**contents.metadata, "rows": rows}, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise ModelFileError(f"the model cannot be written as JSON: {error}; joblib.dump keeps it") from error
-        zipped.writestr(ABOUT, text)
+            raise ModelFileError(f"the model cannot be written as JSON: {error}; joblib.dump may save it") from error
+        zipped.writestr(METADATA, text)
         zipped.writestr(SCRIPT, _script())
 
 
 def _script() -> str:
-    """The script as one file: the modules that it uses stand where it imports them."""
+    """Return the script as one file, the modules it uses in place of their imports."""
     script, *modules = (_source(module) for module in ("estimators.score_script", *SCRIPT_MODULES))
-    first = _OWN_IMPORT.search(script)
-    assert first is not None
-    without = [_OWN_IMPORT.sub("", text) for text in modules]
-    return script[: first.start()] + "\n\n".join(without) + _OWN_IMPORT.sub("", script[first.start() :])
+    import_match = _PACKAGE_IMPORT.search(script)
+    assert import_match is not None
+    bodies = [_PACKAGE_IMPORT.sub("", text) for text in modules]
+    return (
+        script[: import_match.start()] + "\n\n".join(bodies) + _PACKAGE_IMPORT.sub("", script[import_match.start() :])
+    )
 
 
 def _source(module: str) -> str:
@@ -138,36 +141,37 @@ def _source(module: str) -> str:
 
 
 def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:
-    """Write a table piece by piece; return its lines."""
+    """Write a table piece by piece; return its number of lines."""
     rows = 0
-    with tempfile.TemporaryFile() as room:
+    with tempfile.TemporaryFile() as buffer:
         first = next(pieces)
-        with pq.ParquetWriter(room, first.schema, compression="zstd") as writer:
+        with pq.ParquetWriter(buffer, first.schema, compression="zstd") as writer:
             for piece in chain((first,), pieces):
                 writer.write_table(piece)
                 rows += piece.num_rows
-        room.seek(0)
+        buffer.seek(0)
         info = zipfile.ZipInfo(name)  # Parquet is compressed already
         with zipped.open(info, "w", force_zip64=True) as out:
-            shutil.copyfileobj(room, out)
+            shutil.copyfileobj(buffer, out)
     return rows
 
 
 def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
-    """Read what `save_model` wrote: the fitted classifier, whose predictions are those of the one that was saved.
+    """Read what `save_model` wrote: a fitted classifier with the same predictions as the one that was saved.
 
-    How the fit went is not in the file (no `trace_`). The file may be anybody's: nothing in it is run or unpickled.
+    How the fit went is not in the file (no `trace_`). A file from a stranger is safe: nothing in it is run or
+    unpickled.
 
     Parameters
     ----------
     path : path of the zip, or a file opened for reading in binary mode
     max_memory : int, optional
-        Bytes that it may take; default half of what is free.
+        Bytes the model may take; default half of the free memory.
 
     Raises
     ------
     ModelFileError
-        A ValueError: no such zip, damaged, cut short, of another format, or holding what no model has.
+        A ValueError: the file is damaged, incomplete, of another format, or has values that no model has.
     MemoryLimitError
         A MemoryError, raised before anything is unpacked.
 
@@ -180,68 +184,74 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
     >>> bool((alrviz.load_model(file).predict(data.X) == model.predict(data.X)).all())
     True
     """
-    allowed = free_memory() // 2 if max_memory is None else max_memory
-    with _damage_told(path), zipfile.ZipFile(path) as zipped:
-        sizes = _checked_names(zipped)
-        _require(sum(sizes.values()) + 9 * sizes[ABOUT], allowed)
-        _check_packing(zipped)
-        about = _read_about(zipped, sizes[ABOUT])
-        wanted = FORMS[about["form"]].files
-        missing = [name for name in wanted if name not in sizes]
+    max_bytes = free_memory() // 2 if max_memory is None else max_memory
+    with _reading_errors(path), zipfile.ZipFile(path) as zipped:
+        sizes = _checked_sizes(zipped)
+        _require(sum(sizes.values()) + 9 * sizes[METADATA], max_bytes)
+        _check_compression(zipped)
+        metadata = _read_about(zipped, sizes[METADATA])
+        file_names = FORMS[metadata["form"]].files
+        missing = [name for name in file_names if name not in sizes]
         if missing:
-            raise ModelFileError(f"the file has no {missing[0]}, which a {about['form']} model needs")
-        n_classes = len(about["bias"])
-        tables = {name: _read_table(name, _bytes(zipped, name, sizes[name]), n_classes, allowed) for name in wanted}
-        return restore(about, tables)
+            raise ModelFileError(f"the file has no {missing[0]}, which a {metadata['form']} model needs")
+        n_classes = len(metadata["bias"])
+        tables = {
+            name: _read_table(name, _bytes(zipped, name, sizes[name]), n_classes, max_bytes) for name in file_names
+        }
+        return restore(metadata, tables)
 
 
 @contextmanager
-def _damage_told(path: Any) -> Iterator[None]:
-    """Say of whatever goes wrong in reading that the file is no model."""
+def _reading_errors(path: Any) -> Iterator[None]:
+    """Raise `ModelFileError` in place of whatever error a damaged file causes."""
     try:
         yield
     except (AlrvizError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, OverflowError, RuntimeError,
             NotImplementedError, zipfile.BadZipFile, zlib.error, struct.error, pa.ArrowException) as error:  # fmt: skip
-        where = path if isinstance(path, (str, os.PathLike)) else "the file"
+        source = path if isinstance(path, (str, os.PathLike)) else "the file"
         raise ModelFileError(
-            f"{where} is damaged, cut short or no model: {error or type(error).__name__}; expected a zip as "
-            "alrviz.save_model writes it"
+            f"{source} is damaged, incomplete or no model: {error or type(error).__name__}; expected a zip that "
+            "alrviz.save_model wrote"
         ) from error
 
 
-def _require(needed: int, allowed: int) -> None:
-    if needed > allowed:
+def _require(needed_bytes: int, max_bytes: int) -> None:
+    if needed_bytes > max_bytes:
         raise MemoryLimitError(
-            f"the model takes about {needed / 2**20:,.0f} MiB, and {allowed / 2**20:,.0f} MiB may be used; pass "
-            "max_memory to allow more",
-            needed,
-            allowed,
+            f"the model takes about {needed_bytes / 2**20:,.0f} MiB, and {max_bytes / 2**20:,.0f} MiB may be used; "
+            "pass max_memory to allow more",
+            needed_bytes,
+            max_bytes,
         )
 
 
-def _checked_names(zipped: zipfile.ZipFile) -> dict[str, int]:
-    """Return what is in the zip and how large it says it is; reading (`_bytes`) stops at that size."""
-    known = {SCRIPT, ABOUT, *(name for form in FORMS.values() for name in (*form.files, *form.script_only))}
+def _checked_sizes(zipped: zipfile.ZipFile) -> dict[str, int]:
+    """Return the size of each file in the zip, as the zip states it; `_bytes` reads no more than that."""
+    allowed_names = {SCRIPT, METADATA, *(name for form in FORMS.values() for name in (*form.files, *form.script_only))}
     sizes: dict[str, int] = {}
     for info in zipped.infolist():
-        if info.filename not in known:
+        if info.filename not in allowed_names:
             raise ModelFileError(f"the zip holds {info.filename!r}, which no model has; nothing was unpacked")
         if info.filename in sizes or info.flag_bits & 1:
             raise ModelFileError(f"the zip holds {info.filename} twice or encrypted; nothing was unpacked")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack all or nothing
-            raise ModelFileError(f"{info.filename} is packed another way than save_model does; nothing was unpacked")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # other methods cannot be read in part
+            raise ModelFileError(
+                f"{info.filename} is compressed in another way than by save_model; nothing was unpacked"
+            )
         sizes[info.filename] = info.file_size
-    if ABOUT not in sizes:
-        raise ModelFileError(f"the zip has no {ABOUT}; expected a zip as alrviz.save_model writes it")
+    if METADATA not in sizes:
+        raise ModelFileError(f"the zip has no {METADATA}; expected a zip that alrviz.save_model wrote")
     return sizes
 
 
-def _check_packing(zipped: zipfile.ZipFile) -> None:
-    """Refuse a table that a zip makes a hundred times smaller: Parquet is packed already, and this would be a bomb."""
+def _check_compression(zipped: zipfile.ZipFile) -> None:
+    """Refuse a table that unpacks to over a hundred times its size: Parquet is compressed already, so it is a bomb."""
     for info in zipped.infolist():
-        if info.filename.endswith(".parquet") and info.file_size > max(_SMALL, _MOST_PACKED * info.compress_size):
+        if info.filename.endswith(".parquet") and info.file_size > max(
+            _MIN_CHECKED_BYTES, _MAX_UNPACKED_RATIO * info.compress_size
+        ):
             raise ModelFileError(
                 f"{info.filename} unpacks to {info.file_size // max(1, info.compress_size):,} times its size, which no "
                 "model's table does; nothing was unpacked"
@@ -249,50 +259,50 @@ def _check_packing(zipped: zipfile.ZipFile) -> None:
 
 
 def _bytes(zipped: zipfile.ZipFile, name: str, size: int) -> bytes:
-    """Read as much as the zip says there is: `ZipFile.read` unpacks all that is there before it cuts it off."""
+    """Return the file's bytes, no more than the zip states: `ZipFile.read` would unpack everything before cutting."""
     with zipped.open(name) as file:
         return file.read(size)
 
 
 def _read_about(zipped: zipfile.ZipFile, size: int) -> dict[str, Any]:
-    if size > _MOST_TEXT:
-        raise ModelFileError(f"{ABOUT} has {size:,} bytes; at most {_MOST_TEXT:,} are read")
+    if size > _MAX_JSON_BYTES:
+        raise ModelFileError(f"{METADATA} has {size:,} bytes; at most {_MAX_JSON_BYTES:,} are read")
 
     def refuse(constant: str) -> Any:
-        raise ModelFileError(f"{ABOUT} holds {constant}, which is no number")
+        raise ModelFileError(f"{METADATA} holds {constant}; expected numbers")
 
-    about = json.loads(_bytes(zipped, ABOUT, size), parse_constant=refuse)
-    if not isinstance(about, Mapping) or "format" not in about:
-        raise ModelFileError(f"{ABOUT} does not say its format; expected a zip as alrviz.save_model writes it")
-    if about["format"] != FORMAT or isinstance(about["format"], bool):
-        made = about.get("versions")
-        by = f", written by {made}" if isinstance(made, Mapping) else ""
+    metadata = json.loads(_bytes(zipped, METADATA, size), parse_constant=refuse)
+    if not isinstance(metadata, Mapping) or "format" not in metadata:
+        raise ModelFileError(f"{METADATA} has no field 'format'; expected a zip that alrviz.save_model wrote")
+    if metadata["format"] != FORMAT or isinstance(metadata["format"], bool):
+        written_by = metadata.get("versions")
+        writer = f", written by {written_by}" if isinstance(written_by, Mapping) else ""
         raise ModelFileError(
-            f"the model has format {about['format']!r}{by}; this version of alrviz reads format {FORMAT}: use a "
-            "version that knows it, or fit again"
+            f"the model has format {metadata['format']!r}{writer}; this version of alrviz reads format {FORMAT}: use a "
+            "version that reads it, or fit again"
         )
-    if about.get("form") not in FORMS:
-        raise ModelFileError(f"form {about.get('form')!r} is none of {', '.join(FORMS)}")
-    if not isinstance(about.get("bias"), list) or not 2 <= len(about["bias"]) <= 2**20:
-        raise ModelFileError("'bias' must be a list of numbers, one a class, two at least")
-    return dict(about)
+    if metadata.get("form") not in FORMS:
+        raise ModelFileError(f"form {metadata.get('form')!r} is unknown; expected one of {', '.join(FORMS)}")
+    if not isinstance(metadata.get("bias"), list) or not 2 <= len(metadata["bias"]) <= 2**20:
+        raise ModelFileError("'bias' must be a list of numbers, one per class, at least two")
+    return dict(metadata)
 
 
-def _read_table(name: str, data: bytes, n_classes: int, allowed: int) -> ModelTable:
-    """Read a table without its words, after its own figures say that it fits.
+def _read_table(name: str, data: bytes, n_classes: int, max_bytes: int) -> ModelTable:
+    """Read a table's numbers, after its metadata says that they fit into memory.
 
-    What is packed well in Parquet is small there (one list of a million zeros, one text a million times): values are
-    counted, not bytes alone, and only numbers and lists of them are read.
+    Parquet compresses well (a list of a million zeros, one text a million times), so the values are counted as well as
+    the bytes, and only numbers and lists of numbers are read.
     """
     file = pq.ParquetFile(pa.BufferReader(data))
-    chosen = [field for field in file.schema_arrow if not field.name.startswith(_NOT_READ)]
-    if len(chosen) > 8 + 4 * n_classes:
-        raise ModelFileError(f"{name} has {len(chosen)} columns, more than {n_classes} classes need")
-    for field in chosen:
-        own = field.type.value_type if pa.types.is_list(field.type) else field.type
-        if not pa.types.is_integer(own) and not pa.types.is_floating(own):
-            raise ModelFileError(f"{name}: {field.name!r} holds {field.type}; numbers were expected")
-    told = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
-    values = sum(group.column(j).num_values for group in told for j in range(group.num_columns))
-    _require(max(sum(group.total_byte_size for group in told), 3 * 8 * values), allowed)
-    return ModelTable(name, file.read(columns=[field.name for field in chosen]), n_classes)
+    fields = [field for field in file.schema_arrow if not field.name.startswith(_SKIPPED_COLUMNS)]
+    if len(fields) > 8 + 4 * n_classes:
+        raise ModelFileError(f"{name} has {len(fields)} columns, more than {n_classes} classes need")
+    for field in fields:
+        value_type = field.type.value_type if pa.types.is_list(field.type) else field.type
+        if not pa.types.is_integer(value_type) and not pa.types.is_floating(value_type):
+            raise ModelFileError(f"{name}: {field.name!r} holds {field.type}; expected numbers")
+    groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
+    values = sum(group.column(j).num_values for group in groups for j in range(group.num_columns))
+    _require(max(sum(group.total_byte_size for group in groups), 3 * 8 * values), max_bytes)
+    return ModelTable(name, file.read(columns=[field.name for field in fields]), n_classes)

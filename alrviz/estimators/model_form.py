@@ -1,5 +1,6 @@
-"""A form of a model file: what one kind of model writes, and how it is read back; model_*.py hold one each."""
+"""The forms of a model file: how one kind of model is written and read back. Each model_*.py defines one."""
 
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,27 +8,36 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import ModelFileError
-from alrviz.estimators.model_tables import MOST, ModelTable, Pieces
+from alrviz.estimators.model_tables import MAX_ABS_VALUE, ModelTable, Pieces
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.passes.rows import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """What a fitted model says: `about` as JSON holds it, "bias" (C,) among it; `tables` by name, streams of pieces."""
+    """The contents of a model file.
 
-    about: dict[str, Any]
+    Attributes:
+        metadata: model.json, with the intercepts "bias" (C,).
+        tables: by file name, each an iterator of pieces.
+    """
+
+    metadata: dict[str, Any]
     tables: dict[str, Pieces]
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """One kind of model in a file.
+    """How one kind of model is kept in a file.
 
-    name: as the file says it. classes: whose models are written so. files: the tables that are read back. save: what a
-    fitted classifier says. restore: gives a classifier, whose encoder and recipe are there, what was fitted besides,
-    from `about` and the tables; it raises `ModelFileError` for what no model has. script_only: tables that the script
-    reads and Python computes again.
+    Attributes:
+        name: the "form" of model.json.
+        classes: the classifiers that are written in this form.
+        files: the tables that are read back.
+        save: returns the contents of a fitted classifier's file.
+        restore: sets the fitted attributes of a classifier that has its encoder and recipe, from metadata and tables;
+            raises `ModelFileError` for values that no model has.
+        script_only: tables for the script; Python computes them again.
     """
 
     name: str
@@ -40,7 +50,9 @@ class Form:
 
 def finite(values: Any) -> Floats:
     """Return a list of finite numbers as an array."""
-    good = isinstance(values, list) and all(type(v) in (int, float) and abs(v) <= MOST for v in values)
+    good = isinstance(values, list) and all(type(v) in (int, float) and abs(v) <= MAX_ABS_VALUE for v in values)
     if not good:
-        raise ModelFileError(f"a list of finite numbers up to {MOST:g} was expected, and something else is there")
+        raise ModelFileError(
+            f"expected a list of finite numbers within +-{MAX_ABS_VALUE:g}; found {reprlib.repr(values)}"
+        )
     return np.array(values, np.float64)

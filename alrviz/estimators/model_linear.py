@@ -1,4 +1,4 @@
-"""The linear form of a model file: phi of the seen cells of all tuples of order n, and what unseen cells add."""
+"""The linear form of a model file: phi of the seen cells of the model's tuples, and what unseen cells add."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from alrviz.errors import ModelFileError
 from alrviz.estimators import auto, linear
 from alrviz.estimators.base import share_of
-from alrviz.estimators.make import class_of
+from alrviz.estimators.make import classifier_class
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
 from alrviz.fitting.families import FAMILIES
@@ -25,8 +25,8 @@ from alrviz.passes.rows import Floats
 
 
 def _saved(model: Any) -> SavedModel:
-    of, tables, unseen = model.model_, model.tables_, model.model_.unseen
-    about = {
+    linear_model, tables, unseen = model.model_, model.tables_, model.model_.unseen
+    metadata = {
         "bias": model.intercept_.tolist(),
         "unseen": unseen is not None,
         "known_only": unseen is not None and unseen.known_only,
@@ -34,87 +34,99 @@ def _saved(model: Any) -> SavedModel:
         "weights": None,
     }
     if model.weights_ is not None:
-        own = model.weights_[-1 if share_of(model.recipe_) == "cell-class" else slice(-of.n_classes, None)]
-        about["weights"] = own.ravel().tolist()
-    return SavedModel(about, _tables(model, tables))
+        bias_weights = model.weights_[
+            -1 if share_of(model.recipe_) == "cell-class" else slice(-linear_model.n_classes, None)
+        ]
+        metadata["weights"] = bias_weights.ravel().tolist()
+    return SavedModel(metadata, _tables(model, tables))
 
 
 def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
     encoder, space, unseen = model.encoder_, tables.space, model.model_.unseen
     members = space.members
-    by_tuple = {"card": tables.cards, **class_columns("count", tables.tuple_counts)}
+    tuple_values = {"card": tables.cards, **class_columns("count", tables.tuple_counts)}
     if unseen is not None:
-        by_tuple |= class_columns("unseen", unseen.phi)
+        tuple_values |= class_columns("unseen", unseen.phi)
     quantities = {"count": tables.counts, "log_theta": tables.log_theta}
     if (w := model.cell_weights_) is not None:
         quantities["w"] = w
     quantities["phi"] = model.phi_
     names = [column.name for column in encoder.columns_]
     return {
-        "tuples.parquet": tuple_pieces(names, members, by_tuple),
+        "tuples.parquet": tuple_pieces(names, members, tuple_values),
         "cells.parquet": cell_pieces(space, members, tables.seen, encoder, quantities),
     }
 
 
-def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
-    by_tuple, by_cell = tables["tuples.parquet"], tables["cells.parquet"]
+def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
+    tuple_table, cell_table = tables["tuples.parquet"], tables["cells.parquet"]
     recipe, levels = model.recipe_, model.encoder_.levels_
-    order, some = recipe.params["order"], recipe.definition.chooses_tuples(recipe.params)
+    order, chooses = recipe.params["order"], recipe.definition.chooses_tuples(recipe.params)
     if order > len(levels):
-        raise ModelFileError(f"{len(levels)} columns have no tuples of order {order}")
-    whole = recipe.definition.counted(recipe.params, len(levels))[-1]
-    sizes = tuple_sizes(whole, len(levels))
-    most, cells = (sum(f(size) for size in sizes) for f in (partial(comb, len(levels)), partial(count_cells, levels)))
-    if len(by_tuple) > most or len(by_cell) > cells:
-        raise ModelFileError(f"{len(by_tuple):,} tuples and {len(by_cell):,} cells are not those of order {order}")
-    members = by_tuple.lists("members", len(levels))
-    space = _some_of(levels, sizes, members) if some else _all_of(levels, whole, members)
+        raise ModelFileError(f"order {order} needs at least {order} columns; the file has {len(levels)}")
+    tuples = recipe.definition.counted_tuples(recipe.params, len(levels))[-1]
+    sizes = tuple_sizes(tuples, len(levels))
+    max_tuples, max_cells = (
+        sum(f(size) for size in sizes) for f in (partial(comb, len(levels)), partial(count_cells, levels))
+    )
+    if len(tuple_table) > max_tuples or len(cell_table) > max_cells:
+        raise ModelFileError(
+            f"{len(tuple_table):,} tuples and {len(cell_table):,} cells are not those of order {order}"
+        )
+    members = tuple_table.lists("members", len(levels))
+    space = _listed_space(levels, sizes, members) if chooses else _full_space(levels, tuples, members)
     if space is None:
         raise ModelFileError(f"tuples.parquet does not list the tuples of order {order}, in order")
-    bias, class_counts = finite(about["bias"]), finite(about["class_counts"])
-    found = Tables(
+    bias, class_counts = finite(metadata["bias"]), finite(metadata["class_counts"])
+    counts = Tables(
         space=space,
-        seen=cells_of(by_cell, space),
-        counts=by_cell.by_class("count"),
+        seen=cells_of(cell_table, space),
+        counts=cell_table.by_class("count"),
         class_counts=class_counts,
-        tuple_counts=by_tuple.by_class("count"),
-        cards=by_tuple.numbers("card"),
+        tuple_counts=tuple_table.by_class("count"),
+        cards=tuple_table.numbers("card"),
         smoothing=recipe.params["smoothing"],
     )
-    if class_counts.shape != bias.shape or (found.cards < 1).any() or (found.counts < 0).any():
-        raise ModelFileError("counts and cards do not belong to a model: below 0, or of another number of classes")
-    unseen = Unseen(by_tuple.by_class("unseen"), bool(about["known_only"])) if about["unseen"] else None
-    model.tables_, model.cells_ = found, space
-    model.model_ = LinearModel(space, found.seen, by_cell.by_class("phi"), bias, unseen)
+    if class_counts.shape != bias.shape or (counts.cards < 1).any() or (counts.counts < 0).any():
+        raise ModelFileError("counts must be at least 0, cards at least 1, and there must be a count for each class")
+    unseen = Unseen(tuple_table.by_class("unseen"), bool(metadata["known_only"])) if metadata["unseen"] else None
+    model.tables_, model.cells_ = counts, space
+    model.model_ = LinearModel(space, counts.seen, cell_table.by_class("phi"), bias, unseen)
     model.phi_, model.intercept_ = model.model_.phi, bias
-    model.weights_ = None if recipe.solver == "none" else _weights(model, about, by_cell)
+    model.weights_ = None if recipe.solver == "none" else _weights(model, metadata, cell_table)
 
 
-def _some_of(levels: NDArray[np.int64], sizes: range, members: list[tuple[int, ...]]) -> AnySpace | None:
-    """The space of some tuples of these sizes; None where they are not listed in order."""
-    ascending = members == sorted(set(members), key=lambda own: (len(own), own))
-    if not {*map(len, members)} <= {*sizes} or not ascending or any(own != tuple(sorted({*own})) for own in members):
+def _listed_space(levels: NDArray[np.int64], sizes: range, members: list[tuple[int, ...]]) -> AnySpace | None:
+    """Return the space of the listed tuples; None if they are not in order or not of these sizes."""
+    ascending = members == sorted(set(members), key=lambda columns: (len(columns), columns))
+    if (
+        not {*map(len, members)} <= {*sizes}
+        or not ascending
+        or any(columns != tuple(sorted({*columns})) for columns in members)
+    ):
         return None
     return space_of(levels, tuple(members))
 
 
-def _all_of(
-    levels: NDArray[np.int64], whole: int | AllOrders, members: list[tuple[int, ...]]
+def _full_space(
+    levels: NDArray[np.int64], tuples: int | AllOrders, members: list[tuple[int, ...]]
 ) -> AnySpace | None:  # fmt: skip
-    """The space of all tuples, which the listed ones are; None where they are not."""
-    older = [AllOrders(whole.order, skip_missing=True)] if isinstance(whole, AllOrders) else []  # of one level, too
-    for tuples in (whole, *older):
-        n_columns = len(tuple_columns(levels, tuples))
-        if len(members) == sum(comb(n_columns, size) for size in tuple_sizes(tuples, n_columns)):
-            space = space_of(levels, tuples)
+    """Return the space of all tuples; None if they are not the listed ones."""
+    alternatives = (
+        [AllOrders(tuples.order, skip_missing=True)] if isinstance(tuples, AllOrders) else []
+    )  # a space that includes columns of one level
+    for candidate in (tuples, *alternatives):
+        n_columns = len(tuple_columns(levels, candidate))
+        if len(members) == sum(comb(n_columns, size) for size in tuple_sizes(candidate, n_columns)):
+            space = space_of(levels, candidate)
             if members == list(map(tuple, space.members)):
                 return space
     return None
 
 
-def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Floats:
-    """The free weights, of those that every cell has: shared ones once."""
-    w = np.concatenate([by_cell.by_class("w"), finite(about["weights"])[None, :]])
+def _weights(model: Any, metadata: Mapping[str, Any], cell_table: ModelTable) -> Floats:
+    """Return the free weights, each once, from the cells' weights, which repeat shared ones."""
+    w = np.concatenate([cell_table.by_class("w"), finite(metadata["weights"])[None, :]])
     owner = owners(model.tables_, share_of(model.recipe_))
     if owner is None:
         return w
@@ -123,10 +135,10 @@ def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Float
     return free
 
 
-_OF_CELLS = [class_of(family) for family in FAMILIES.values() if isinstance(family, CellFamily)]
+_CELL_CLASSIFIERS = [classifier_class(family) for family in FAMILIES.values() if isinstance(family, CellFamily)]
 LINEAR: Form = Form(
     name="linear",
-    classes=(*_OF_CELLS, auto.AutoClassifier, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
+    classes=(*_CELL_CLASSIFIERS, auto.AutoClassifier, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
     files=("tuples.parquet", "cells.parquet"),
     save=_saved,
     restore=_restore,

@@ -1,13 +1,12 @@
-"""What a model file says, made of a fitted classifier and made into one again, every value checked on the way back.
+"""The contents of a model file, from a fitted classifier and back; every value that is read is checked.
 
-A form says what one kind of model writes (model_form.py); here is what all of them have: the recipe, the encoder, what
-became of the fit.
+model_form.py says what a form is. All forms share what is here: the recipe, the encoder, and how the fit ended.
 
-form "linear"    phi of the seen cells of all tuples of order n, what unseen cells add       lr, alr, anje
-form "network"   phi of the seen cells of each column with its parents, and what stands      tan, kdb, elr
-                 in for it below: the rest under seen parents, else the level by itself
-form "average"   counts of the seen cells of n and of n + 1 columns, each level by itself    ande
-form "density"   the numbers that vote, counts of levels, bandwidths and weights             dlr
+form "linear"    phi of the seen cells of the model's tuples, and of their unseen cells      lr, alr, anje ...
+form "network"   phi of the seen cells of each column with its parents; for unseen cells     tan, kdb, elr
+                 log p of an unseen level under seen parents, else of the level alone
+form "average"   counts of the seen cells of n and of n + 1 columns, log p of each level     ande
+form "density"   the votes (numbers of training rows), counts of levels, bandwidths, weights dlr
 """
 
 import platform
@@ -24,7 +23,7 @@ from alrviz.data.encode import Encoder
 from alrviz.data.options import MISSING, ReadOptions
 from alrviz.data.parse_spec import LAYOUT_OPTIONS, ParseSpec
 from alrviz.errors import ModelFileError, TableError
-from alrviz.estimators.make import of_class
+from alrviz.estimators.make import unfitted
 from alrviz.estimators.model_average import AVERAGE
 from alrviz.estimators.model_density import DENSITY
 from alrviz.estimators.model_form import Form, SavedModel
@@ -44,21 +43,24 @@ _FORM_OF: Mapping[str, tuple[type[RecipeClassifier], Form]] = {
 
 
 def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
-    """Return the parts of a fitted classifier; `ModelFileError` where no form writes its kind down.
+    """Return the contents of a fitted classifier's file; `dataset`, if given, tells how its columns were read.
+
+    Raises:
+        ModelFileError: no form holds this kind of classifier.
 
     `dataset`, what it was fitted on, says how columns were read, where the model does not know.
     """
     cls, form = _FORM_OF.get(type(model).__name__, (None, LINEAR))
     if isinstance(model, Run):
-        raise ModelFileError("a run is no model; expected estimator_of(run), the fitted classifier of its latest step")
+        raise ModelFileError("a run cannot be saved; expected estimator_of(run), the classifier of its latest step")
     if cls is not type(model):
         raise ModelFileError(
-            f"{type(model).__name__} has no form in a model file, which holds this package's own classifiers "
-            f"({', '.join(_FORM_OF)}); joblib.dump(model, path) keeps it as it is"
+            f"{type(model).__name__} cannot be saved in a model file; expected one of alrviz's classifiers "
+            f"({', '.join(_FORM_OF)}); or joblib.dump(model, path)"
         )
     check_is_fitted(model)
-    saved = form.save(model)
-    about = {
+    contents = form.save(model)
+    metadata = {
         "format": FORMAT,
         "versions": {**versions(), "pyarrow": pa.__version__, "python": platform.python_version()},
         "estimator": cls.__name__,
@@ -73,64 +75,70 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
         "chosen": getattr(model, "chosen_", None),
     }
     spec = spec_of(dataset, model.encoder_) if dataset is not None else getattr(model, "spec_", None)
-    about["spec"] = None if spec is None else spec.to_dict()
-    return SavedModel({**about, **saved.about}, saved.tables)
+    metadata["spec"] = None if spec is None else spec.to_dict()
+    return SavedModel({**metadata, **contents.metadata}, contents.tables)
 
 
-def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> RecipeClassifier:
-    """Return the fitted classifier that the parts describe; `ModelFileError` for what no model has."""
-    recipe, encoder = Recipe.from_json(about["recipe"]), _encoder(about["encoder"])
-    cls, form = _FORM_OF.get(str(about["estimator"]), (None, LINEAR))
+def restore(metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> RecipeClassifier:
+    """Return the fitted classifier that a file describes.
+
+    Raises:
+        ModelFileError: a value that no model has.
+    """
+    recipe, encoder = Recipe.from_json(metadata["recipe"]), _encoder(metadata["encoder"])
+    cls, form = _FORM_OF.get(str(metadata["estimator"]), (None, LINEAR))
     if cls is None or cls._family != recipe.family:
-        raise ModelFileError(f"estimator {about['estimator']!r} does not fit a recipe of family {recipe.family!r}")
-    if about["form"] != form.name:
-        raise ModelFileError(f"{cls.__name__} has no form {about['form']!r}")
-    if (len(about["bias"]),) != encoder.classes_.shape:
-        raise ModelFileError(f"{len(encoder.classes_)} classes, and 'bias' has {len(about['bias'])} numbers")
-    model: Any = of_class(cls, recipe, categorical_features=encoder.categorical_features)
+        raise ModelFileError(f"estimator {metadata['estimator']!r} does not fit a recipe of family {recipe.family!r}")
+    if metadata["form"] != form.name:
+        raise ModelFileError(f"{cls.__name__} cannot have form {metadata['form']!r}")
+    if (len(metadata["bias"]),) != encoder.classes_.shape:
+        raise ModelFileError(
+            f"there are {len(encoder.classes_)} classes, but 'bias' has {len(metadata['bias'])} numbers"
+        )
+    model: Any = unfitted(cls, recipe, categorical_features=encoder.categorical_features)
     model.set_encoder(encoder, recipe)
     model.n_features_in_ = len(encoder.columns_)
-    if about["feature_names"]:
+    if metadata["feature_names"]:
         model.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
     if issubclass(cls, RunClassifier):
-        model.n_iter_, model.choice_ = int(about["n_iter"]), None
-        model.outcome_ = Outcome(*map(str, about["outcome"]))
-    if about.get("chosen") is not None:
-        model.chosen_, model.alpha_ = str(about["chosen"]), recipe.params.get("alpha")
-    form.restore(model, about, tables)
-    if about.get("spec") is not None:
-        model.spec_ = _spec(about["spec"], encoder)
+        model.n_iter_, model.choice_ = int(metadata["n_iter"]), None
+        model.outcome_ = Outcome(*map(str, metadata["outcome"]))
+    if metadata.get("chosen") is not None:
+        model.chosen_, model.alpha_ = str(metadata["chosen"]), recipe.params.get("alpha")
+    form.restore(model, metadata, tables)
+    if metadata.get("spec") is not None:
+        model.spec_ = _spec(metadata["spec"], encoder)
     return model
 
 
 def _spec(state: Any, encoder: Encoder) -> ParseSpec:
-    """The spec of the model's columns, checked: a file may say anything."""
+    """Return the spec of the model's columns after checking it."""
     try:
         spec = ParseSpec.from_dict(state)
         ReadOptions(**{name: getattr(spec.layout, name) for name in LAYOUT_OPTIONS})
     except TableError as error:
-        raise ModelFileError(f"how the model's table was read cannot be used: {error}") from error
+        raise ModelFileError(f"the spec of the model's table is invalid: {error}") from error
     if [column.name for column in spec.columns] != [column.name for column in encoder.columns_]:
-        raise ModelFileError("the spec is of other columns than the model's")
+        raise ModelFileError("the spec names other columns than the model")
     if any(column.kind not in ("numeric", "categorical") for column in spec.columns):
-        raise ModelFileError("the spec has a kind of column that no model has")
+        raise ModelFileError("the spec has a kind of column other than numeric and categorical")
     return spec
 
 
 def _encoder(state: Any) -> Encoder:
-    """An encoder whose parts belong together."""
+    """Return the encoder after checking that its parts fit together."""
     kind, labels = str(np.dtype(state["classes"]["dtype"]).kind), state["classes"]["labels"]
-    plain: dict[str, Any] = {"O": str, "U": str, "i": int, "u": int, "f": (int, float), "b": bool}
-    if kind not in plain or not isinstance(labels, list) or not all(isinstance(v, plain[kind]) for v in labels):
-        raise ModelFileError("the classes are neither texts, nor numbers, nor booleans")
-    if kind == "U":  # the text says how wide; a file may say any width
+    types: dict[str, Any] = {"O": str, "U": str, "i": int, "u": int, "f": (int, float), "b": bool}
+    if kind not in types or not isinstance(labels, list) or not all(isinstance(v, types[kind]) for v in labels):
+        raise ModelFileError("the classes must be all texts, all numbers or all booleans")
+    if kind == "U":  # the dtype's width comes from the labels: the file could claim any
         state = {**state, "classes": {"labels": labels, "dtype": f"<U{max(1, *map(len, labels))}"}}
     for column in state["columns"]:
         _check_column(column)
     encoder = Encoder.from_dict(state)
     names = [column.name for column in encoder.columns_]
     if not names or len(set(names)) < len(names) or len(set(labels)) < len(labels) or len(labels) < 2:
-        raise ModelFileError("columns and classes must differ, and there must be one column and two classes at least")
+        raise ModelFileError("expected at least one column and two classes, with no name twice")
     return encoder
 
 
@@ -139,13 +147,13 @@ def _check_column(state: Any) -> None:
     cuts, values, labels = column.cuts, column.values, column.labels
     texts = isinstance(column.name, str) and all(isinstance(label, str) for label in labels)
     sizes = {len(part) + k for part, k in ((cuts, 1), (values, 0)) if part is not None}
-    own = len(labels) - (column.missing_code is not None)
+    n_values = len(labels) - (column.missing_code is not None)
     if not texts or column.kind not in ("numeric", "categorical", "ordinal") or len(sizes) != 1:
         raise ModelFileError(f"column {column.name!r} has neither cuts nor values, or both, or an unknown kind")
-    if not (own in sizes or (sizes == {0} and own == 1)) or column.missing_code not in (None, own):
+    if not (n_values in sizes or (sizes == {0} and n_values == 1)) or column.missing_code not in (None, n_values):
         raise ModelFileError(f"column {column.name!r} has {len(labels)} levels, which are not those of its values")
     if cuts is not None and (cuts.ndim != 1 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any()):
         raise ModelFileError(f"column {column.name!r}: cuts must be finite and ascending")
-    plain = (int, float) if column.kind == "numeric" else (bool, int, float, str)
-    if not all(type(value) in plain for value in values or ()):
+    types = (int, float) if column.kind == "numeric" else (bool, int, float, str)
+    if not all(type(value) in types for value in values or ()):
         raise ModelFileError(f"column {column.name!r}: a level must be a text, a number or a boolean")

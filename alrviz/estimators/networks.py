@@ -1,4 +1,4 @@
-"""TAN, KDB and AnDE: Bayesian network classifiers on levels. Counting is all there is to fitting them."""
+"""TAN, KDB and AnDE: Bayesian network classifiers on levels, fitted by counting."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -43,20 +43,22 @@ class CountedClassifier(RecipeClassifier):
         prepared = encode(recipe)
         require_learnable(prepared.encoded)
         require_memory(estimate(recipe, TableShape(prepared.encoded, stop=stop), self.max_memory))
-        self._keep(learn(prepared, recipe, stop), prepared.encoded.names)
+        self._store(learn(prepared, recipe, stop), prepared.encoded.names)
         assert prepared.encoder is not None
         return prepared.encoder, recipe
 
-    def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
-        self.model_: Any = learned.model
+    def _store(self, result: LearnedNetwork, names: tuple[str, ...]) -> None:
+        self.model_: Any = result.model
 
     def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
         """Return the class scores (N, C) of a checked table and its codes (a, N)."""
         return self.model_.scores(codes, threads(self.n_jobs))
 
 
-class NetworkReading(RecipeClassifier):
-    """What can be read of a classifier that is one network: for each column a table given its parents and the class."""
+class NetworkMixin(RecipeClassifier):
+    """Attributes and frames of a classifier that is one network: a table for each column given its parents and the
+    class.
+    """
 
     model_: Any
     _attributes: ClassVar[Mapping[str, str]] = {
@@ -72,8 +74,7 @@ class NetworkReading(RecipeClassifier):
         """Return what each column, given its parents, adds to each class score of each row.
 
         One line per row and tuple (the parents and the column, which comes last), first the "intercept"; a column per
-        class. The sums over a row's lines are its scores. Meant for some rows, refused with a `MemoryLimitError` for
-        too many.
+        class. The lines of a row sum to its scores. Meant for some rows; too many raise a `MemoryLimitError`.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
@@ -87,8 +88,8 @@ class NetworkReading(RecipeClassifier):
         levels, class).
         """
         check_is_fitted(self)
-        of = self.model_
-        return cell_frame(of.space, of.seen, self.encoder_, {**self.cell_values(), "phi": of.phi})
+        network = self.model_
+        return cell_frame(network.space, network.seen, self.encoder_, {**self.cell_values(), "phi": network.phi})
 
     @abstractmethod
     def cell_values(self) -> dict[str, Floats]:
@@ -97,13 +98,13 @@ class NetworkReading(RecipeClassifier):
     def set_model(self, network: NetworkModel, names: tuple[str, ...]) -> None:
         """Keep a fitted network of columns with these names."""
         self.model_ = network
-        self.structure_ = named(network.structure, names)
+        self.structure_ = parents_by_name(network.structure, names)
         self.cells_ = network.space
         self.phi_, self.intercept_ = network.phi, network.bias
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NetworkClassifier(NetworkReading, CountedClassifier):
+class NetworkClassifier(NetworkMixin, CountedClassifier):
     """Base of the classifiers of one counted network."""
 
     _attributes: ClassVar[Mapping[str, str]] = {"counts_ : ndarray (S, C)": "Sums of row weights of each seen cell."}
@@ -114,25 +115,28 @@ class NetworkClassifier(NetworkReading, CountedClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """(a,) share of each column in the variance of log p(level | parents' levels, class) over the training rows.
+        """(a,) each column's share of the variance of log p(level | parents' levels, class) over the training rows.
 
-        What a column adds to the scores is its own, whatever its parents; the shares sum to 1.
+        What a column adds counts for that column alone, not for its parents; the shares sum to 1.
         """
         check_is_fitted(self)
-        of, found = self.model_, np.zeros(self.n_features_in_)
-        total = self.counts_.sum() / of.space.n_tuples  # every training row has a level in every column
-        found[list(of.structure.order)] = tuple_variances(of.space, of.seen, self.counts_, of.phi, total)
-        return normalised(found)
+        network, variances = self.model_, np.zeros(self.n_features_in_)
+        space = network.space
+        total = self.counts_.sum() / space.n_tuples  # every training row has a level in every column
+        variances[list(network.structure.order)] = tuple_variances(
+            space, network.seen, self.counts_, network.phi, total
+        )
+        return normalised(variances)
 
-    def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
-        assert isinstance(learned.model, NetworkModel)
-        super()._keep(learned, names)
-        self.set_model(learned.model, names)
-        self.counts_ = learned.counts.counts
+    def _store(self, result: LearnedNetwork, names: tuple[str, ...]) -> None:
+        assert isinstance(result.model, NetworkModel)
+        super()._store(result, names)
+        self.set_model(result.model, names)
+        self.counts_ = result.counts.counts
 
 
-def named(structure: Structure, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the parents of each column of a structure by name, in its order."""
+def parents_by_name(structure: Structure, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the parents of each column by name, columns in the structure's order."""
     return {names[j]: tuple(names[i] for i in structure.parents[j]) for j in structure.order}
 
 
@@ -144,7 +148,7 @@ class TANClassifier(NetworkClassifier):
         log p(k, x) = log pi_k + sum over columns j of  log p(x_j | x_parent(j), k)
         tree        = the one of the largest sum of I(j; parent(j) | Y)                                      [TAN]
 
-    The first column is the root. Where no training row of a class has the parent's level, the column stands alone:
+    The first column is the root. Where no training row of a class has the parent's level, it is
     p(x_j | k).
 
     {parameters}
@@ -164,13 +168,13 @@ class TANClassifier(NetworkClassifier):
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class KDBClassifier(NetworkClassifier):
-    """KDB, k-dependence Bayes: columns by what they say of the class, each with k parents among those before it.
+    """KDB, k-dependence Bayes: columns by mutual information with the class, each with k parents among earlier ones.
 
         log p(j's level) = log p(x_j | x_parents(j), k)        order: falling I(j; Y)
         parents of j     = the k earlier columns of the largest I(i; j | Y)                                  [KDB]
 
-    k = 0 is naive Bayes. `selective=True` keeps the first columns of the order, and at most k parents, with which each
-    training row is scored best by the others (RMSE of the probabilities, every row left out in turn) [SKDB].
+    k = 0 is naive Bayes. `selective=True` chooses how many columns of the order, and up to how many parents, to keep:
+    those with the lowest leave-one-out error (RMSE of the probabilities) on the training rows [SKDB].
 
     {parameters}
 
@@ -192,15 +196,15 @@ class KDBClassifier(NetworkClassifier):
         )
     }
 
-    def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
-        super()._keep(learned, names)
-        self.rmse_ = learned.rmse
+    def _store(self, result: LearnedNetwork, names: tuple[str, ...]) -> None:
+        super()._store(result, names)
+        self.rmse_ = result.rmse
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class AnDEClassifier(CountedClassifier):
-    """AnDE, averaged n-dependence estimators: the mean over networks in which n columns are everybody's parents.
+    """AnDE, averaged n-dependence estimators: the mean over networks in which n columns are the parents of all others.
 
         p(k, x) = mean over tuples t of n columns of  p(x_t, k) * product over other columns j of  p(x_j | x_t, k)
 
@@ -222,16 +226,16 @@ class AnDEClassifier(CountedClassifier):
     _family: ClassVar[str] = "ande"
     _attributes: ClassVar[Mapping[str, str]] = {
         "cells_ : CellSpace": "All tuples of n + 1 columns and their cells.",
-        "tables_ : Tables": "Which of them were seen in training (`seen`), and their counts per class.",
+        "tables_ : Tables": "The cells seen in training (`seen`), and their counts per class.",
     }
 
     def explain(self, X: Any) -> "pd.DataFrame":
-        """Return what each network of the mean says of each row: log p(class, row) with these n columns as parents.
+        """Return the scores of each network of the mean on each row: log p(class, row) with these n columns as parents.
 
-        One line per row and tuple of parents, a column per class; -inf where no training row has the parents' cell.
-        A row's scores are the log of the mean of the exponentials of its other lines (naive Bayes where there are
-        none). n = 0 is one network: its lines are what each column adds, first the "intercept". Meant for some rows,
-        refused with a `MemoryLimitError` for too many.
+        One line per row and tuple of parents, a column per class; -inf where no training row has the parents' cell. A
+        row's scores are the log of the mean of the exponentials of its other lines (naive Bayes if it has none). n = 0
+        is one network: its lines are what each column adds, first the "intercept". Meant for some rows; too many raise
+        a `MemoryLimitError`.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
@@ -244,11 +248,11 @@ class AnDEClassifier(CountedClassifier):
         The columns are pairs of the quantity "count" and a class.
         """
         check_is_fitted(self)
-        of = self.tables_
-        return cell_frame(of.space, of.seen, self.encoder_, {"count": of.counts})
+        tables = self.tables_
+        return cell_frame(tables.space, tables.seen, self.encoder_, {"count": tables.counts})
 
-    def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
-        super()._keep(learned, names)
-        assert learned.tables is not None
-        self.tables_ = learned.tables
-        self.cells_ = learned.tables.space
+    def _store(self, result: LearnedNetwork, names: tuple[str, ...]) -> None:
+        super()._store(result, names)
+        assert result.tables is not None
+        self.tables_ = result.tables
+        self.cells_ = result.tables.space

@@ -1,14 +1,14 @@
-"""Peers of the density model: classifiers of scikit-learn's parts that are put beside it.
+"""Peers of the density model: scikit-learn classifiers to compare it with.
 
-Each is a pipeline of scikit-learn's: "columns" makes numbers of a table (numeric columns: gaps filled with the mean,
-then standardised; others: one column a level, a gap being a level), "kernel" maps them where the model is a kernel
-method, "model" is linear in what it gets, or an SVM. With f in the kernel's space, y = -1 or 1, and b free:
+Each is a pipeline: "columns" turns a table into numbers (numeric columns: gaps filled with the mean, then standardised;
+others: one column per level, a gap being a level), "kernel" maps them where the model is a kernel method, "model" is
+linear in its columns, or an SVM. With f in the kernel's space, y = -1 or 1, and b free:
 
     kernel LR             sum_i log(1 + exp(-y_i (f(x_i) + b))) + ||f||^2 / (2 C)
     least-squares SVM     sum_i (y_i - f(x_i) - b)^2            + alpha ||f||^2
     SVM                   sum_i max(0, 1 - y_i (f(x_i) + b))    + ||f||^2 / (2 C)
 
-On dlr's kernel the pipeline has no "columns": density features are made of the table itself.
+The pipeline on dlr's kernel has no "columns": density features come from the table itself.
 More classes: kernel LR by softmax, least squares one class against the others, SVMs one against one.
 """
 
@@ -33,24 +33,28 @@ from alrviz.fitting.recipe import Recipe
 
 Grid = Mapping[str, Sequence[Any]]
 
-# What validation chooses from; values a factor of 4 (gamma) or 10 (C, alpha) apart, the smoothest first.
+# The values that validation chooses from, a factor of 4 (gamma) or 10 (C, alpha) apart, the smoothest first.
 _GAMMAS = (0.005, 0.02, 0.08, 0.32)
 _CS = (0.1, 1.0, 10.0, 100.0)
 _ALPHAS = (10.0, 1.0, 0.1, 0.01)
 _DEGREES = (2, 3)
-# Enough for the kernel methods to be exact on tables of a thousand rows; beyond, time grows with its cube.
+# Kernel methods are exact on tables of up to a thousand rows; more would take time that grows with the cube.
 _LANDMARKS = 1000
-# Newton's steps are solved by Cholesky in (columns x classes)^2 memory: fine at the rank of a kernel of 1000 rows.
+# Newton's steps are solved by Cholesky in (columns x classes)^2 memory: enough for a kernel of rank 1000.
 _NEWTON: dict[str, Any] = {"solver": "newton-cholesky", "max_iter": 200}
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One classifier to put beside ours.
+    """A classifier to compare ours with.
 
-    name: its key. label: as pictures and menus write it. note: one sentence on what it is. build: returns it unfitted.
-    grid: settings by the pipeline's parameter names, for whoever chooses them on held-out rows. probability: whether
-    it has `predict_proba`; otherwise its `decision_function` is a score, no probability.
+    Attributes:
+        name: its key.
+        label: its name in pictures and menus.
+        note: one sentence about it.
+        build: returns it unfitted.
+        grid: settings to choose from on validation rows, by the pipeline's parameter names.
+        probability: whether it has `predict_proba`; otherwise `decision_function` is a score, no probability.
     """
 
     name: str
@@ -62,34 +66,34 @@ class Peer:
 
 
 def known_peers() -> Mapping[str, Peer]:
-    """Return all that can stand beside our models, by name, in the order of menus: rivals, then peers."""
+    """Return all classifiers to compare ours with, by name, in the order of menus: rivals, then peers."""
     return {**RIVALS, **PEERS}
 
 
 def make_peer(name: str) -> Any:
-    """Return a peer or a rival, unfitted, at its plain settings; `set_params(model__C=10)` changes a peer's.
+    """Return an unfitted peer or rival with its default settings; `set_params(model__C=10)` changes a peer's.
 
     It takes tables with numeric, categorical and missing values, or arrays of numbers; two classes or more.
 
     Raises:
-        RecipeError: if no peer has that name.
+        RecipeError: no peer has that name.
 
     >>> make_peer("svm-rbf").set_params(model__C=10).steps[-1]
     ('model', SVC(C=10))
     """
-    known = known_peers()
-    if name not in known:
-        raise RecipeError(f"no peer is called {name!r}; expected one of {', '.join(known)}{nearest(name, known)}")
-    return known[name].build()
+    peers = known_peers()
+    if name not in peers:
+        raise RecipeError(f"no peer is called {name!r}; expected one of {', '.join(peers)}{nearest(name, peers)}")
+    return peers[name].build()
 
 
 def numbers_of(*, splines: bool = False) -> ColumnTransformer:
-    """Return the transformer of a table into numbers; with `splines` each numeric column into a cubic spline's."""
+    """Return the transformer of a table into numbers; `splines` turns each numeric column into a cubic spline's."""
     steps = [SimpleImputer(keep_empty_features=True), StandardScaler()]
     if splines:
         steps.append(SplineTransformer(n_knots=6, extrapolation="linear"))
     levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return ColumnTransformer([("numeric", make_pipeline(*steps), _numeric), ("levels", levels, _others)])
+    return ColumnTransformer([("numeric", make_pipeline(*steps), _numeric), ("levels", levels, _non_numeric)])
 
 
 def _numeric(X: Any) -> list[Any]:
@@ -98,7 +102,7 @@ def _numeric(X: Any) -> list[Any]:
     return list(range(np.shape(X)[1]))
 
 
-def _others(X: Any) -> list[Any]:
+def _non_numeric(X: Any) -> list[Any]:
     return make_column_selector(dtype_exclude="number")(X) if hasattr(X, "iloc") else []
 
 
@@ -107,8 +111,8 @@ def _pipeline(model: Any, kernel: Any = None, *, splines: bool = False) -> Pipel
     return Pipeline([("columns", numbers_of(splines=splines)), *middle, ("model", model)])
 
 
-def _svm(kernel: str, **own: Any) -> Pipeline:
-    return _pipeline(SVC(kernel=kernel, **own))
+def _svm(kernel: str, **params: Any) -> Pipeline:
+    return _pipeline(SVC(kernel=kernel, **params))
 
 
 def _kernel_lr(kernel: str) -> Pipeline:
@@ -202,7 +206,7 @@ def _rival(name: str, label: str, note: str, recipe: Recipe) -> Peer:
     return Peer(name, label, note, lambda: make_estimator(recipe), {}, probability=True)
 
 
-# Families of recipes that are fitted at one go, so that no run shows them.
+# Families without steps, which no race can show.
 RIVALS: Mapping[str, Peer] = MappingProxyType(
     {
         rival.name: rival
@@ -210,8 +214,10 @@ RIVALS: Mapping[str, Peer] = MappingProxyType(
             _rival("tan", "TAN", "Naive Bayes in which each column depends on one other.", Recipe("tan")),
             _rival("kdb", "KDB", "Naive Bayes in which each column depends on one that knows more.", Recipe("kdb")),
             _rival("ande", "A1DE", "The mean of networks in each of which all depend on one column.", Recipe("ande")),
-            _rival("rf", "random forest", "The mean of a hundred trees on rows drawn anew.", Recipe("rf")),
-            _rival("hgb", "boosting", "A hundred small trees, each fitted to what those before left.", Recipe("hgb")),
+            _rival("rf", "random forest", "The mean of a hundred trees, each on rows drawn again.", Recipe("rf")),
+            _rival(
+                "hgb", "boosting", "A hundred small trees, each fitted to the errors of those before.", Recipe("hgb")
+            ),
         )
     }
 )

@@ -1,7 +1,7 @@
-"""New rows through a fitted classifier: its class, the probabilities, and which values training never saw.
+"""Predictions of new rows: their class, the probabilities, and which values training never saw.
 
-A model that knows how its table was read (`spec_`: of `load_model` where `save_model` was given the data set, of
-`estimator_of`) has new rows read in the same way; another takes them as they look by themselves.
+If a model knows how its table was read (`spec_`: from `estimator_of`, or `load_model` if `save_model` had the data
+set), new rows are read in the same way; otherwise they are read as any table.
 """
 
 import os
@@ -43,42 +43,42 @@ def predict_table(
     keep: str | Sequence[str] = (),
     stop: StopToken = NEVER,
 ) -> pd.DataFrame:
-    """Predict new rows: a table with one row for each.
+    """Predict new rows; return a table with a line for each.
 
-    Its columns are `row` (counted from 1), the columns that are kept, `prediction`, `p(class)` for each class, and
-    `unseen`, which lists the values that the model has not seen in training ("colour=green; size=huge"); the model's
-    parameter `unseen` says what these add. A model with a squared hinge has scores in place of probabilities.
+    Its columns are `row` (counted from 1), the columns to keep, `prediction`, `p(class)` for each class, and `unseen`,
+    which lists the values that are no level of the model ("colour=green; size=huge"); the model's parameter `unseen`
+    says what these add. A model with a squared hinge has scores in place of probabilities.
 
     Parameters
     ----------
     model : a fitted classifier of this package, or the path of a zip that `save_model` wrote
-    rows : whatever `read_table` takes, as a path, bytes, an open file or a table at hand; a dict of values is one row
-        Columns are found by name; further ones are left out. Rows without names (an array, lists of values) have the
-        model's columns in their order. A model without a spec takes the values of a table at hand as they are.
+    rows : anything `read_table` takes: a path, bytes, an open file, a table in memory; a dict of values is one row
+        Columns are found by name; others are ignored. Rows without names (an array, lists of values) have the
+        model's columns in their order. A model without a spec takes the values of a table in memory as they are.
     dataset : Dataset, optional
-        What the model was fitted on, if the model does not know how that was read: rows are read in the same way.
+        The data set of the fit, if the model does not know how that was read: rows are read in the same way.
     options : ReadOptions, optional
-        How these rows are read, if that is another way, or if it is not detected rightly.
+        How these rows are read, if differently, or if it is not detected correctly.
     limits : Limits
-        The most that a file may have.
+        Limits on files.
     keep : "all", or names of columns
         Columns that are passed through, such as an id, whether the model uses them or not.
     stop : StopToken
-        Ends it from another thread.
+        Ends the call from another thread.
 
     Raises
     ------
     TableError
-        A ValueError: a column that is missing, or of which nothing can be read. A text where the model wants a number,
-        and what does not fit its spec, is missing, and listed in `unseen` as "age=abc (not a number)".
+        A ValueError: a missing column, or one of which nothing can be read. A text where the model expects a number,
+        or a value that does not fit its spec, counts as missing, and is listed in `unseen` as "age=abc (not a number)".
     ModelFileError
-        A ValueError: the path is no model, or `dataset` has not the model's columns.
+        A ValueError: the path holds no model, or `dataset` lacks one of the model's columns.
 
     Warns
     -----
     ReadingWarning
-        Values that could not be read as the training table was, by column; rows that are laid out in another way; and
-        of a file, that the model does not know how its table was read, so that the file may be read differently.
+        Values that could not be read as in the training table, by column; rows with another layout; for a file, that
+        the model does not know how its table was read, so that the file may be read differently.
 
     Examples
     --------
@@ -88,13 +88,15 @@ def predict_table(
     >>> alrviz.predict_table(model, data.X.astype(str).replace("x", "q").head(2))["unseen"].tolist()[1][:30]
     'top_left=q; top_middle=q; top_'
     """
-    found, notes = predict_and_tell(model, rows, dataset=dataset, options=options, limits=limits, keep=keep, stop=stop)
+    predictions, notes = predict_with_notes(
+        model, rows, dataset=dataset, options=options, limits=limits, keep=keep, stop=stop
+    )
     for note in notes:
         warnings.warn(note, ReadingWarning, stacklevel=2)
-    return found
+    return predictions
 
 
-def predict_and_tell(
+def predict_with_notes(
     model: Any,
     rows: Any,
     *,
@@ -104,22 +106,24 @@ def predict_and_tell(
     keep: str | Sequence[str] = (),
     stop: StopToken = NEVER,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return what `predict_table` does, and as sentences what it warns of."""
+    """Return what `predict_table` returns, and what it warns of as sentences."""
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     check_is_fitted(model)
     encoder: Encoder = model.encoder_
-    known = spec_of(dataset, encoder) if dataset is not None else getattr(model, "spec_", None)
-    if known is None and not encoder.named_:  # fitted to an array: columns are found by their places
+    spec = spec_of(dataset, encoder) if dataset is not None else getattr(model, "spec_", None)
+    if spec is None and not encoder.named_:  # it was fitted to an array, so that columns are found by position
         frame = frame_of(named_rows(rows, [column.name for column in encoder.columns_]))
         rows = rows if frame is None else frame.to_numpy(dtype=object)
-    read = read_new_rows(rows, known or _spec_of_encoder(encoder), options=options, limits=limits, stop=stop)
-    notes = read.notes if known is not None or (is_taken(rows) and not are_files(rows)) else (NO_SPEC, *read.notes)
-    return _predicted(model, read.X, read.given, read.unread, keep), notes
+    new_rows = read_new_rows(rows, spec or _spec_of_encoder(encoder), options=options, limits=limits, stop=stop)
+    notes = (
+        new_rows.notes if spec is not None or (is_taken(rows) and not are_files(rows)) else (NO_SPEC, *new_rows.notes)
+    )
+    return _predictions(model, new_rows.X, new_rows.given, new_rows.unread, keep), notes
 
 
 def _spec_of_encoder(encoder: Encoder) -> ParseSpec:
-    """Return how rows are read for a model that was fitted to a table in memory."""
+    """Return the spec of a model that was fitted to a table in memory."""
     return ParseSpec.of_model(encoder.to_dict()["columns"], MISSING)
 
 
@@ -132,56 +136,59 @@ def predict_batches(
     notes: list[str],
     stop: StopToken = NEVER,
 ) -> Iterator[pd.DataFrame]:
-    """Yield what `predict_table` gives of a file, of a large one batch after batch, so that it need not fit into
-    memory. What `predict_table` warns of is added to `notes`, the last of it at the end.
+    """Yield the predictions of a file, batch by batch if it is large, so that it need not fit into memory.
+
+    What `predict_table` warns of is added to `notes`, the last of it at the end.
     """
     check_is_fitted(model)
-    known, said = getattr(model, "spec_", None), options or ReadOptions()
-    spec = known or _spec_of_encoder(model.encoder_)
-    if (source := open_large(path, spec, said, notes)) is None:
-        found, more = predict_and_tell(model, path, options=options, keep=keep, stop=stop)
-        notes += more
-        yield found
+    model_spec, options_or_default = getattr(model, "spec_", None), options or ReadOptions()
+    spec = model_spec or _spec_of_encoder(model.encoder_)
+    if (source := open_large(path, spec, options_or_default, notes)) is None:
+        predictions, further_notes = predict_with_notes(model, path, options=options, keep=keep, stop=stop)
+        notes += further_notes
+        yield predictions
         return
-    notes += [] if known else [NO_SPEC]
-    rows = 0
-    for read in read_batches_again(source, spec, said, notes, stop):
-        yield _predicted(model, read.X, read.given, read.unread, keep, rows)
-        rows += len(read.X)
+    notes += [] if model_spec else [NO_SPEC]
+    first_row = 0
+    for read in read_batches_again(source, spec, options_or_default, notes, stop):
+        yield _predictions(model, read.X, read.given, read.unread, keep, first_row)
+        first_row += len(read.X)
 
 
-def _predicted(
+def _predictions(
     model: Any,
     X: pd.DataFrame,
-    whole: pd.DataFrame,
+    all_columns: pd.DataFrame,
     unread: Mapping[int, Sequence[str]],
     keep: str | Sequence[str],
-    before: int = 0,
+    n_earlier: int = 0,
 ) -> pd.DataFrame:
-    """The predictions of rows that were read, behind so many others."""
+    """Return the predictions of rows; `n_earlier` rows were in earlier batches."""
     encoder: Encoder = model.encoder_
-    kept = _kept(whole, keep)
+    kept_columns = _kept_columns(all_columns, keep)
     if len(X) == 0:
-        raise AlrvizError("there are no rows to predict; a line of names and one row at least were expected")
-    given = X if hasattr(model, "feature_names_in_") else X.to_numpy(dtype=object)
+        raise AlrvizError("there are no rows to predict; expected a line of names and at least one row")
+    table = X if hasattr(model, "feature_names_in_") else X.to_numpy(dtype=object)
     probabilities = hasattr(model, "predict_proba")
-    table = check_table(model, given, reset=False, is_read=True)
-    codes = encoder.transform(table)
-    scores = model.score_codes(codes, table)
+    encoded_table = check_table(model, table, reset=False, is_read=True)
+    codes = encoder.transform(encoded_table)
+    scores = model.score_codes(codes, encoded_table)
     numbers = np.exp(log_softmax(scores)) if probabilities else scores
-    found = {
-        "row": np.arange(before + 1, before + len(X) + 1),
-        **kept,
+    columns = {
+        "row": np.arange(n_earlier + 1, n_earlier + len(X) + 1),
+        **kept_columns,
         "prediction": model.classes_[scores.argmax(axis=1)],
     }
-    what = "p" if probabilities else "score"
-    found |= {f"{what}({label})": numbers[:, k] for k, label in enumerate(model.classes_.tolist())}
-    return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes, unread)})
+    measure = "p" if probabilities else "score"
+    columns |= {f"{measure}({label})": numbers[:, k] for k, label in enumerate(model.classes_.tolist())}
+    return pd.DataFrame(columns | {"unseen": _unseen(encoder, X, codes, unread)})
 
 
 def predictions_csv(predictions: pd.DataFrame, header: bool = True) -> str:
-    """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe, names of
-    columns too. Names that this makes equal are numbered.
+    """Return predictions as CSV.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe, also in names; names that become equal are
+    numbered.
     """
     table = predictions.set_axis(safe_names(list(predictions.columns)), axis=1)
     for name in table.columns[[not is_numeric_dtype(table[name]) for name in table]]:
@@ -189,27 +196,27 @@ def predictions_csv(predictions: pd.DataFrame, header: bool = True) -> str:
     return str(table.to_csv(index=False, header=header, lineterminator="\n"))
 
 
-def _kept(rows: pd.DataFrame, keep: str | Sequence[str]) -> dict[str, Any]:
-    """The columns that are passed through, under names that no column of ours has."""
+def _kept_columns(rows: pd.DataFrame, keep: str | Sequence[str]) -> dict[str, Any]:
+    """Return the columns to keep, renamed where a column of the predictions has that name."""
     names = list(rows.columns) if keep == "all" else [keep] if isinstance(keep, str) else list(keep)
     for name in names:
         if name not in rows.columns:
             raise TableError(
                 f"no column is called {name!r} in the rows{nearest(name, rows.columns)}; it cannot be kept"
             )
-    own = ("row", "prediction", "unseen")
-    return {f"{name} (given)" if name in own else str(name): rows[name].to_numpy() for name in names}
+    prediction_columns = ("row", "prediction", "unseen")
+    return {f"{name} (given)" if name in prediction_columns else str(name): rows[name].to_numpy() for name in names}
 
 
 def _unseen(
     encoder: Encoder, X: pd.DataFrame, codes: NDArray[np.unsignedinteger], unread: Mapping[int, Sequence[str]]
 ) -> list[str]:
-    """Which values of each row are neither levels nor missing."""
-    words: list[list[str]] = [list(unread.get(row, ())) for row in range(len(X))]
+    """Return, for each row, its values that are neither levels nor missing."""
+    texts: list[list[str]] = [list(unread.get(row, ())) for row in range(len(X))]
     for j, column in enumerate(encoder.columns_):
         values = X.iloc[:, j]
-        strange = (codes[j] == column.n_levels) & values.notna().to_numpy()
-        for i in np.flatnonzero(strange).tolist():
+        is_unseen = (codes[j] == column.n_levels) & values.notna().to_numpy()
+        for i in np.flatnonzero(is_unseen).tolist():
             if column.kind == "numeric" or not column.is_missing(values.iat[i]):
-                words[i].append(f"{column.name}={values.iat[i]}")
-    return ["; ".join(own) for own in words]
+                texts[i].append(f"{column.name}={values.iat[i]}")
+    return ["; ".join(row_texts) for row_texts in texts]

@@ -1,8 +1,8 @@
-"""What all classifiers share: encode, learn, keep the model; predictions from scores, and pickles.
+"""Bases of all classifiers: encode the table, learn a model, predict from its scores; progress, warnings and pickles.
 
-Where a family iterates a fit is `Run.of(Encoder.fit(X, y).encode(X, y), recipe)` drained to its end, the same stream of
-steps that is watched elsewhere. Of the run only the model, the counts and the trace are kept: no rows that the model
-does not need, no threads, no snapshots.
+Where a family has steps, a fit is `Run.on(encode_rows(recipe, X, y, weights), recipe)` taken to its end: the same
+stream of steps that pages show. Only the model, the counts and the trace are kept: no rows that the model does not
+need, no threads, no snapshots.
 """
 
 import copy
@@ -61,10 +61,10 @@ from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.warn_once import warn_once
 
-# Of pickles: to be raised when the attributes change in a way that older code or older pickles cannot bear.
+# The format of pickles; raise it when attributes change so that older code or older pickles fail.
 FORMAT = 1
-SOON = 5.0  # seconds of a fit of which nothing is said at a terminal
-_COLUMNS_TOLD = 3  # columns that a warning of unseen values names
+PROGRESS_DELAY_SECONDS = 5.0  # a shorter fit shows no progress line
+_MAX_NAMED_COLUMNS = 3  # in a warning of unseen values
 
 
 def _has_probabilities(estimator: "RecipeClassifier") -> bool:
@@ -73,34 +73,36 @@ def _has_probabilities(estimator: "RecipeClassifier") -> bool:
     return True
 
 
-# The parameters of a dataclass are its signature: what get_params, clone and grid searches read.
+# get_params, clone and grid searches read the parameters from the dataclass's signature.
 @dataclass(kw_only=True, eq=False, repr=False)
 class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """Base of the classifiers that a recipe describes; a subclass names its family, and keeps and scores its model."""
+    """Base of the classifiers that a recipe describes; a subclass names its family, and stores and scores its model."""
 
     categorical_features: Any = "from_dtype"
     n_jobs: int | None = None
     max_memory: int | None = None
 
     _family: ClassVar[str]
-    _attributes: ClassVar[Mapping[str, str]] = {  # for docstrings, each class its own: name and type, text
+    _attributes: ClassVar[
+        Mapping[str, str]
+    ] = {  # for docstrings: "name : type" and text; a subclass adds its own attributes
         "classes_ : ndarray (C,)": "The class labels, sorted.",
         "n_features_in_ : int": "a, the number of columns.",
         "feature_names_in_ : ndarray (a,)": "Their names, where X had names that are text.",
         "encoder_ : Encoder": "Levels and cuts of each column.",
-        "recipe_ : Recipe": "What was fitted, with the settings that the fit has chosen.",
-        "model_ : object": "What was fitted, without names of columns and classes: it scores rows of codes.",
+        "recipe_ : Recipe": "The recipe of the fit, with the settings that it has chosen.",
+        "model_ : object": "The fitted model, without names of columns and classes: it scores rows of codes.",
     }
-    _warns = True  # whether predictions warn of values that training never saw; models of studies do not
+    _warns = True  # whether predictions warn of unseen values; models of studies do not
 
     def to_recipe(self, **changes: Any) -> Recipe:
-        """Return the recipe that `fit` runs: on all rows it is given, none held out; `changes` as in `Recipe.replace`.
+        """Return the recipe that `fit` runs, on all rows, none held out; `changes` as in `Recipe.replace`.
 
         Raises:
-            RecipeError: for a value that is not known, naming the nearest that is.
+            RecipeError: an invalid value; the message names the nearest valid one.
         """
-        known = family_of(self._family).params
-        params = {name: getattr(self, name) for name in known if hasattr(self, name)}
+        names = family_of(self._family).params
+        params = {name: getattr(self, name) for name in names if hasattr(self, name)}
         params |= {name: getattr(self, name) for name in ENCODING if hasattr(self, name)}
         recipe = Recipe(self._family, holdout=0.0, **params)
         recipe = recipe.replace(**changes)
@@ -109,7 +111,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, on_step: Callable[[Step], object] | None = None
     ) -> Self:
-        """Learn the model.
+        """Fit the model.
 
         Parameters
         ----------
@@ -118,12 +120,12 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             read in batches is learned from in passes over all its rows, of which `max_iter` is a budget.
         y : array (N,)
             Class labels, two different ones at least. None for a table read in batches, which has its class.
-        sample_weight : array (N,), optional
-            How often each row counts in cuts, counts and log loss: 2 is the row twice, 0 no row. Their sum is how many
-            rows there are: weights that sum to 1 say that nothing can be told from so few. Where rows judge each other
-            (order, penalties or levels that are chosen, `AutoClassifier`), a row of weight 2 is on one side, and a row
-            that is there twice may be on both, so that another setting may be chosen; scikit-learn's
-            `check_sample_weight_equivalence` fails there.
+            How often each row counts in cuts, counts and log loss: 2 is the row twice, 0 no row. Their sum counts as
+            the
+            number of rows: weights that sum to 1 say that almost nothing can be learned. Where folds choose an order,
+            penalties or levels (`AutoClassifier`), a row of weight 2 is in one fold, and a row that is there twice may
+            be in two, so that another setting may be chosen; scikit-learn's `check_sample_weight_equivalence` fails
+            there.
         on_step : callable, optional
             Called with each `Step` of the fit, where the family has steps; the fit ends there if it returns True.
             scikit-learn's callbacks (`set_callbacks`) see the same steps.
@@ -131,35 +133,36 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         RecipeError
-            A ValueError: a parameter that is not known or does not go with the table.
+            A ValueError: an invalid parameter, or one that does not fit the table.
         TableError
-            A ValueError: a table that nothing can be learned from.
+            A ValueError: a table that cannot be learned from.
         MemoryLimitError
             A MemoryError, raised before anything is allocated.
 
         Warns
         -----
         LostColumnsWarning
-            Numeric columns that no cut divides: the model cannot see them. Said once of the same columns.
+            Numeric columns without a cut: the model cannot use them. Warned once for the same columns.
         DoubtfulTableWarning
-            Numbers that are text, texts that differ in most rows, weights with a mean near 0, `n_bins` without effect.
-            Said once of the same columns.
+            Numbers stored as text, texts that differ in most rows, weights with a mean near 0, `n_bins` without
+            effect. Warned once for the same columns.
         """
-        self._forget()
-        learn = self._fit_stream if isinstance(X, Stream) else self._fit  # apart: a decorated method has no type
+        self._drop_choices()
+        # the public method is not decorated: a decorated one loses its type
+        learn = self._fit_stream if isinstance(X, Stream) else self._fit
         learn(X, y, sample_weight, on_step)
-        self._tell()
+        self._warn_outcome()
         return self
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[Step], object] | None) -> None:
-        context = self._init_callback_context(max_subtasks=self._most_steps)
+        context = self._init_callback_context(max_subtasks=self._max_steps)
         recipe = self.to_recipe()
         check_max_memory(self.max_memory)
         X = check_table(self, X, reset=True)
         X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
         self._check(recipe)
-        recipe = self._settled(recipe, X, y, weights)
+        recipe = self._resolve_choices(recipe, X, y, weights)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         with FitProgress(self, context, on_step) as progress:
             encoder, recipe = self._learn(self._encoding(X, y, weights), recipe, progress=progress)
@@ -173,19 +176,19 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     @with_callbacks
     def _fit_stream(self, stream: Stream, y: Any, sample_weight: Any, on_step: Callable[[Step], object] | None) -> None:
         """Learn in passes over the rows of a table read in batches."""
-        context = self._init_callback_context(max_subtasks=self._most_steps)
+        context = self._init_callback_context(max_subtasks=self._max_steps)
         require_streams(self._family)
-        beside = {"y": (y, "its class"), "sample_weight": (sample_weight, "rows that count alike")}
-        for name, (given, what) in beside.items():
-            if given is not None:
-                raise TableError(f"{name} is not given beside a table read in batches, which has {what}; expected None")
+        forbidden = {"y": (y, "its class column"), "sample_weight": (sample_weight, "rows of equal weight")}
+        for name, (value, replacement) in forbidden.items():
+            if value is not None:
+                raise TableError(f"{name} is not for a table read in batches, which has {replacement}; expected None")
         if self.categorical_features != "from_dtype":
             raise RecipeError(
                 "categorical_features is not for a table read in batches; expected 'from_dtype', and "
                 "open_table(..., kinds={'column': 'categorical'})"
             )
         check_max_memory(self.max_memory)
-        # Codes are kept by their seed: one drawn for each fit would have the files read anew.
+        # The codes are cached by their seed; a random one for each fit would read the files again.
         recipe = self.to_recipe(**({"seed": 0} if getattr(self, "random_state", None) is None else {}))
         context.call_on_fit_task_begin(estimator=self, X=stream, y=None)
         with FitProgress(self, context, on_step) as progress:
@@ -193,65 +196,65 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         context.call_on_fit_task_end(estimator=self, X=stream, y=None, reconstruction_attributes=lambda: vars(self))
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
-        """Learn the model, of a family that streams."""
+        """Fit the model to a table read in batches; for families that stream."""
         raise NotImplementedError
 
     def fit_prepared(self, X: Any, prepared: TrainingData, stop: StopToken = NEVER) -> Self:
-        """Learn as `fit(X, y)` would, from rows that were encoded before, and whatever was made of them since.
+        """Fit as `fit(X, y)` would, from rows that are encoded already, and whatever else was derived from them.
 
-        `prepared` holds the rows of `X` and its encoder, made as this estimator's parameters say: studies share it
-        between recipes. Nothing is said of a fit that did not end well: `outcome_` tells. Raises `Stopped` once `stop`
-        is pulled, where the fit has steps.
+        `prepared` holds the rows of `X` and their encoder, made with this estimator's parameters: studies share it
+        between recipes. A fit that ended badly gives no warning: see `outcome_`. Raises `Stopped` once `stop` is
+        pulled, if the fit has steps.
         """
         if prepared.encoder is None:
-            raise AlrvizError("rows to be learned from need the encoder they were made with, and these have none")
-        self._forget()
+            raise AlrvizError("the encoded rows have no encoder; expected rows as encode_rows returns them")
+        self._drop_choices()
         self._warns = False
-        asked = self.to_recipe()
+        recipe = self.to_recipe()
         check_max_memory(self.max_memory)
         check_table(self, X, reset=True)
-        self._check(asked)
+        self._check(recipe)
         encoded = prepared.encoded
         y = encoded.classes[encoded.y]
-        recipe = self._settled(asked, X, y, encoded.weights, stop, prepared.splitting)
-        again = self._encoding(X, y, encoded.weights, prepared.splitting)
+        resolved = self._resolve_choices(recipe, X, y, encoded.weights, stop, prepared.splitting)
+        encode_again = self._encoding(X, y, encoded.weights, prepared.splitting)
 
-        def encode(of: Recipe) -> TrainingData:  # the order that is chosen may have other cuts
-            return prepared if of.encoding == asked.encoding else again(of)
+        def encode(changed: Recipe) -> TrainingData:  # a chosen order may have other cuts
+            return prepared if changed.encoding == recipe.encoding else encode_again(changed)
 
-        self.set_encoder(*self._learn(encode, recipe, stop))
+        self.set_encoder(*self._learn(encode, resolved, stop))
         return self
 
-    def _forget(self) -> None:
-        """Drop what an earlier fit has said of settings that this one may not choose."""
+    def _drop_choices(self) -> None:
+        """Drop settings that an earlier fit has chosen; this fit may not choose them."""
         for name in ("alpha_", "alphas_", "chosen_", "_warns"):
             self.__dict__.pop(name, None)
 
     def _encoding(
         self, X: Any, y: NDArray[Any], weights: Floats, splitting: Splitting = AT_RANDOM
     ) -> Callable[[Recipe], TrainingData]:
-        """What encodes the rows of a checked table as a recipe says."""
+        """Return the function that encodes the rows of a checked table as a recipe says."""
         return partial(
             encode_rows, X=X, y=y, weights=weights, categorical_features=self.categorical_features,
             n_jobs=threads(self.n_jobs), splitting=splitting,
         )  # fmt: skip
 
     def set_encoder(self, encoder: Encoder, recipe: Recipe) -> None:
-        """Keep what was fitted beside the model: how rows become codes, and what was run."""
-        self.__dict__.pop("spec_", None)  # of an earlier table
+        """Store how rows become codes, and the recipe of the fit."""
+        self.__dict__.pop("spec_", None)  # it belonged to an earlier table
         self.encoder_ = encoder
         self.classes_ = encoder.classes_
         self.recipe_ = recipe
 
     @property
-    def _most_steps(self) -> int | None:
-        """How many steps a fit has at most: 0 without any, None where that is not known beforehand."""
+    def _max_steps(self) -> int | None:
+        """The maximum number of steps of a fit: 0 for a family without steps, None if it is not known in advance."""
         return 0
 
     def _check(self, recipe: Recipe) -> None:
-        """Raise `RecipeError` if the table that was just given cannot be fitted so."""
+        """Raise `RecipeError` if the recipe does not fit the table."""
 
-    def _settled(
+    def _resolve_choices(
         self,
         recipe: Recipe,
         X: Any,
@@ -260,7 +263,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         stop: StopToken = NEVER,
         splitting: Splitting = AT_RANDOM,
     ) -> Recipe:
-        """Return the recipe that is fitted: with numbers for what was left to be chosen by these rows."""
+        """Return the recipe to fit, with numbers in place of settings that these rows choose."""
         return recipe
 
     @abstractmethod
@@ -268,17 +271,19 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: "FitProgress | None" = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
-        """Learn the model of rows that are encoded as a recipe says, and keep it; return the encoder, and the recipe
-        with the settings that were chosen meanwhile.
+        """Fit the model to the rows, encoded as a recipe says, and store it.
+
+        Returns:
+            The encoder, and the recipe with the settings that the fit has chosen.
         """
 
-    def _tell(self) -> None:
-        """Warn of a fit that did not end well."""
+    def _warn_outcome(self) -> None:
+        """Warn if the fit ended badly."""
 
     def _scores(self, X: Any) -> Floats:
         """Return the class scores (N, C)."""
         if "encoder_" not in vars(self):
-            check_is_fitted(self)  # it takes as long as a row
+            check_is_fitted(self)  # only if needed: it takes as long as predicting a row
         table = check_table(self, X, reset=False)
         codes = self.encoder_.transform(table)
         if self._warns:
@@ -290,25 +295,25 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Return the class scores (N, C) of a checked table, whose codes (a, N) are given."""
 
     def _warn_unseen(self, codes: NDArray[np.unsignedinteger]) -> None:
-        """Warn of values that are no level of the model, with their counts."""
-        strange = codes == self.encoder_.levels_[:, None]
-        rows = int(strange.any(axis=0).sum())
+        """Warn of values that are no level of the model, and how often they occur."""
+        is_unseen = codes == self.encoder_.levels_[:, None]
+        rows = int(is_unseen.any(axis=0).sum())
         if rows:
-            counts = strange.sum(axis=1)
-            worst = np.argsort(-counts, kind="stable")[:_COLUMNS_TOLD]
-            told = ", ".join(f"{self.encoder_.columns_[j].name!r} ({counts[j]:,})" for j in worst if counts[j])
-            more = int((counts > 0).sum()) - _COLUMNS_TOLD
+            counts = is_unseen.sum(axis=1)
+            worst = np.argsort(-counts, kind="stable")[:_MAX_NAMED_COLUMNS]
+            columns = ", ".join(f"{self.encoder_.columns_[j].name!r} ({counts[j]:,})" for j in worst if counts[j])
+            n_other_columns = int((counts > 0).sum()) - _MAX_NAMED_COLUMNS
             unseen = f" (unseen={self.unseen!r})" if hasattr(self, "unseen") else ""
             warnings.warn(
-                f"{rows:,} of {codes.shape[1]:,} rows have values that no training row has, in {told}"
-                + (f" and {more:,} more columns" if more > 0 else "")
-                + f"; they are predicted by their other values{unseen}",
+                f"{rows:,} of {codes.shape[1]:,} rows have values that no training row has, in {columns}"
+                + (f" and {n_other_columns:,} more columns" if n_other_columns > 0 else "")
+                + f"; the other values predict these rows{unseen}",
                 UnseenLevelWarning,
                 stacklevel=4,
             )
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the highest score of each row (N,); of equal ones the first."""
+        """Return the class with the highest score of each row (N,); of equal ones the first."""
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
 
@@ -339,59 +344,63 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        found, written = state.pop("_format", None), state.pop("_versions", None)
-        if found != FORMAT:
+        pickle_format, pickled_versions = state.pop("_format", None), state.pop("_versions", None)
+        if pickle_format != FORMAT:
             raise AlrvizError(
-                f"this {type(self).__name__} was pickled in format {found!r}, and this version of alrviz reads format "
-                f"{FORMAT}: read it with the version that wrote it, or fit again"
+                f"this {type(self).__name__} was pickled in format {pickle_format!r}, but this version of alrviz reads "
+                f"format {FORMAT}: read it with the version that wrote it, or fit again"
             )
         super().__setstate__(state)
-        here = versions()
-        others = {name: version for name, version in (written or {}).items() if version != here.get(name)}
-        if others:
-            then = ", ".join(f"{name} {version}" for name, version in others.items())
-            now = ", ".join(f"{name} {here.get(name)}" for name in others)
+        current_versions = versions()
+        changed = {
+            name: version for name, version in (pickled_versions or {}).items() if version != current_versions.get(name)
+        }
+        if changed:
+            pickled_under = ", ".join(f"{name} {version}" for name, version in changed.items())
+            current = ", ".join(f"{name} {current_versions.get(name)}" for name in changed)
             warnings.warn(
-                f"this {type(self).__name__} was pickled under {then}, and is read under {now}: compare a prediction, "
-                "or hand models over with alrviz.save_model, which does not depend on versions",
+                f"this {type(self).__name__} was pickled under {pickled_under}, and is read under {current}: compare a "
+                "prediction, or use alrviz.save_model, whose files do not depend on versions",
                 stacklevel=2,
             )
 
 
 class FitProgress:
-    """Who watches a fit: a line on stderr (`verbose`), a function (`on_step`), scikit-learn's callbacks.
+    """Reports the progress of a fit: a line on stderr (`verbose`), a function (`on_step`), scikit-learn's callbacks.
 
-    verbose=None has the line where somebody sits before it, while a fit takes more than SOON seconds.
+    With verbose=None the line appears in a terminal or notebook once a fit takes PROGRESS_DELAY_SECONDS.
     """
 
     def __init__(self, estimator: RecipeClassifier, context: CallbackContext, on_step: Callable[[Step], object] | None):
         self._estimator, self._context, self._on_step = estimator, context, on_step
-        told = getattr(estimator, "verbose", False)
-        shown = told or (told is None and _is_seen())
-        delay = 0.0 if told else SOON
-        line = partial(tqdm, desc=type(estimator).__name__, unit=" steps", leave=bool(told), delay=delay, miniters=0)
-        self._line = line() if shown else None
+        verbose = getattr(estimator, "verbose", False)
+        has_line = verbose or (verbose is None and _has_viewer())
+        delay = 0.0 if verbose else PROGRESS_DELAY_SECONDS
+        line = partial(tqdm, desc=type(estimator).__name__, unit=" steps", leave=bool(verbose), delay=delay, miniters=0)
+        self._line = line() if has_line else None
 
     def trial(self, trial: Mapping[str, float]) -> None:
-        """Tell what was tried for an order and alphas, as `Run.tried` has it."""
+        """Show the settings that are being tried, an entry of `Run.tried`."""
         if self._line is not None:
-            self._line.set_postfix_str(_tried(trial), refresh=False)
+            self._line.set_postfix_str(_trial_text(trial), refresh=False)
             self._line.update(0)
 
     def step(self, run: Run, step: Step) -> bool:
-        """Tell of a step; returns whether somebody asks the fit to end."""
+        """Report a step; return whether the fit should end."""
         if self._line is not None:
-            of = {**step.extra, "log_loss": step.extra["search_log_loss"]} if step.kind == "search" else {}
-            words = _tried(of) if of else f"log loss {step.nll / run.trace.rows:.4g} per row"
-            self._line.set_postfix_str(words, refresh=False)
+            search = {**step.extra, "log_loss": step.extra["search_log_loss"]} if step.kind == "search" else {}
+            text = _trial_text(search) if search else f"log loss {step.nll / run.trace.rows:.4g} per row"
+            self._line.set_postfix_str(text, refresh=False)
             self._line.update(step.index - self._line.n)
-        ends = self._on_step is not None and self._on_step(step) is True
-        if getattr(self._estimator, "_skl_callbacks", ()):  # without any, a task a step would only be kept
+        should_end = self._on_step is not None and self._on_step(step) is True
+        if getattr(
+            self._estimator, "_skl_callbacks", ()
+        ):  # without callbacks, scikit-learn would store a task for every step
             task = self._context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self._estimator)
-            ends |= task.call_on_fit_task_end(
+            should_end |= task.call_on_fit_task_end(
                 estimator=self._estimator, reconstruction_attributes=lambda: self._estimator._fitted_attributes(run)
             )
-        return ends
+        return should_end
 
     def __enter__(self) -> "FitProgress":
         return self
@@ -401,17 +410,17 @@ class FitProgress:
             self._line.close()
 
 
-def _is_seen() -> bool:
-    """Whether a line on stderr is for somebody's eyes: in no file, and not of one worker beside others."""
-    alone = multiprocessing.parent_process() is None
-    return alone and ("ipykernel" in sys.modules or bool(getattr(sys.stderr, "isatty", bool)()))
+def _has_viewer() -> bool:
+    """Return whether somebody sees a line on stderr: a terminal or notebook, in the main process."""
+    is_main_process = multiprocessing.parent_process() is None
+    return is_main_process and ("ipykernel" in sys.modules or bool(getattr(sys.stderr, "isatty", bool)()))
 
 
-def _tried(trial: Mapping[str, float]) -> str:
+def _trial_text(trial: Mapping[str, float]) -> str:
     alphas = ", ".join(f"{value:.3g}" for name, value in trial.items() if name.startswith("alpha_"))
     order = f"order {trial['order']:.0f}" if "order" in trial else ""
-    words = ", ".join(filter(None, [order, f"alpha {alphas}" if alphas else ""]))
-    return f"trying {words}: validation log loss {trial['log_loss']:.4g}"
+    settings = ", ".join(filter(None, [order, f"alpha {alphas}" if alphas else ""]))
+    return f"trying {settings}: validation log loss {trial['log_loss']:.4g}"
 
 
 def versions() -> dict[str, str]:
@@ -431,7 +440,7 @@ class RunClassifier(RecipeClassifier):
         "outcome_ : Outcome": "Why the fit ended: a code and a sentence.",
         "choice_ : Choice": "The solver that ran, and why: `choice_.solver`, `choice_.reason`.",
     }
-    # What would help where a fit did not reach its end.
+    # What to do after a fit that ended in this way.
     _advice: ClassVar[dict[str, str]] = {
         STEP_LIMIT: "raise max_iter, or alpha, which makes the optimum easier to reach",
         SEPARATED: "set alpha above 0",
@@ -441,8 +450,8 @@ class RunClassifier(RecipeClassifier):
         self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: "FitProgress | None" = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
-        hear = progress.trial if progress is not None else None
-        run = Run.on(encode(recipe), recipe, max_memory=self.max_memory, encode=encode, on_trial=hear)
+        on_trial = progress.trial if progress is not None else None
+        run = Run.on(encode(recipe), recipe, max_memory=self.max_memory, encode=encode, on_trial=on_trial)
         self._drain(run, progress, stop)
         self._take(run)
         return run.encoder, run.recipe
@@ -453,17 +462,17 @@ class RunClassifier(RecipeClassifier):
         self.take_run(run)
 
     def _drain(self, run: Run, progress: "FitProgress | None", stop: StopToken = NEVER) -> None:
-        """Take all steps of a run, or those until somebody asks it to end."""
+        """Take all steps of a run, or those until it is asked to end."""
         for step in run.steps():
             stop.check()
             if progress is not None and progress.step(run, step):
                 run.stop()
 
     def take_run(self, run: Run) -> None:
-        """Become what a run on a data set has found, as if `fit` had been given its training rows.
+        """Take over the model of a run on a data set, as if `fit` had been given its training rows.
 
         Raises:
-            AlrvizError: the run has no model yet, or went astray.
+            AlrvizError: the run has no model yet, has diverged or failed.
         """
         encoder = run.encoder
         if encoder is None:
@@ -477,13 +486,13 @@ class RunClassifier(RecipeClassifier):
 
     def _fitted_attributes(self, run: Run) -> dict[str, Any]:
         """Return the attributes of this estimator as if the run had ended at its latest step."""
-        other = copy.copy(self)
-        other.set_encoder(run.encoder, run.recipe)
-        other._keep(run)
-        return {name: value for name, value in vars(other).items() if name not in vars(self)}
+        copied = copy.copy(self)
+        copied.set_encoder(run.encoder, run.recipe)
+        copied._keep(run)
+        return {name: value for name, value in vars(copied).items() if name not in vars(self)}
 
     def _take(self, run: Run) -> None:
-        """Keep what a run has found so far, or at its end."""
+        """Store the latest model of a run, how it ended, and its trace."""
         outcome, state = run.outcome or Outcome(STOPPED, "the run had not ended"), run.state
         if run.model is None or state is None or outcome.code in (DIVERGED, FAILED):
             raise AlrvizError(f"the fit has no result: {outcome}")
@@ -494,14 +503,14 @@ class RunClassifier(RecipeClassifier):
         self._keep(run)
 
     @property
-    def _most_steps(self) -> int | None:
+    def _max_steps(self) -> int | None:
         return None
 
     @abstractmethod
     def _keep(self, run: Run) -> None:
-        """Take from a run what the model is."""
+        """Store the model of a run as fitted attributes."""
 
-    def _tell(self) -> None:
+    def _warn_outcome(self) -> None:
         advice = self._advice.get(self.outcome_.code)
         if advice is not None:
             message = f"{type(self).__name__}: {self.outcome_.sentence}; {advice}"
@@ -509,21 +518,21 @@ class RunClassifier(RecipeClassifier):
 
 
 def spec_of(dataset: Dataset | Stream, encoder: Encoder) -> ParseSpec:
-    """Return how the encoder's columns were read when the data set was, in their order.
+    """Return how each of the encoder's columns was read, in the encoder's order.
 
     Raises:
-        ModelFileError: the data set has not the encoder's columns.
+        ModelFileError: the data set lacks one of the encoder's columns.
     """
     by_name = {column.name: column for column in dataset.spec.features}
-    wanted = [column.name for column in encoder.columns_]
-    if not encoder.named_ and len(wanted) == len(by_name):  # it was fitted on an array
-        by_name = dict(zip(wanted, by_name.values(), strict=True))
-    lost = [name for name in wanted if name not in by_name]
-    if lost:
+    names = [column.name for column in encoder.columns_]
+    if not encoder.named_ and len(names) == len(by_name):  # the model was fitted to an array
+        by_name = dict(zip(names, by_name.values(), strict=True))
+    absent = [name for name in names if name not in by_name]
+    if absent:
         raise ModelFileError(
-            f"the model has a column {lost[0]!r}, and {dataset!r} uses none of that name{nearest(lost[0], by_name)}; "
-            "the data set that it was fitted on was expected"
+            f"the model has a column {absent[0]!r}, but {dataset!r} does not{nearest(absent[0], by_name)}; "
+            "expected the data set that it was fitted on"
         )
     kinds = ["numeric" if column.kind == "numeric" else "categorical" for column in encoder.columns_]
-    columns = (replace(by_name[name], name=name, kind=kind) for name, kind in zip(wanted, kinds, strict=True))
+    columns = (replace(by_name[name], name=name, kind=kind) for name, kind in zip(names, kinds, strict=True))
     return replace(dataset.spec, columns=tuple(columns))

@@ -1,13 +1,13 @@
-"""scikit-learn's random forest, boosting and SVM on a table as users bring it, so that a recipe describes them too.
+"""scikit-learn's random forest, boosting and SVM on tables with text and gaps, so that a recipe can describe them.
 
-Both are given a matrix: numeric columns as they are, NaN where missing, then the codes of the other columns' levels.
+All are given a matrix: numeric columns as they are, NaN where missing, then the codes of the other columns' levels.
 
-    hgb    takes it as it is; columns of at most 254 levels are categorical to it
-    rf     takes it as it is: 100 trees, max_features = floor(log2 a) + 1                                    [ALR] 6
+    hgb    uses the matrix as it is; columns of at most 254 levels are categorical
+    rf     uses the matrix as it is: 100 trees, max_features = floor(log2 a) + 1                             [ALR] 6
     svm    numbers: gaps filled with the mean, standardised; levels: a column each
 
-The SVM's scores become probabilities by a sigmoid fitted to scores of rows held out in turn: five folds, or as many as
-the smallest class has rows; to its own scores where a class has one.
+The SVM's scores become probabilities by a sigmoid, fitted to the scores of validation rows: five folds, or as many as
+the smallest class has rows; to scores of training rows if a class has only one.
 """
 
 import warnings
@@ -42,8 +42,8 @@ from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
 _FOLDS = 5
-_SPLIT = 20  # rows of the smallest class from which boosting may hold a tenth out
-_CATEGORIES = 255  # levels from which scikit-learn's boosting takes a column as no categorical one
+_MIN_SPLIT_ROWS = 20  # of the smallest class; boosting holds a tenth out only from here on
+_MIN_NUMERIC_LEVELS = 255  # scikit-learn's boosting takes categorical columns with fewer levels only
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,17 +67,17 @@ class TableClassifier(RecipeClassifier):
         self._levels = np.delete(encoded.levels, encoded.numeric)
         self._labels = encoded.classes.tolist()
         X = self._matrix(encoded.codes, encoded.numbers)
-        weights = None if (encoded.weights == 1.0).all() else encoded.weights  # the same forest as without any
-        self.model_ = self._fitted(X, encoded.y, weights, recipe)
+        weights = None if (encoded.weights == 1.0).all() else encoded.weights  # no weights give the same forest
+        self.model_ = self._fit_model(X, encoded.y, weights, recipe)
         assert prepared.encoder is not None
         return prepared.encoder, recipe
 
     @abstractmethod
-    def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
-        """Return scikit-learn's model, fitted."""
+    def _fit_model(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
+        """Fit and return scikit-learn's model."""
 
     def _matrix(self, codes: Any, numbers: Any) -> Floats:
-        """(N, a) numbers first, then codes; a level never seen is the code behind the last."""
+        """Return the matrix (N, a): numbers, then codes; an unseen level has the code after the last level."""
         return np.concatenate([numbers, np.delete(codes, self._numeric, axis=0)], dtype=np.float64).T
 
     def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
@@ -102,7 +102,7 @@ class ForestClassifier(TableClassifier):
 
     _family: ClassVar[str] = "rf"
 
-    def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
+    def _fit_model(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
         model = RandomForestClassifier(
             n_estimators=recipe.params["n_estimators"],
             max_features=int(np.log2(X.shape[1])) + 1,
@@ -115,10 +115,10 @@ class ForestClassifier(TableClassifier):
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostingClassifier(TableClassifier):
-    """scikit-learn's HistGradientBoostingClassifier: small trees, each fitted to what those before it left.
+    """scikit-learn's HistGradientBoostingClassifier: small trees, each fitted to the errors of those before it.
 
-    Numbers stay as they are, gaps included; a level is a category, in a column of more than 254 of them its code is a
-    number. Beyond 10,000 rows it holds a tenth out and stops early, as scikit-learn's does.
+    Numbers stay as they are, gaps included; levels are categories, but in a column of more than 254 levels their codes
+    are numbers. From 10,000 rows on a tenth is held out and the fit stops early, as in scikit-learn.
 
     {parameters}
     """
@@ -129,26 +129,26 @@ class BoostingClassifier(TableClassifier):
 
     _family: ClassVar[str] = "hgb"
 
-    def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
+    def _fit_model(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
         n = len(self._numeric)
-        categories = [n + j for j, top in enumerate(self._levels) if top < _CATEGORIES]
+        categories = [n + j for j, n_levels in enumerate(self._levels) if n_levels < _MIN_NUMERIC_LEVELS]
         model = HistGradientBoostingClassifier(
             max_iter=recipe.params["n_estimators"],
             learning_rate=recipe.params["learning_rate"],
             class_weight=self._class_weights(recipe.params["class_weight"]),
             categorical_features=categories or None,
-            # Its own split is stratified: a class of a few rows cannot be in both parts.
-            early_stopping="auto" if np.bincount(y).min() >= _SPLIT else False,
+            # scikit-learn's split is stratified: a class of a few rows cannot be in both parts.
+            early_stopping="auto" if np.bincount(y).min() >= _MIN_SPLIT_ROWS else False,
             random_state=recipe.seed,
         )
         with threadpool_limits(resolve_jobs(threads(self.n_jobs)), user_api="openmp"):
             return model.fit(X, y, weights)
 
-    def _class_weights(self, given: Any) -> Any:
-        """Weights by the codes that classes have here."""
-        if not isinstance(given, Mapping):
-            return given
-        return {k: given.get(label, 1.0) for k, label in enumerate(self._labels)}
+    def _class_weights(self, class_weight: Any) -> Any:
+        """Return class weights by the code of each class."""
+        if not isinstance(class_weight, Mapping):
+            return class_weight
+        return {k: class_weight.get(label, 1.0) for k, label in enumerate(self._labels)}
 
 
 @documented
@@ -156,8 +156,8 @@ class BoostingClassifier(TableClassifier):
 class SVMClassifier(TableClassifier):
     """scikit-learn's support vector machine: the widest margin, in the columns or in a kernel's space.
 
-    Numbers are standardised, their gaps filled with the mean; every level is a column. Probabilities, by which classes
-    are predicted too, come from a sigmoid that is fitted to scores of rows held out in turn.
+    Numbers are standardised, their gaps filled with the mean; every level is a column. Probabilities, which also
+    predict the class, come from a sigmoid that is fitted to the scores of validation rows.
 
     {parameters}
     """
@@ -167,16 +167,16 @@ class SVMClassifier(TableClassifier):
 
     _family: ClassVar[str] = "svm"
 
-    def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
+    def _fit_model(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
         columns = self._columns()
         Z, machine = columns.fit_transform(X), SVC(C=recipe.params["C"], kernel=recipe.params["kernel"])
         folds = min(_FOLDS, int(np.bincount(y).min()))
         if folds > 1:
             split = StratifiedKFold(folds, shuffle=True, random_state=recipe.seed)
             model = CalibratedClassifierCV(machine, cv=split, ensemble=False).fit(Z, y, weights)
-        else:  # a class of one row: no fold can learn it
+        else:  # a class with a single row: no fold could learn it
             frozen, all_rows = FrozenEstimator(machine.fit(Z, y, weights)), [(np.arange(len(y)), np.arange(len(y)))]
-            with warnings.catch_warnings():  # the machine has had the weights already
+            with warnings.catch_warnings():  # the weights are in the frozen SVM already
                 warnings.filterwarnings("ignore", "Since FrozenEstimator does not appear to accept", UserWarning)
                 model = CalibratedClassifierCV(frozen, cv=all_rows).fit(Z, y, weights)
         return Pipeline([("columns", columns), ("model", model)])

@@ -1,10 +1,10 @@
-"""Fits of one recipe along alpha, each started at the nearest alpha that was fitted before; and alpha="cv".
+"""alpha="cv": the alpha with the lowest validation log loss, along a path of warm-started fits.
 
-    for alpha in 10^4, 10^3.5, ... 10^-3:   fit each fold's training rows, started at the model of the alpha before
-    the alpha of the lowest mean log loss of the validation rows; of equal ones the strongest
+    for alpha in 10^4, 10^3.5, ... 10^-3:   fit each fold's training rows, started at the model of the previous alpha
+    the alpha with the lowest mean log loss of the validation rows; of equal ones the strongest
 
-It ends early once two values in a row have not lowered that mean. Columns are cut inside each fold. There are three
-folds; of a table of many rows only the first is judged (`n_validation_folds`).
+The search ends early once two values in a row have not lowered that mean. Columns are cut inside each fold. There are
+three folds; a table of many rows uses only the first (`n_validation_folds`).
 """
 
 from collections import OrderedDict
@@ -29,34 +29,37 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 
 GRID = GridSearch(tuple(float(10.0**power) for power in np.arange(4.0, -3.25, -0.5)))
-# Fits of the grid are only compared: differences between two alphas are larger than what is left to fall.
-_TOL, _STEPS = 1e-4, 100
-MAX_MODELS, MAX_MODEL_BYTES = 6, 100_000_000  # models that later fits may start from
+# These fits are only compared: two alphas differ by more than what further steps would gain.
+_MIN_TOL, _MAX_ITER = 1e-4, 100
+MAX_MODELS, MAX_MODEL_BYTES = 6, 100_000_000  # of models that later fits may start from
 
 
 class AlphaPath:
-    """Fits of a recipe at any alpha to the same rows; a `Fold` whose loss is the mean of its validation rows.
+    """Fits of a recipe to the same rows at any alpha; a `Fold` whose loss is the mean over its validation rows.
 
     Args:
-        prepared: the training rows, and those that judge.
+        prepared: the training rows, with the validation rows held out.
         recipe: its alpha is replaced for each fit.
-        max_memory: bytes a fit may take; None for half of what is free.
+        max_memory: bytes a fit may take; None for half of the free memory.
     """
 
-    weights: Floats = np.ones(1)  # a fold counts once, whatever its number of rows
+    weights: Floats = np.ones(1)  # every fold counts the same, whatever its number of rows
 
     def __init__(self, prepared: TrainingData, recipe: Recipe, max_memory: int | None = None):
         self._prepared, self._recipe, self._max_memory = prepared, recipe, max_memory
         self._models: OrderedDict[float, Any] = OrderedDict()
 
     def fit(self, alpha: float, stop: StopToken = NEVER) -> Run:
-        """Return the run at this alpha, ended; later fits may start from its model if it ended well (`ended_well`).
+        """Return the completed run at this alpha; later fits may start from its model if it `ended_well`.
 
         Raises:
-            AlrvizError: where there is no such fit.
+            AlrvizError: there is no fit at this alpha.
             Stopped: once `stop` is pulled.
         """
-        nearest, recipe = min(self._models, key=lambda other: abs(log(other / alpha)), default=None), self._recipe
+        nearest, recipe = (
+            min(self._models, key=lambda fitted_alpha: abs(log(fitted_alpha / alpha)), default=None),
+            self._recipe,
+        )
         other_cells = recipe.definition.cells_depend_on_alpha(recipe.params) or recipe.params.get("order") == AUTO
         start = None if nearest is None or other_cells else self._models[nearest]
         run = Run.on(self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start)
@@ -70,10 +73,12 @@ class AlphaPath:
                 self._models.popitem(last=False)
         return run
 
-    def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
-        """As `Fold` says, without slopes.
+    def evaluate(
+        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
+    ) -> tuple[Floats, Floats, float]:
+        """As `Fold` says: return the validation loss, without slopes.
 
-        Raises `MemoryLimitError` where the folds do not fit into memory together.
+        Raises `MemoryLimitError` if the folds do not fit into memory together.
         """
         try:
             run = self.fit(float(value[0]), stop)
@@ -85,7 +90,7 @@ class AlphaPath:
 
 
 def ended_well(run: Run) -> bool:
-    """Return whether a run has ended with a model: it neither diverged nor failed."""
+    """Return whether a run has completed with a model: it neither diverged nor failed."""
     return run.outcome is not None and run.outcome.code not in (DIVERGED, FAILED)
 
 
@@ -101,16 +106,14 @@ def cross_validate_alpha(
     max_memory: int | None = None,
     stop: StopToken = NEVER,
 ) -> tuple[float, pd.DataFrame]:
-    """Return the alpha that folds of the rows X, y, weights (N,) choose, and a line for each that was tried: alpha,
-    log_loss (mean over the folds).
+    """Return the alpha that folds of the rows X, y, weights (N,) choose, and a frame of the alphas that were evaluated.
 
-    `splitting`: what the folds keep to, row by row of X.
-
-    An alpha of which a fit diverges or fails has no line. The folds are in memory together: each may take its share of
-    `max_memory` bytes (None: half of what is free when it is fitted).
+    The frame's columns are alpha and log_loss (mean over the folds); an alpha of which a fit diverges or fails is left
+    out. The folds follow `splitting`, and are in memory together: each may take its share of `max_memory` bytes (None:
+    half of the memory that is free when it is fitted).
 
     Raises:
-        RecipeError: a loss without probabilities, rows too few to hold some out, or no fit that ended well.
+        RecipeError: a loss without probabilities, too few rows to hold some out, or no fit that ended well.
         MemoryLimitError: a fold that needs more than its share.
         Stopped: once `stop` is pulled.
     """
@@ -119,24 +122,31 @@ def cross_validate_alpha(
             'alpha="cv" compares validation log losses, and objective="hinge" has no probabilities; expected '
             'objective="nll" or "mse", or a number for alpha'
         )
-    classes, code = class_codes(y, len(y))  # labels are objects: each is looked at once, codes from then on
+    classes, code = class_codes(y, len(y))  # labels are Python objects: each is compared only once here
     class_rows = np.bincount(code, minlength=len(classes))
     splits = validation_folds(code, class_rows, recipe.seed, splitting)
     if not splits:
         raise RecipeError(f'alpha="cv" cannot hold out rows of {len(y)}, whose classes are too small; give a number')
-    each = None if max_memory is None else max_memory // len(splits)
-    quick = recipe.replace(alpha=GRID.values[0], tol=max(_TOL, recipe.params["tol"]), max_iter=_STEPS)
+    fold_memory = None if max_memory is None else max_memory // len(splits)
+    quick_recipe = recipe.replace(alpha=GRID.values[0], tol=max(_MIN_TOL, recipe.params["tol"]), max_iter=_MAX_ITER)
     labels, folds = classes[code], []
     for split in splits:
         train, validation = (
             (X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows], labels[rows], weights[rows])
             for rows in (split.train, split.validation)
         )
-        encoded = encode_rows(recipe, *train, held=validation, categorical_features=categorical_features, n_jobs=n_jobs)
-        folds.append(AlphaPath(encoded, quick, each))
-    tried: list[Candidate] = []
-    best = choose_alpha(folds, GRID, stop, tried.append)
+        encoded = encode_rows(
+            recipe, *train, heldout=validation, categorical_features=categorical_features, n_jobs=n_jobs
+        )
+        folds.append(AlphaPath(encoded, quick_recipe, fold_memory))
+    candidates: list[Candidate] = []
+    best = choose_alpha(folds, GRID, stop, candidates.append)
     if best is None:
         raise RecipeError('alpha="cv" found no alpha whose fits end well; give a number, or another solver or tol')
-    frame = pd.DataFrame({"alpha": [one.values[0] for one in tried], "log_loss": [one.loss for one in tried]})
+    frame = pd.DataFrame(
+        {
+            "alpha": [candidate.values[0] for candidate in candidates],
+            "log_loss": [candidate.loss for candidate in candidates],
+        }
+    )
     return best.values[0], frame

@@ -1,4 +1,4 @@
-"""What a fit reads of its recipe: the type that stands below families, for a recipe is checked by its family."""
+"""What families read of a recipe. It is a protocol because `Recipe`, checked by its family, is defined above them."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, Self

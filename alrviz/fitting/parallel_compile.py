@@ -1,7 +1,7 @@
 """A second process compiles the kernels of passes while this one compiles those of covers.
 
-Numba compiles under a lock, so threads would wait for each other, but what one process keeps on disk another loads in
-milliseconds. Only the first page on a machine that never compiled is worth a process; it takes half of its wait.
+Numba compiles under a lock, so threads would wait for each other, but a process loads in milliseconds what another has
+compiled to disk. This pays only for the first page on a machine that has never compiled; it halves that wait.
 """
 
 import subprocess
@@ -17,9 +17,9 @@ from alrviz.passes import vectors
 from alrviz.passes.threads import available_threads
 from alrviz.stop import StopToken
 
-EVERY = 0.02  # seconds between two looks at the stop token
-LONGEST = 60.0  # seconds; who takes longer is not waited for
-_once = threading.Lock()  # whoever asks first in this process has it, and keeps it
+POLL_SECONDS = 0.02  # between two looks at the stop token
+MAX_WAIT_SECONDS = 60.0
+_once = threading.Lock()  # acquired by the first caller in this process, and never released
 _COMPILE = """
 import sys
 from alrviz.passes.losses import LOSSES
@@ -29,24 +29,24 @@ warm_passes(int(sys.argv[1]), False, LOSSES[sys.argv[2]])
 
 
 class CompileProcess:
-    """Passes of `n_classes` being compiled by another process, if that is worth one; `wait` lets it come to its end.
+    """A process that compiles the passes of `n_classes`, if that pays; `wait` returns when it has finished.
 
-    A process that fails costs nothing: what it did not keep is compiled here.
+    A process that fails costs nothing: this one compiles what is missing.
     """
 
     def __init__(self, n_classes: int, objective: str):
-        self._job: Job[int] | None = None  # that waits for the process
-        self.begun = available_threads() > 1 and _once.acquire(blocking=False) and _never_compiled()
-        if not self.begun:
+        self._job: Job[int] | None = None  # waits for the process
+        self.started = available_threads() > 1 and _once.acquire(blocking=False) and _never_compiled()
+        if not self.started:
             return
         command = [sys.executable, "-c", _COMPILE, str(n_classes), objective]
-        quiet = subprocess.DEVNULL
+        devnull = subprocess.DEVNULL
         try:
-            process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
-        except OSError:  # there is none to be had
-            self.begun = False
+            process = subprocess.Popen(command, stdin=devnull, stdout=devnull, stderr=devnull)
+        except OSError:  # no process can be started
+            self.started = False
             return
-        self._job = Job(lambda stop: process.wait(), "compiling beside")
+        self._job = Job(lambda stop: process.wait(), "compiling in a second process")
         self._job.start()
 
     @property
@@ -55,14 +55,14 @@ class CompileProcess:
         return self._job is None or not self._job.alive
 
     def wait(self, stop: StopToken) -> None:
-        """Return when it has ended, or hangs; whoever stops does not wait for it."""
-        latest = time.monotonic() + LONGEST
-        while self._job is not None and not self._job.join(EVERY) and time.monotonic() < latest:
+        """Return when the process has ended or takes too long; raises `Stopped` once `stop` is pulled."""
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
+        while self._job is not None and not self._job.join(POLL_SECONDS) and time.monotonic() < deadline:
             stop.check()
 
 
 def _never_compiled() -> bool:
-    """Whether nothing is kept on disk yet: the smallest kernel had to be compiled then."""
+    """Return whether no kernel is on disk yet: then the smallest one had to be compiled."""
     cells = np.zeros((1, 2))
     vectors.subtract(cells, cells, np.empty(cells.shape, np.float32))
     return bool(sum(kernels.subtract.stats.cache_misses.values()))

@@ -1,7 +1,7 @@
-"""From a data set to rows that can be fitted: split, encode, count; each done once for all who ask.
+"""Rows that can be fitted, from a data set: split, encode, count; each done once for all who need it.
 
-The cuts and levels are learned on the training rows alone. What was prepared is kept with its data set (the latest few
-encodings), so that racers, orders and repeated runs share it.
+Cuts and levels are learned from the training rows alone. The latest few encodings are cached with their data set, so
+that racers, orders and repeated runs share them.
 """
 
 import copy
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.fitting.fit_settings import FitSettings
 
-# Encodings and tables kept per data set: as many as a race over orders, or one of another discretisation, goes back to.
-KEPT = 4
+# Encodings and tables cached per data set: enough for a race over orders, or over discretisations.
+MAX_CACHED = 4
 
 
 @dataclass(frozen=True, eq=False)
 class CoveredRows:
-    """Training and held-out rows in the terms of the cover of one order.
+    """Training and held-out rows as keys of the cover of some tuples.
 
     Attributes:
-        cover: blocks, and the cells that training rows have.
-        rows, heldout: what passes run over; held-out rows None without any.
+        cover: blocks, and the cells that occur in training rows.
+        rows, heldout: the rows that passes go over; heldout is None if there are none.
     """
 
     cover: Cover
@@ -63,16 +63,17 @@ class CoveredRows:
 
 
 class TrainingData:
-    """Training and held-out rows of one encoding, and the covers and tables made of them.
+    """Training and held-out rows of one encoding, with the covers and tables made from them.
 
     Args:
-        encoder: fitted on the training rows; None if the caller encoded.
+        encoder: fitted on the training rows; None if the caller encoded the rows.
         encoded, holdout: training rows, and held-out rows or None.
         n_jobs: threads; None for all.
         merge: whether duplicate rows are merged if more than a fifth are duplicates.
         splitting: the rule for folds of the training rows.
-        rediscretize: returns all training rows in cuts learned from those with these indices alone; None if cuts do not
-            depend on the class.
+        rediscretize: returns all training rows in cuts learned from those with these indices; None if cuts do not
+        depend
+            on the class.
     """
 
     def __init__(
@@ -102,33 +103,37 @@ class TrainingData:
         self._lock = threading.RLock()
 
     def on(self, n_jobs: int | None) -> "TrainingData":
-        """Return the same rows, and all that is made of them, for work on so many threads; None for all."""
+        """Return the same rows, sharing all that is cached, for so many threads; None for all."""
         jobs = resolve_jobs(n_jobs)
         if jobs == self.n_jobs:
             return self
-        other = copy.copy(self)  # what is kept, and its lock, are of both
+        other = copy.copy(self)  # the cache and its lock are shared
         other.n_jobs = jobs
         return other
 
     def validation(self, seed: int, stop: StopToken = NEVER) -> "TrainingData":
         """Return the training rows without the validation rows that choose tuples and settings (`split_validation`,
-        D_CV), which are its held-out ones. Cuts are those of a fold: they saw no class of validation rows.
+        D_CV).
+
+        The validation rows are its held-out rows. Cuts did not see their classes, as in a fold.
         """
-        with _turn(self._lock, stop):
+        with _locked(self._lock, stop):
             if seed not in self._validation:
                 splits = split_validation(self.encoded.y, seed, self.splitting)
                 rules = self.splitting.of_rows(splits.train)
-                apart = self.fold(splits, stop)
-                self._validation[seed] = TrainingData(*apart, self.encoder, self.n_jobs, self._merge, rules)
+                parts = self.fold(splits, stop)
+                self._validation[seed] = TrainingData(*parts, self.encoder, self.n_jobs, self._merge, rules)
             return self._validation[seed].on(self.n_jobs)
 
     def fold(self, splits: Splits, stop: StopToken = NEVER) -> tuple[Encoded, Encoded]:
-        """Return the training and the validation rows of a fold, in cuts that the validation rows' classes had no part
-        in: MDL's, learned from all of them, would look better than they are on any other row.
+        """Return the training and the validation rows of a fold, with cuts that did not see the validation rows'
+        classes.
+
+        MDL's cuts, learned from all rows, would look better on validation rows than on any new row.
         """
         encoded, rediscretize = self.encoded, self._rediscretize
         if rediscretize is not None:
-            with _turn(self._lock, stop):
+            with _locked(self._lock, stop):
                 encoded = _remember(
                     self._cut, splits.train.tobytes(), lambda: rediscretize(self.encoded, splits.train, stop)
                 )
@@ -136,44 +141,44 @@ class TrainingData:
 
     @property
     def wide(self) -> bool:
-        """Whether codes are of 32 bits: some column has more than 65,535 levels."""
-        return any(of is not None and of.codes.dtype.itemsize > 2 for of in (self.encoded, self.holdout))
+        """Whether codes have 32 bits: some column has more than 65,535 levels."""
+        return any(rows is not None and rows.codes.dtype.itemsize > 2 for rows in (self.encoded, self.holdout))
 
-    def kept(self, stop: StopToken = NEVER) -> tuple[int, int]:
-        """Return how many training and held-out rows there are once repeats are merged."""
-        with _turn(self._lock, stop):
+    def merged_row_counts(self, stop: StopToken = NEVER) -> tuple[int, int]:
+        """Return the number of training and of held-out rows after repeats are merged."""
+        with _locked(self._lock, stop):
             rows = [rows.n_rows for _, rows in self._rows(stop)]
             return rows[0], sum(rows[1:])
 
-    def learned(self, stop: StopToken = NEVER) -> Encoded:
-        """Return the training rows as passes go over them: once their repeats are merged."""
-        with _turn(self._lock, stop):
+    def merged_rows(self, stop: StopToken = NEVER) -> Encoded:
+        """Return the training rows as passes go over them, with repeats merged."""
+        with _locked(self._lock, stop):
             codes, rows = self._rows(stop)[0]
         return replace(self.encoded, codes=codes, y=rows.y, weights=rows.weights, numbers=None)
 
     def rows(self, stop: StopToken = NEVER) -> Rows:
-        """Return classes and weights of the training rows as passes go over them, without the keys of a cover."""
-        with _turn(self._lock, stop):
+        """Return classes and weights of the training rows after repeats are merged, without the keys of a cover."""
+        with _locked(self._lock, stop):
             return self._rows(stop)[0][1]
 
-    def seen(self, tuples: Tuples, count: Callable[[], int], stop: StopToken = NEVER) -> int:
-        """Return how many cells of tuples the training rows have, as `count` says where it was not asked before."""
-        with _turn(self._lock, stop):
+    def cells_seen(self, tuples: Tuples, count: Callable[[], int], stop: StopToken = NEVER) -> int:
+        """Return the number of cells of tuples that occur in the training rows, cached; `count` counts them."""
+        with _locked(self._lock, stop):
             return _remember(self._seen, tuples, count)
 
     def plan(self, tuples: Tuples, stop: StopToken = NEVER) -> Plan:
-        """Return the plan of a cover of tuples, from memory if it was asked for before."""
-        with _turn(self._lock, stop):
+        """Return the plan of a cover of tuples, cached."""
+        with _locked(self._lock, stop):
             return _remember(self._plans, tuples, lambda: self._plan(tuples, stop))
 
     def covered(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
-        """Return the rows covered for tuples, from memory if they were asked for before."""
-        with _turn(self._lock, stop):
+        """Return the rows covered for tuples, cached."""
+        with _locked(self._lock, stop):
             return _remember(self._covered, tuples, lambda: self._cover(tuples, stop)).on(self.n_jobs)
 
     def tables(self, tuples: Tuples, smoothing: float, stop: StopToken = NEVER) -> Tables:
-        """Return the counts of tuples, from memory if they were asked for before."""
-        with _turn(self._lock, stop):
+        """Return the counts of tuples, cached."""
+        with _locked(self._lock, stop):
             return _remember(self._tables, (tuples, smoothing), lambda: self._count(tuples, smoothing, stop))
 
     def _plan(self, tuples: Tuples, stop: StopToken) -> Plan:
@@ -192,14 +197,14 @@ class TrainingData:
         return count_directly(index, codes, rows.y, rows.weights, rows.n_classes, smoothing, self.n_jobs, stop)
 
     def sums(self, tables: Tables, values: Floats, stop: StopToken = NEVER) -> Floats:
-        """Return (S, C): values (N, W) of the training rows, as passes go over them, by cell of `tables`."""
-        with _turn(self._lock, stop):
+        """Return (S, C): the sums of values (N, W) of the merged training rows, by cell of `tables`."""
+        with _locked(self._lock, stop):
             codes, rows = self._rows(stop)[0]
-        of_class = [
+        class_values = [
             (np.full(rows.n_rows, k, np.int32), np.ascontiguousarray(values[:, k])) for k in range(rows.n_classes)
         ]
         index = CellIndex.of_seen(tables.space, tables.seen)
-        return sum_by_cell(index, codes, of_class, rows.n_classes, self.n_jobs, stop)
+        return sum_by_cell(index, codes, class_values, rows.n_classes, self.n_jobs, stop)
 
     def _cover(self, tuples: Tuples, stop: StopToken) -> CoveredRows:
         parts = self._rows(stop)
@@ -207,128 +212,145 @@ class TrainingData:
         space = space_of(self.encoded.levels, tuples)
         codes, index, chains = [codes for codes, _ in parts], None, self.encoded.chains
         if isinstance(tuples, SelectedCells) or chains is not None:
-            every = np.arange(space.n_tuples), np.flatnonzero(live)
-            seen = select_cells(tuples, space, index_cells(space, [every], codes[0], self.n_jobs, stop).seen)
+            all_pairs = np.arange(space.n_tuples), np.flatnonzero(live)
+            seen = select_cells(tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen)
             index = CellIndex.of_seen(space, seen if chains is None else add_grid_cells(space, chains, seen))
         cover, keys = cover_rows(self.plan(tuples, stop), space, codes, live, self.n_jobs, stop, index)
         rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
         return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)
 
     def _rows(self, stop: StopToken) -> list[tuple[NDArray[np.unsignedinteger], Rows]]:
-        """Codes and rows of the training set and, if there is one, the held-out set, repeats merged."""
+        """Return codes and rows of the training set and, if there is one, the held-out set, with repeats merged."""
         if not self._merged:
             sets = [self.encoded] if self.holdout is None else [self.encoded, self.holdout]
-            found: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
-            for part in sets:
-                codes: NDArray[np.unsignedinteger] = part.codes.astype(np.uint32 if self.wide else np.uint16)
-                y, weights = part.y, part.weights
+            merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
+            for encoded in sets:
+                codes: NDArray[np.unsignedinteger] = encoded.codes.astype(np.uint32 if self.wide else np.uint16)
+                y, weights = encoded.y, encoded.weights
                 if self._merge:
-                    codes, y, weights = merge_repeats(codes, y, weights, part.levels, part.n_classes, stop)
-                found.append((codes, Rows(y, weights, part.n_classes, n_jobs=self.n_jobs)))
-            self._merged.extend(found)
+                    codes, y, weights = merge_repeats(codes, y, weights, encoded.levels, encoded.n_classes, stop)
+                merged.append((codes, Rows(y, weights, encoded.n_classes, n_jobs=self.n_jobs)))
+            self._merged.extend(merged)
         return self._merged
 
 
-class _Shelf:
-    """What is kept with one data set."""
+class _Cache:
+    """The encodings that are cached with one data set."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.items: OrderedDict[Any, TrainingData] = OrderedDict()
 
 
-_shelves: "WeakKeyDictionary[Dataset, _Shelf]" = WeakKeyDictionary()
-_shelves_lock = threading.Lock()
+_caches: "WeakKeyDictionary[Dataset, _Cache]" = WeakKeyDictionary()
+_caches_lock = threading.Lock()
 
 
 def prepare(
     dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None = None, stop: StopToken = NEVER
 ) -> TrainingData:
-    """Split and encode `dataset` as `recipe` says; on how many threads makes no other rows.
+    """Return `dataset` split and encoded as `recipe` says; the rows do not depend on the number of threads.
 
     Raises:
-        Stopped: if the token was pulled meanwhile.
-        TableError: if no model can be learned from the table.
+        Stopped: once `stop` is pulled.
+        TableError: no model can be learned from the table.
     """
     key = (*recipe.encoding, recipe.holdout, recipe.seed)
-    with _shelves_lock:
-        shelf = _shelves.setdefault(dataset, _Shelf())
-    with _turn(shelf.lock, stop):
-        return _remember(shelf.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).on(n_jobs)
+    with _caches_lock:
+        cache = _caches.setdefault(dataset, _Cache())
+    with _locked(cache.lock, stop):
+        return _remember(cache.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).on(n_jobs)
 
 
 def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> TrainingData:
     splits = split_table(dataset, recipe.holdout, recipe.seed)
     frame, labels, test = dataset.X, dataset.y, splits.test
-    weights, held_weights = (
+    weights, test_weights = (
         None if dataset.weights is None else dataset.weights[rows] for rows in (splits.train, test)
     )
     stop.check()
-    held = (frame.iloc[test], labels[test], held_weights) if len(test) else None
+    heldout = (frame.iloc[test], labels[test], test_weights) if len(test) else None
     return encode_rows(
-        recipe, frame, labels, weights, rows=splits.train, held=held, n_jobs=n_jobs,
+        recipe, frame, labels, weights, rows=splits.train, heldout=heldout, n_jobs=n_jobs,
         splitting=dataset.splitting.of_rows(splits.train), stop=stop,
     )  # fmt: skip
 
 
 def encode_rows(
     recipe: "FitSettings", X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None = None, *,
-    rows: NDArray[np.intp] | None = None, held: tuple[Any, ...] | None = None,
+    rows: NDArray[np.intp] | None = None, heldout: tuple[Any, ...] | None = None,
     categorical_features: Any = "from_dtype", n_jobs: int | None = None, splitting: Splitting = AT_RANDOM,
     stop: StopToken = NEVER,
 ) -> TrainingData:  # fmt: skip
-    """Return training rows X, y, weights (N,) encoded as a recipe says, and `held`, the same of rows to watch; cuts and
-    levels are learned of the training rows alone. rows: which of X and y those are; None for all. weights: of these.
+    """Return training rows encoded as a recipe says; cuts and levels are learned from these rows alone.
+
+    Args:
+        recipe: the settings of the encoding.
+        X, y: the table, and its classes (N,).
+        weights: (N,) of the training rows; None for 1 each.
+        rows: indices of the training rows in X and y; None for all.
+        heldout: X, y and weights of rows to watch, or None.
+        categorical_features: columns that are not cut, as in the estimators.
+        n_jobs: threads; None for all.
+        splitting: the rule for folds of the training rows.
+        stop: ends it.
     """
 
-    def part() -> tuple[Any, Any]:  # taken when it is needed: what is prepared is kept, a copy of the table is not
+    def training_part() -> tuple[Any, Any]:  # taken again when needed, so that no copy of the table is cached
         return (X, y) if rows is None else (X.iloc[rows], y[rows])
 
-    def fitted(table: Any, classes: Any, weights: Any, stop: StopToken) -> Encoder:
+    def fit_encoder(table: Any, classes: Any, weights: Any, stop: StopToken) -> Encoder:
         return Encoder(
             discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing,
             categorical_features=categorical_features,
         ).fit(table, classes, weights, stop=stop)  # fmt: skip
 
-    def rediscretize(whole: Encoded, train: NDArray[np.intp], stop: StopToken) -> Encoded:
-        table, classes = part()
-        only = np.zeros(whole.n_rows)
-        only[train] = whole.weights[train]
-        own = fitted(table, classes, only, stop)  # its columns alone: a class that it did not see keeps its place
-        return replace(whole, codes=own.transform(table, stop=stop), levels=own.levels_, chains=own.chains_)
+    def rediscretize(all_rows: Encoded, train: NDArray[np.intp], stop: StopToken) -> Encoded:
+        table, classes = training_part()
+        fold_weights = np.zeros(all_rows.n_rows)
+        fold_weights[train] = all_rows.weights[train]
+        fold_encoder = fit_encoder(
+            table, classes, fold_weights, stop
+        )  # only its columns are used: it may not have seen every class
+        return replace(
+            all_rows,
+            codes=fold_encoder.transform(table, stop=stop),
+            levels=fold_encoder.levels_,
+            chains=fold_encoder.chains_,
+        )
 
-    table, classes = part()
-    encoder = fitted(table, classes, weights, stop)
-    holdout = None if held is None else encoder.encode(*held, stop=stop)
+    table, classes = training_part()
+    encoder = fit_encoder(table, classes, weights, stop)
+    holdout = None if heldout is None else encoder.encode(*heldout, stop=stop)
     encoded = encoder.encode(table, classes, weights, stop=stop)
-    looks = recipe.cuts in MDL_WAYS and len(encoder.numeric_) > 0
+    cuts_use_classes = recipe.cuts in MDL_WAYS and len(encoder.numeric_) > 0
     return TrainingData(
-        encoded, holdout, encoder, n_jobs, splitting=splitting, rediscretize=rediscretize if looks else None
+        encoded, holdout, encoder, n_jobs, splitting=splitting, rediscretize=rediscretize if cuts_use_classes else None
     )
 
 
 def require_learnable(encoded: Encoded) -> None:
-    """Raise `TableError` unless there are columns, rows of some weight and two classes among them."""
+    """Raise `TableError` unless there is a column, and rows with positive weight of at least two classes."""
     classes = len(np.unique(encoded.y[encoded.weights > 0]))
     if classes < 2 or encoded.n_columns < 1:
         raise TableError(
-            f"nothing can be learned from {encoded.n_rows} rows x {encoded.n_columns} columns with {classes} "
+            f"no model can be learned from {encoded.n_rows} rows x {encoded.n_columns} columns with {classes} "
             f"class{'' if classes == 1 else 'es'}; expected at least 1 column and rows of 2 classes"
         )
 
 
-def _remember(shelf: "OrderedDict[Any, Any]", key: Any, make: Callable[[], Any]) -> Any:
-    if key not in shelf:
-        shelf[key] = make()
-        while len(shelf) > KEPT:
-            shelf.popitem(last=False)
-    shelf.move_to_end(key)
-    return shelf[key]
+def _remember(cache: "OrderedDict[Any, Any]", key: Any, make: Callable[[], Any]) -> Any:
+    if key not in cache:
+        cache[key] = make()
+        while len(cache) > MAX_CACHED:
+            cache.popitem(last=False)
+    cache.move_to_end(key)
+    return cache[key]
 
 
 @contextmanager
-def _turn(lock: Any, stop: StopToken) -> Iterator[None]:
-    """Wait for `lock`, but not past a stop."""
+def _locked(lock: Any, stop: StopToken) -> Iterator[None]:
+    """Hold `lock`; waiting for it ends when `stop` is pulled."""
     while not lock.acquire(timeout=0.02):
         stop.check()
     try:
@@ -339,8 +361,10 @@ def _turn(lock: Any, stop: StopToken) -> Iterator[None]:
 
 
 def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
-    """Return `rows`, their weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1.
-    `RecipeError` of a class that is not there.
+    """Return `rows` with weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1.
+
+    Raises:
+        RecipeError: a class weight that names no class, or only weights of 0.
     """
     if class_weight is None:
         return rows
@@ -348,14 +372,14 @@ def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
         mass = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
         factor = mass.sum() / (rows.n_classes * np.maximum(mass, np.finfo(float).tiny))
     else:
-        known = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
+        codes = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
         factor = np.ones(rows.n_classes)
         for label, weight in class_weight.items():
-            if label not in known:
-                listed = ", ".join(map(repr, list(known)[:8]))
-                raise RecipeError(f"class_weight names {label!r}, which is no class; expected some of {listed}")
-            factor[known[label]] = weight
+            if label not in codes:
+                labels = ", ".join(map(repr, list(codes)[:8]))
+                raise RecipeError(f"class_weight names {label!r}, which is no class; expected one of {labels}")
+            factor[codes[label]] = weight
     weights = rows.weights * factor[rows.y]
     if not weights.any():
-        raise RecipeError("class_weight is 0 for every class: nothing is left; expected a weight above 0 for some")
+        raise RecipeError("class_weight is 0 for every class with rows; expected a weight above 0 for some")
     return rows.with_weights(weights)

@@ -1,9 +1,8 @@
 """A recipe: the one description of a fit.
 
-It is the key of the run store (with the data's hash), what the URL carries, a row of a study and what "copy as Python"
-writes. A recipe is complete: defaults are filled in when it is made, so that it means the same under a later version.
-
-Every parameter is checked against the registry of families; estimators and pages ask it too.
+Together with the data's hash it is the key of the run store; it is what a link carries, a row of a study, and what
+"copy as Python" writes. Defaults are filled in when it is made, so that it means the same under a later version.
+Parameters are checked by the registry of families, which estimators and pages ask too.
 """
 
 import json
@@ -20,18 +19,18 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.families import ENCODING, FAMILIES, Param, check_param, family_of
 from alrviz.fitting.families.family import Family
 
-FORMAT = 2  # 1 was written before the first release, and is no longer read
-# Smooth levels, by order: one column tells no more from 32 on, whatever the rows, but cells grow as a power of them.
-# (Held-out log loss at order 2 of 8, 16 and 24: magic .317, .300, .294, vowel .29, .25, .22, in 1, 3 and 4 times the
-# time.) "auto" tries order 1 first, and the others with cuts of their own.
+FORMAT = 2  # format 1 is from before the first release and is not read
+# Smooth levels by order. One column tells no more from 32 on, whatever the rows, but cells grow as a power of them.
+# (Validation log loss at order 2 of 8, 16 and 24: magic .317, .300, .294, vowel .29, .25, .22, in 1, 3 and 4 times the
+# time.) "auto" tries order 1 first, and the others with their own cuts.
 SMOOTH_LEVELS: Mapping[object, int] = {1: 64, "auto": 64, 2: 24, 3: 8}
-LEAST_SMOOTH = 5
-_WITH_SMOOTH = (*SMOOTH_WAYS, "auto")  # "auto" until it is chosen
+MIN_SMOOTH_LEVELS = 5
+_SMOOTH_OR_AUTO = (*SMOOTH_WAYS, "auto")
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class Recipe:
-    """What to fit and how: a family, its parameters, how columns become levels and which rows are held out.
+    """What to fit and how: a family, its parameters, how columns become levels, and which rows are test rows.
 
     Args:
         family: "lr", "alr", "hlr", "halr", "salr", "hsalr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb"
@@ -39,17 +38,16 @@ class Recipe:
         discretize: "mdl", "quantile", "uniform", "smooth" (many quantiles, whose weights are penalised by the
             differences of neighbours in lr, alr, hlr and halr), "mdl-smooth" (MDL's cuts, and smooth levels of those
             columns in which it finds none), "auto" ("smooth", or "mdl-smooth" where that loses less on validation
-            rows; see best_order.py) or None (every distinct value is a level); dlr, rf, hgb and svm cut nothing.
+            rows; see choose_order.py) or None (every distinct value is a level); dlr, rf, hgb and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows that are test rows, stratified by class; 0 for none.
         seed: Seed of that split, and of whatever the fit itself draws: start="random", the order of rows of the
             solvers sgd and adagrad, dlr's validation rows, elr's folds, the trees of rf and hgb, the calibration
             of svm.
-        params: The family's parameters, by the estimators' names; what is left out takes its default.
+        params: The family's parameters, by the estimators' names; others take their defaults.
 
     Raises:
-        RecipeError: a family, name or value that does not exist, with the nearest that does; values that exclude
-            each other.
+        RecipeError: an unknown family, name or value, with the nearest valid one; values that exclude each other.
 
     >>> Recipe("alr", order=2, alpha=0).name
     'alr n=2 from zero, L-BFGS'
@@ -72,14 +70,14 @@ class Recipe:
         seed: int = 0,
         **params: Any,
     ):
-        of = family_of(family)
+        definition = family_of(family)
         checked = {name: check_param(family, name, value) for name, value in params.items()}
-        full = {name: checked.get(name, param.default) for name, param in of.params.items()}
-        of.check_together(full)
-        if discretize == "auto" and not of.smooths:
-            raise RecipeError(f"{family} has no smooth levels, which discretize='auto' tries; expected 'mdl'")
-        if discretize in _WITH_SMOOTH:
-            of.check_smooth(full)
+        full = {name: checked.get(name, param.default) for name, param in definition.params.items()}
+        definition.check_together(full)
+        if discretize == "auto" and not definition.smooths:
+            raise RecipeError(f"{family} has no smooth levels, which discretize='auto' needs; expected 'mdl'")
+        if discretize in _SMOOTH_OR_AUTO:
+            definition.check_smooth(full)
         encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
         object.__setattr__(self, "family", family)
         for name, value in encoding.items():
@@ -88,7 +86,7 @@ class Recipe:
 
     @property
     def definition(self) -> Family:
-        """The family as an object: its words, costs and fits."""
+        """The family as an object: its texts, costs and fits."""
         return family_of(self.family)
 
     @property
@@ -98,53 +96,55 @@ class Recipe:
 
     @property
     def solver(self) -> str:
-        """The solver that will run, "auto" resolved (see choice.py; a run may choose one of less memory)."""
+        """The solver that will run, "auto" resolved (choice.py); with little memory a run may choose another one."""
         return self.definition.solver(self.params)
 
     @property
     def name(self) -> str:
-        """One line: what is fitted, from where, with which loss, penalty, bounds and solver."""
+        """One line: what is fitted, the start, loss, penalty, bounds and solver."""
         return self.definition.title(self.params)
 
     @property
     def cuts(self) -> str | None:
-        """How numeric columns are cut: `discretize`; "keep" where the family takes them as they are, "quantile" for
-        "smooth" and "mdl" for "mdl-smooth" where it takes levels one by one; of "auto" what is tried first.
+        """How numeric columns are cut.
+
+        `discretize`, except: "keep" if the family takes numbers as they are; "quantile" for "smooth" and "mdl" for
+        "mdl-smooth" if it treats levels separately; for "auto" what is tried first.
         """
         if self.definition.takes_numbers:
             return "keep"
         if self.discretize == "mdl-smooth":
             return "mdl-smooth" if self.definition.smooths else "mdl"
-        if self.discretize in _WITH_SMOOTH:
+        if self.discretize in _SMOOTH_OR_AUTO:
             return "smooth" if self.definition.smooths else "quantile"
         return self.discretize
 
     @property
     def most_levels(self) -> int:
-        """Levels of a numeric column at most, where these are cut by number: `n_bins`, and of smooth ones what the
-        tables of an order bear.
+        """The maximum number of levels of a numeric column: `n_bins`, and for smooth levels what tables of the order
+        can hold.
         """
         order = self.params.get("order", 2)
-        return self.n_bins if self.discretize not in _WITH_SMOOTH else SMOOTH_LEVELS.get(order, LEAST_SMOOTH)
+        return self.n_bins if self.discretize not in _SMOOTH_OR_AUTO else SMOOTH_LEVELS.get(order, MIN_SMOOTH_LEVELS)
 
     @property
     def encoding(self) -> tuple[str | None, int, str]:
-        """What is equal for recipes whose columns become the same levels."""
+        """Equal for recipes that turn columns into the same levels."""
         return self.cuts, self.most_levels, self.missing
 
     @property
     def missing(self) -> str:
-        """What a missing value is: "level", one of its own, or "skip", none."""
+        """How missing values are treated: "level", as one more level, or "skip", as no level."""
         return self.definition.missing(self.params)
 
     @property
     def draws(self) -> bool:
-        """Whether the fit itself, beside the split, depends on the seed."""
+        """Whether the fit itself depends on the seed, apart from the split."""
         return self.definition.draws(self.params)
 
     @property
     def paper(self) -> bool:
-        """Whether it is what `paper_mode` makes of it: the fit that the papers ran."""
+        """Whether `paper_mode` would not change it: the fit that the papers ran."""
         paper = self.definition.paper_params(self.params)
         return bool(paper) and all(self.params[name] == value for name, value in paper.items())
 
@@ -159,7 +159,7 @@ class Recipe:
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The settings that differ from the family's defaults, parameters first; a dict where one is given."""
+        """The settings that differ from the family's defaults, parameters first; mappings as dicts."""
         values = {name: self.value(name) for name in (*self.params, *ENCODING)}
         changed = {name: value for name, value in values.items() if value != self.settings[name].default}
         return {name: dict(value) if isinstance(value, Mapping) else value for name, value in changed.items()}
@@ -168,12 +168,12 @@ class Recipe:
         """Return a recipe with some fields or parameters changed."""
         parts = {**{name: getattr(self, name) for name in ENCODING}, **self.params, **changes}
         family = parts.pop("family", self.family)
-        if family != self.family:  # what the other family does not have, or may not be, falls back to its default
-            given = {name for name in changes if name != "family"}
-            parts = {k: v for k, v in parts.items() if k in given or k in ENCODING or _fits(family, k, v)}
+        if family != self.family:  # values that the other family does not have or allow fall back to its default
+            explicit = {name for name in changes if name != "family"}
+            parts = {k: v for k, v in parts.items() if k in explicit or k in ENCODING or _fits(family, k, v)}
         alpha, order = parts.get("alpha"), parts.get("order")
         if isinstance(alpha, tuple) and isinstance(order, int) and "order" in changes and "alpha" not in changes:
-            alpha = (*alpha, *alpha[-1:] * order)[:order]  # orders that come have the penalty of the highest there was
+            alpha = (*alpha, *alpha[-1:] * order)[:order]  # new orders get the penalty of the highest order so far
             parts["alpha"] = alpha if any(map(math.isfinite, alpha)) else FAMILIES[family].params["alpha"].default
         return Recipe(family, **parts)
 
@@ -186,7 +186,7 @@ class Recipe:
 
     @classmethod
     def from_json(cls, text: str) -> "Recipe":
-        """Read what `to_json` wrote; raises `RecipeError` on anything else."""
+        """Read what `to_json` wrote; raise `RecipeError` for anything else."""
         try:
             content = json.loads(text)
             fmt, family, params = content.pop("format"), content.pop("family"), dict(content.pop("params"))
@@ -195,7 +195,7 @@ class Recipe:
                 if isinstance(value, list) and name in settings and settings[name].parse:
                     params[name] = dict(value)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise RecipeError(f"this is not a recipe: {error}; expected JSON as Recipe.to_json writes it") from error
+            raise RecipeError(f"this is not a recipe: {error}; expected JSON that Recipe.to_json wrote") from error
         if fmt != FORMAT:
             raise RecipeError(f"recipe format {fmt!r} is of another version of alrviz; this one reads format {FORMAT}")
         unknown = set(content) - set(ENCODING)
@@ -222,21 +222,21 @@ class Recipe:
         return Recipe.from_json, (self.to_json(),)
 
 
-# What AutoClassifier fits.
+# The recipe of AutoClassifier.
 AUTOMATIC = Recipe("hlr", order="auto", alpha="auto", center="shares", discretize="auto", tol=1e-4)
 
 
-def require_recipe(given: object) -> None:
-    """Raise `RecipeError` for what is no recipe, saying how one is made of it."""
-    if not isinstance(given, Recipe):
-        known = isinstance(given, str) and given in FAMILIES
-        wanted = f"Recipe({given!r})" if known else "one such as Recipe('alr', order=2)"
-        raise RecipeError(f"{reprlib.repr(given)} is no recipe; expected {wanted}")
+def require_recipe(value: object) -> None:
+    """Raise `RecipeError` unless it is a recipe; the message says how to make one."""
+    if not isinstance(value, Recipe):
+        is_family = isinstance(value, str) and value in FAMILIES
+        example = f"Recipe({value!r})" if is_family else "one such as Recipe('alr', order=2)"
+        raise RecipeError(f"{reprlib.repr(value)} is no recipe; expected {example}")
 
 
-def recipe_list(given: "Sequence[Recipe] | Recipe") -> "tuple[Recipe, ...]":
-    """Return the recipes that were given, some or a single one; raises `RecipeError` for none or anything else."""
-    recipes = (given,) if isinstance(given, Recipe | str) or not isinstance(given, Iterable) else tuple(given)
+def recipe_list(value: "Sequence[Recipe] | Recipe") -> "tuple[Recipe, ...]":
+    """Return one recipe or several as a tuple; raise `RecipeError` for none, or for anything else."""
+    recipes = (value,) if isinstance(value, Recipe | str) or not isinstance(value, Iterable) else tuple(value)
     if not recipes:
         raise RecipeError("at least one recipe is needed; expected some such as [Recipe('lr'), Recipe('alr')]")
     for recipe in recipes:
@@ -245,7 +245,7 @@ def recipe_list(given: "Sequence[Recipe] | Recipe") -> "tuple[Recipe, ...]":
 
 
 def paper_mode(recipe: Recipe) -> Recipe:
-    """Return `recipe` as the papers would have fitted it, family, order, scale and encoding as they are.
+    """Return `recipe` as the papers would have fitted it, with the same family, order, scale and encoding.
 
     It starts from zero, with a weight for each cell and class, no penalty, no bounds and no class weights; unseen cells
     have the m-estimate. The solver is SciPy's L-BFGS-B with 5 corrections, factr 1e7, pgtol 1e-33 and 10,000
@@ -253,7 +253,7 @@ def paper_mode(recipe: Recipe) -> Recipe:
     class weights; its bandwidths follow Algorithm 1, unless they are Silverman's.
 
     Raises:
-        RecipeError: where that solver cannot fit the recipe (scale="diagonal-adaptive").
+        RecipeError: that solver cannot fit the recipe (scale="diagonal-adaptive").
 
     >>> paper_mode(Recipe("alr", order=3)).name
     'alr n=3 from zero, L-BFGS-B'
@@ -262,14 +262,14 @@ def paper_mode(recipe: Recipe) -> Recipe:
 
 
 def _as_json(value: Any) -> Any:
-    """A parameter as JSON has it; an infinite number is text there."""
+    """Return a parameter as JSON has it; an infinite number becomes text."""
     if isinstance(value, tuple):
-        return ["inf" if one == math.inf else one for one in value]
+        return ["inf" if number == math.inf else number for number in value]
     return _pairs(value) if isinstance(value, Mapping) else value
 
 
 def _pairs(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """Labels and weights, or columns and parents, in an order that labels of different types have too."""
+    """Return a mapping's items in an order that also exists for keys of different types."""
     return sorted(weights.items(), key=lambda pair: json.dumps(pair[0]))
 
 

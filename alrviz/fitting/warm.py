@@ -1,8 +1,8 @@
-"""Everything a fit calls made ready: the kernels of covers, networks and predictions, by the width of codes, those of
-passes, by the width of keys, and those of densities; a column of more than 65,535 levels makes codes wide, a block of
-more joint values keys.
+"""Compile everything that fits call: kernels of covers, networks and predictions by the width of codes, those of
+passes by the width of keys, and those of densities. A column of more than 65,535 levels needs wide codes, a block of
+more joint values wide keys.
 
-Numba keeps what it compiled on disk: this takes seconds once on a machine, milliseconds ever after.
+Numba caches compiled kernels on disk: this takes seconds once on a machine, and milliseconds from then on.
 """
 
 import threading
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alrviz.data.cuts import smooth_cuts
 from alrviz.data.encoded import SMOOTH_WAYS, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
-from alrviz.fitting.solvers.row_space import shared, times
+from alrviz.fitting.solvers.row_space import gram_matrices, multiply
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
 from alrviz.kernels.vectors import walk_losses
 from alrviz.models.averages import AverageModel
@@ -56,16 +56,18 @@ _streams: set[tuple[np.dtype, int]] = set()
 
 
 def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
-    """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
-    tunes = recipe.params.get("alpha") == "auto"  # by TRON, whatever fits then
-    bends = tunes or chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
-    seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")], bends)
+    """Compile the passes of a fit, for wide keys or not; return the seconds it took (0.0 if they were compiled)."""
+    tunes = recipe.params.get("alpha") == "auto"  # alpha="auto" searches with TRON, whatever solver fits then
+    needs_curvature = (
+        tunes or chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
+    )
+    seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")], needs_curvature)
     seconds += warm_single(wide) if recipe.solver in STOCHASTIC else 0.0
     return seconds + (warm_steps() if recipe.cuts in SMOOTH_WAYS else 0.0)
 
 
 def warm_steps() -> float:
-    """Make ready the sums along smooth levels; return the seconds it took, the first time."""
+    """Compile the sums along smooth levels; return the seconds it took, the first time."""
     start = time.perf_counter()
     steps = LevelSteps(np.zeros((1, 1), np.int32) - 1, np.ones((2, 1)))
     steps.steps_to(steps.adjoint(steps.sums(np.zeros((2, 2)))))
@@ -74,16 +76,16 @@ def warm_steps() -> float:
 
 
 def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) -> float:
-    """Make ready the passes over codes of so many levels (a,), and those of an `exact` fit to a sample; return the
-    seconds it took (0.0 if they were).
+    """Compile the passes over chunks of codes with so many levels (a,), and with `exact` those of a fit to a sample;
+    return the seconds it took (0.0 if they were compiled).
     """
     seconds = warm_covers(False) + warm_passes(n_classes, False, LOSSES["nll"], True) if exact else 0.0
-    kind, lanes = code_dtype(levels), class_widths(n_classes)[0]
+    dtype, lanes = code_dtype(levels), class_widths(n_classes)[0]
     with _lock:
-        if (kind, lanes) in _streams:
+        if (dtype, lanes) in _streams:
             return seconds
         start = time.perf_counter()
-        codes, y = np.zeros((2, 2), kind), np.zeros(2, np.int32)
+        codes, y = np.zeros((2, 2), dtype), np.zeros(2, np.int32)
         streamed = count_stream(
             np.array([2, 2]), 2, LocalChunks(lambda order, stop: [(codes, y)], 1), n_classes, 1.0, 2**20, 1
         )
@@ -91,16 +93,16 @@ def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) 
         table, bias = streamed.blank(None), np.zeros(n_classes)
         passes.loss_and_gradient(table, bias, direction=Direction(table, bias, (1.0,)), with_curvature=True)
         for parts in (3, 4, 5):
-            moved = single_table(passes.cells.n_rows, parts, passes.padded_width)
-            passes.visit(codes, y, np.arange(2), moved, 1.0)
-            wide = passes.cells.keys(codes).astype(np.uint32)  # of cells that are found by their hash
-            adagrad_steps(wide, passes.cells.first, y, moved, n_classes, 1.0)
-        _streams.add((kind, lanes))
+            table_buffer = single_table(passes.cells.n_rows, parts, passes.padded_width)
+            passes.visit(codes, y, np.arange(2), table_buffer, 1.0)
+            hashed_keys = passes.cells.keys(codes).astype(np.uint32)  # cells in a hash table
+            adagrad_steps(hashed_keys, passes.cells.first, y, table_buffer, n_classes, 1.0)
+        _streams.add((dtype, lanes))
         return seconds + time.perf_counter() - start
 
 
 def warm_networks(wide: bool = False) -> float:
-    """Make ready what counts networks and scores by them, of wide codes or not; return the seconds it took."""
+    """Compile counting and scoring of networks, for wide codes or not; return the seconds it took."""
     with _lock:
         if wide in _networks:
             return 0.0
@@ -111,39 +113,41 @@ def warm_networks(wide: bool = False) -> float:
         for space in spaces:
             cover, (keys,) = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
             tables.append(count_tables(rows.with_keys(keys), cover, 1.0))
-        found = select_network(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
-        averages = AverageModel(tables[0], tables[1], found.counts.model())
+        selection = select_network(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
+        averages = AverageModel(tables[0], tables[1], selection.counts.model())
         averages.scores(codes, 1)  # parent by parent, and row by row
         averages.networks(codes)
-        found.counts.model().scores(codes, 1)
+        selection.counts.model().scores(codes, 1)
         chain = Structure(((), (0,), (1,)), (0, 1, 2))
-        made = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
-        parts, z = Parts.of_rows(made.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
-        parts.add_scores(parts.log_sums(made.start, made.network.level_log_p), z)
-        parts.slopes(z, made.start, made.network.level_log_p)
+        conditional = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
+        parts, z = Parts.of_rows(conditional.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
+        parts.add_scores(parts.log_sums(conditional.start, conditional.network.level_log_p), z)
+        parts.slopes(z, conditional.start, conditional.network.level_log_p)
         _networks.add(wide)
         return time.perf_counter() - start
 
 
 def warm_density(n_classes: int) -> float:
-    """Make ready what fits of dlr call; return the seconds it took (0.0 if it was)."""
+    """Compile what fits of dlr call; return the seconds it took (0.0 if it was compiled)."""
     with _lock:
         key = class_widths(n_classes)[0]
         if key in _densities:
             return 0.0
         start = time.perf_counter()
         warm_passes(n_classes)
-        # enough rows that grids are used, some far away, some missing
+        # enough rows that grids are used, with outliers and missing values
         x = np.concatenate([np.linspace(0.0, 1.0, 3000), [50.0, np.nan]])
         y = (np.arange(len(x)) % n_classes).astype(np.int32)
         codes = (y[None] % 2).astype(np.uint16)
-        Sources(x, y, np.ones(len(x)), n_classes).bundles(1.0)  # so few rows never ask for them
+        Sources(x, y, np.ones(len(x)), n_classes).bundles(1.0)  # so few rows do not use bundles by themselves
         features = DensityFeatures(x[None], codes, np.array([2]), y, np.ones(len(x)), n_classes, n_jobs=1)
         log_h = np.log(features.silverman)
-        found = features.training(log_h, leave_out=True)
+        training = features.training(log_h, leave_out=True)
         features.rows(x[None], codes, log_h, gradient=True)
-        of = FeatureRows(Rows(y, np.ones(len(x)), n_classes, n_jobs=1), found.phi)
-        of.sums(found.phi, of.change(np.zeros((found.phi.shape[0] + 1, found.phi.shape[1]))))
+        feature_rows = FeatureRows(Rows(y, np.ones(len(x)), n_classes, n_jobs=1), training.phi)
+        feature_rows.sums(
+            training.phi, feature_rows.change(np.zeros((training.phi.shape[0] + 1, training.phi.shape[1])))
+        )
         _densities.add(key)
         return time.perf_counter() - start
 
@@ -172,7 +176,7 @@ def warm(wide: bool = True) -> tuple[int, float]:
 
 @cache
 def warm_cuts() -> None:
-    """Make ready what cuts numeric columns."""
+    """Compile what cuts numeric columns."""
     numbers, classes = np.array([0.0, 1.0]), np.array([0, 1])
     mdl_cuts(numbers, classes, 2)
     smooth_cuts(numbers, classes, 2, 2, np.ones(2))
@@ -180,20 +184,20 @@ def warm_cuts() -> None:
 
 @cache
 def warm_prequential() -> None:
-    """Make ready what learns row by row."""
+    """Compile what learns row by row."""
     learner = Learner("count", 2, 0, 2, np.ones(1), 1.0, 1.0, None, 0.0, False)
     learner.visit(np.zeros((1, 1), np.uint32), np.zeros(1, np.int32))
 
 
 def warm_covers(wide: bool = False) -> float:
-    """Make ready what plans covers, carries them out and scores new rows, of wide codes or not; return the seconds."""
-    with _lock:  # numba compiles under a lock of its own: a second thread would only wait
+    """Compile planning and carrying out covers, and scoring new rows, for wide codes or not; return the seconds."""
+    with _lock:  # numba compiles under its own lock, so a second thread would only wait
         if wide in _covers:
             return 0.0
         start = time.perf_counter()
         codes = np.zeros((2, 100), np.uint32 if wide else np.uint16)
         codes[:] = np.arange(100)
-        for levels in (2, 100_000):  # of so few rows: found by their place, and by hash
+        for levels in (2, 100_000):  # with so few rows: direct places, then a hash table
             space = CellSpace(np.array([levels, levels]), 1)
             cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(100, bool))
         model = LinearModel(space, cover.index.seen, np.zeros((len(cover.index.seen), 2)), np.zeros(2))
@@ -201,7 +205,7 @@ def warm_covers(wide: bool = False) -> float:
         index, cells = cover.index, np.zeros((cover.index.n_rows, 2))
         ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)
         model.contributions(codes)
-        few = Encoded(codes[:, :2], np.arange(2), np.ones(2), space.levels, np.arange(2), ("", ""))
-        times(shared(few, few, 2, True)[0], np.zeros((2, 2)), 1)
+        encoded = Encoded(codes[:, :2], np.arange(2), np.ones(2), space.levels, np.arange(2), ("", ""))
+        multiply(gram_matrices(encoded, encoded, 2, True)[0], np.zeros((2, 2)), 1)
         _covers.add(wide)
         return time.perf_counter() - start

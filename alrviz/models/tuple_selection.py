@@ -158,11 +158,11 @@ class SelectionRows(Protocol):
     """The rows, as a selection needs them.
 
     Attributes:
-        hear: called with each level that was scored.
+        on_level: called with each level that was scored.
         levels: (a,) levels of each column.
     """
 
-    hear: Callable[[Level], None]
+    on_level: Callable[[Level], None]
     levels: NDArray[np.int64]
 
     def tables(self, tuples: Tuples) -> Tables:

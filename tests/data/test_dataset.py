@@ -7,6 +7,7 @@ import pytest
 
 import alrviz
 from alrviz.data.apply_spec import read_new_rows
+from alrviz.data.dataset import dataset_of
 from alrviz.data.leaks import percent_told
 from alrviz.data.read import read_columns, read_table
 from alrviz.errors import TableError, for_page
@@ -178,8 +179,8 @@ def test_a_table_can_be_read_before_its_target_is_known():
     assert table.names == ("class", "colour", "size")
     assert (table.default_target.name, table.default_target.why) == ("class", "by its name")
     with pytest.raises(TableError):
-        table.dataset("size")
-    assert table.dataset("colour", kinds={"size": "ignore"}).kinds == {"class": "categorical", "size": "ignore"}
+        dataset_of(table, "size")
+    assert dataset_of(table, "colour", kinds={"size": "ignore"}).kinds == {"class": "categorical", "size": "ignore"}
 
 
 def test_nothing_is_left_to_predict_from():

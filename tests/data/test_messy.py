@@ -11,7 +11,7 @@ import pytest
 
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_table
-from alrviz.errors import for_page
+from alrviz.errors import TableError, for_page
 
 ROWS = 60
 
@@ -148,7 +148,7 @@ WORDS = [
     ("versions are no dates", ["2.4.12", "1.10.3", "2.4.13"], "categorical"),
     ("addresses are no numbers", ["10.0.0.1", "10.0.0.2", "10.0.0.3"], "categorical"),
     ("two units are no numbers", ["70 kg", "150 lb", "64 kg"], "categorical"),
-    ("ordinal numbers are no numbers", ["1st", "2nd", "3rd"], "categorical"),
+    ("ordinal numbers are no numbers", ["1st", "2nd", "3rd"], "ordinal"),
     ("seats are no numbers", ["12A", "13B", "14A"], "categorical"),
     ("German marks are no numbers", ["1-", "2+", "3"], "categorical"),
     ("None is a level among words", ["None", "Brick", "Stone"], "categorical"),
@@ -182,6 +182,16 @@ def test_single_letters_are_merged_where_that_is_asked_for():
     table = table_of(levels, options=options)
     assert table.frame["a"].nunique() == 2
     assert table_of(levels, spec=table.spec).hash == table.hash
+
+
+def test_spellings_of_a_spec_can_be_kept_apart_and_not_merged_anew():
+    cells = ["Red", "red", "RED", "blue"]
+    spec = table_of(cells).spec
+    apart = table_of(cells, spec=spec, options=ReadOptions(merge_case=False))
+    assert apart.frame["a"].nunique() == 4
+    assert not any(column.spellings for column in apart.spec.columns if column.name == "a")
+    with pytest.raises(TableError, match="merge_case=True"):
+        table_of(cells, spec=spec, options=ReadOptions(merge_case=True))
 
 
 def test_the_class_is_merged_as_well():

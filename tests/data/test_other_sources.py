@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pytest
 
-from alrviz.data.dataset import Dataset
+from alrviz.data.dataset import Dataset, dataset_of
 from alrviz.data.limits import Limits
 from alrviz.data.read import read_columns, read_table
 from alrviz.data.source import sniff_format
@@ -217,7 +217,7 @@ def test_how_files_that_differ_were_read_is_said_of_each(tmp_path):
         table.notes
     )
     again = read_columns(paths, options=table.options)
-    assert again.dataset().hash == table.dataset().hash
+    assert dataset_of(again).hash == dataset_of(table).hash
     assert read_columns(paths[1:]).options.delimiter == ";"
 
 

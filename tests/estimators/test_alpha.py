@@ -169,7 +169,7 @@ def test_it_goes_through_recipes_and_copies():
     estimator = make_estimator(recipe)
     assert estimator.alpha == "cv"
     assert clone(estimator).to_recipe() == recipe.replace(holdout=0.0)
-    with pytest.raises(RecipeError, match="stands for many fits"):
+    with pytest.raises(RecipeError, match="takes many fits"):
         Run(load_demo("xor"), recipe)
     with pytest.raises(RecipeError, match=r"expected a number from 0 to .* or 'cv'"):
         Recipe("lr", alpha="best")

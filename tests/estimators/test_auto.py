@@ -13,7 +13,7 @@ from alrviz import AutoClassifier
 from alrviz.data.encode import Encoder
 from alrviz.data.splits import FOLDS, split_folds
 from alrviz.errors import ReadingWarning, TableError
-from alrviz.fitting import best_order
+from alrviz.fitting import choose_order
 from alrviz.fitting.cost.estimate import estimate
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import TrainingData
@@ -115,14 +115,14 @@ def test_it_is_cloned_saved_and_explained(tmp_path):
 
 
 def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone(monkeypatch, tmp_path):
-    monkeypatch.setattr(best_order, "MOST_WORK", 1e-9)
+    monkeypatch.setattr(choose_order, "MAX_PASS_SECONDS", 1e-9)
     X, y = planted(200)
     model = AutoClassifier().fit(X, y)
     assert model.order_ == 1
     assert "order 2 is too much work to be chosen by itself (give order=2 to have it)" in model.chosen_
     encoded = Encoder(discretize="smooth", n_bins=24).fit(X, y).encode(X, y)
     whole = estimate(model.to_recipe(order=2), TableShape(encoded)).cost.seconds * FOLDS
-    monkeypatch.setattr(best_order, "MOST_WORK", whole / 2)
+    monkeypatch.setattr(choose_order, "MAX_PASS_SECONDS", whole / 2)
     some = AutoClassifier().fit(X, y)
     assert "of single columns and the best 7 of each higher order" in some.chosen_
     assert some.cells_.n_tuples == 6 + 7

@@ -21,7 +21,7 @@ from alrviz.estimators import (
     TANClassifier,
     WANBIACClassifier,
 )
-from alrviz.estimators.make import class_of
+from alrviz.estimators.make import classifier_class
 from alrviz.estimators.sklearn_models import BoostingClassifier, ForestClassifier, SVMClassifier
 from alrviz.fitting.families import FAMILIES
 
@@ -64,7 +64,7 @@ OTHERS = [
 ]
 # The classifier of a new family is tried as well, with its defaults; boosting is scikit-learn's and takes 40 s.
 _TRIED = {BoostingClassifier, *map(type, MODELS + OTHERS)}
-OTHERS += [cls() for cls in map(class_of, FAMILIES.values()) if cls not in _TRIED]
+OTHERS += [cls() for cls in map(classifier_class, FAMILIES.values()) if cls not in _TRIED]
 LEARNED = {
     "check_sample_weight_equivalence_on_dense_data",
     "check_class_weight_classifiers",

@@ -52,7 +52,7 @@ def stream(data, tmp_path_factory):
 def test_a_table_read_in_batches_is_fitted_as_by_a_run_or_refused(name, data, stream):
     model = make_estimator(short(name, max_iter=2))
     if not FAMILIES[name].streams:
-        with pytest.raises(AlrvizError, match=rf"^{name} is not fitted to a table that is read in batches; expected"):
+        with pytest.raises(AlrvizError, match=rf"^{name} cannot be fitted to a table read in batches; expected"):
             model.fit(stream)
         return
     model.fit(stream)

@@ -209,7 +209,7 @@ def test_a_place_that_no_file_can_have_is_told(tmp_path):
 
 @pytest.mark.parametrize("family", ["rf", "svm"])
 def test_a_model_of_others_names_joblib(family):
-    with pytest.raises(ModelFileError, match=r"no form in a model file.*joblib\.dump"):
+    with pytest.raises(ModelFileError, match=r"cannot be saved.*joblib\.dump"):
         save_model(alrviz.make_estimator(alrviz.Recipe(family)).fit(*mixed(40)), io.BytesIO())
 
 

@@ -317,11 +317,11 @@ def test_names_of_tables_are_ones_own_and_two_models_live_side_by_side():
 @pytest.mark.parametrize(
     ("model", "dialect", "about", "complaint"),
     [
-        (AnDEClassifier(), "duckdb", {}, "no table of scores.*lr, alr, .*save_model"),
-        (DLRClassifier(max_iter=1), "duckdb", {}, "no table of scores"),
+        (AnDEClassifier(), "duckdb", {}, "no sums over tables.*lr, alr, .*save_model"),
+        (DLRClassifier(max_iter=1), "duckdb", {}, "no sums over tables"),
         (MODELS["elr-tan-summed"], "duckdb", {}, "along a tree; expected a model with sum_missing=False"),
         (NaiveBayesClassifier(), "sqlite3", {}, "expected one of duckdb, sqlite, postgres; did you mean 'sqlite'"),
-        (NaiveBayesClassifier(), "sqlite", {"rows": ""}, "is no name"),
+        (NaiveBayesClassifier(), "sqlite", {"rows": ""}, "cannot be a name"),
         (NaiveBayesClassifier(), "postgres", {"name": "é" * 26}, "too long a name; postgres keeps 63 bytes"),
     ],
 )
@@ -335,11 +335,11 @@ def test_what_cannot_be_said_in_sql_is_refused(model, dialect, about, complaint,
 def test_names_that_a_database_takes_for_one_are_refused():
     X, y = drawn(60, columns=2)
     model = NaiveBayesClassifier().fit(X.set_axis(["Age", "age"], axis=1), y)
-    with pytest.raises(ModelFileError, match=r"\['Age', 'age'\] differ by capitals"):
+    with pytest.raises(ModelFileError, match=r"\['Age', 'age'\] differ only in upper and lower case"):
         sql_of(model, "duckdb")
     assert '"Age"' in sql_of(model, "postgres")
     model = NaiveBayesClassifier().fit(X.set_axis(["é" * 31 + "e1", "é" * 31 + "e2"], axis=1), y)
-    with pytest.raises(ModelFileError, match="differ after their first 63 bytes"):
+    with pytest.raises(ModelFileError, match="differ only after 63 bytes"):
         sql_of(model, "postgres")
 
 

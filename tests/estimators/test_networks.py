@@ -289,6 +289,6 @@ def test_what_has_no_steps_is_no_run():
     dataset = alrviz.load_demo("tic-tac-toe", 100)
     for family in ("tan", "kdb", "ande", "rf", "svm"):
         with pytest.raises(
-            RecipeError, match=rf"{family} is fitted at one go .* make_estimator\(recipe\)\.fit\(X, y\)"
+            RecipeError, match=rf"{family} is fitted without steps, .* make_estimator\(recipe\)\.fit\(X, y\)"
         ):
             alrviz.Run(dataset, Recipe(family))

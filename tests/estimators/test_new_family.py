@@ -14,7 +14,7 @@ import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.estimators import cells
-from alrviz.estimators.make import class_of, make_estimator
+from alrviz.estimators.make import classifier_class, make_estimator
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
@@ -76,7 +76,7 @@ def test_its_estimator_is_one_of_scikit_learns():
 
 
 def test_its_docstring_describes_parameters_of_its_own_and_shared_ones():
-    text = class_of(FAMILIES["tempered"]).__doc__
+    text = classifier_class(FAMILIES["tempered"]).__doc__
     assert text.startswith("AnJE, its cells taken to a power.\n")
     assert "\npower : float from 0 to 1, default 0.5\n    What log theta is multiplied by.\n" in text
     assert '\nbase : "e" or "2", default "e"\n' in text
@@ -163,7 +163,7 @@ ALIASES = {  # and the parameters that are fixed in them
 }
 
 
-@pytest.mark.parametrize("cls", [*map(class_of, FAMILIES.values()), *ALIASES])
+@pytest.mark.parametrize("cls", [*map(classifier_class, FAMILIES.values()), *ALIASES])
 def test_a_classifier_has_its_familys_parameters_and_defaults_and_describes_them(cls):
     family, signature = FAMILIES[cls._family], inspect.signature(cls).parameters
     assert {parameter.kind for parameter in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}

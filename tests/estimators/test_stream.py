@@ -87,7 +87,7 @@ def test_what_does_not_go_with_it_is_said(stream):
         alrviz.ALRClassifier(max_memory=1000).fit(stream)
     model.fit(X, y)
     for asked in (model.predict, model.predict_proba, model.explain):
-        with pytest.raises(ValueError, match="is read in batches, and rows in memory were expected"):
+        with pytest.raises(ValueError, match="is read in batches; expected rows in memory"):
             asked(stream)
     with pytest.raises(ValueError, match="requires y to be passed"):
         model.fit(X)

@@ -105,7 +105,7 @@ def test_verbose_tells_the_steps_in_one_line_and_silence_is_the_default(capsys):
 
 def test_what_an_order_is_chosen_by_is_told_at_a_terminal_alone(capsys, monkeypatch):
     X, y = drawn()
-    monkeypatch.setattr("alrviz.estimators.recipes.SOON", 0.0)
+    monkeypatch.setattr("alrviz.estimators.recipes.PROGRESS_DELAY_SECONDS", 0.0)
     monkeypatch.setattr("alrviz.estimators.recipes.tqdm", partial(tqdm, mininterval=0.0))
     AutoClassifier().fit(X, y)
     assert capsys.readouterr() == ("", "")

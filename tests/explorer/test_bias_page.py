@@ -81,7 +81,7 @@ def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monke
 
 def test_the_grid_fills_and_a_control_that_changes_marks_it(opened, monkeypatch):
     slowed(monkeypatch, 0.05)
-    monkeypatch.setattr("alrviz.views.studies.study_view.REST", 0)
+    monkeypatch.setattr("alrviz.views.studies.study_view.REST_PER_DRAW_SECOND", 0)
     page = opened(SMALL.replace("3x2", "10x2"))
     view = page.tab.study_view
     view.press_run()
@@ -176,7 +176,7 @@ def test_the_curve_runs_from_its_link(opened):
     assert (page.tab.spec.repeats, page.tab.spec.window) == (3, 100)
     assert not page.tab.menus["theta"].visible, "no learner has theta"
     run(page)
-    assert "mean over the last 100 rows" in page.tab.study_view.told.object
+    assert "mean over the last 100 rows" in page.tab.study_view.caption.object
 
 
 def test_whatever_a_link_asks_for_is_made_a_learner():

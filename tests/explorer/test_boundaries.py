@@ -44,7 +44,7 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     compile(tab.script(), "script", "exec")
     until(page, lambda: tab.model_part.part.visible == (not tab.name or tab.name in EXPORTABLE_FAMILIES))
     if tab.name in EXPORTABLE_FAMILIES:
-        again = load_model(io.BytesIO(tab.model_part.zipped.made()))
+        again = load_model(io.BytesIO(tab.model_part.zipped.make_bytes()))
         np.testing.assert_array_equal(again.phi_, tab.peer.reference.model.phi_)
         assert f"Fitted on {tab.peer.reference.rows} of " in tab.model_part.status.object
     page.close()

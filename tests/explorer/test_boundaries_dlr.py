@@ -53,7 +53,7 @@ def test_the_fitted_model_can_be_taken_along(page):
     tab, part = page.tab, page.tab.model_part
     until(page, lambda: part.part.visible)
     run, X = tab.drawn_run, tab.table.X
-    again = load_model(io.BytesIO(part.zipped.made()))
+    again = load_model(io.BytesIO(part.zipped.make_bytes()))
     np.testing.assert_array_equal(again.bandwidths_, run.model.bandwidths)
     np.testing.assert_array_equal(again._scores(X), run.model.scores_of(run.encoder.encode(X, tab.table.y)))
     tab.drawing.begin()
@@ -98,7 +98,7 @@ def test_while_the_film_plays_slider_sentence_and_pictures_are_of_one_step(page)
     seen = []
 
     def one_step():
-        if player.player.playing and player.player.coming is None and "<b>dlr</b>" in said(page):
+        if player.player.playing and player.player.next_reader is None and "<b>dlr</b>" in said(page):
             told = re.search(r"iteration ([\d,]+):", said(page))
             places = {int(told[1]), player.transport.slider.value, tab.pictures.ratios.scene.iteration}
             seen.append(places)
@@ -112,14 +112,14 @@ def test_while_the_film_plays_slider_sentence_and_pictures_are_of_one_step(page)
 def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):
     tab, player = page.tab, page.tab.player
     monkeypatch.setattr(density_ratio, "server_session", object)
-    monkeypatch.setattr(density_ratio, "BUILT", 600.0)
+    monkeypatch.setattr(density_ratio, "BUILD_SECONDS", 600.0)
     player.press_run()
-    until(page, lambda: player.player.race.ended and player.player.coming is None)
+    until(page, lambda: player.player.race.ended and player.player.next_reader is None)
     for _ in range(5):
         page.pump()
     assert player.head == 0
     assert player.player.playing
-    monkeypatch.setattr(density_ratio, "BUILT", 0.0)
+    monkeypatch.setattr(density_ratio, "BUILD_SECONDS", 0.0)
     until(page, lambda: settled(page))
     assert player.head == player.racer.run.trace[-1].index > 0
     assert tab.frame.model.step == player.head
@@ -147,7 +147,7 @@ def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
 
 def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab = page.tab
-    tab.player.player.again = lambda: None  # nothing starts
+    tab.player.player.rerun = lambda: None  # nothing starts
     tab.menus._bandwidth.value = "validation"
     assert tab.outdated
     tab.show_frame(tab.frame)
@@ -231,13 +231,13 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
 
 def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     tab, player = page.tab, page.tab.player
-    monkeypatch.setattr(process_tuning, "HAND_SECONDS", 60.0)
+    monkeypatch.setattr(process_tuning, "DRAG_SECONDS", 60.0)
     monkeypatch.setattr(player.player, "playing", True)
     process_tuning.note_drag()
     assert tab.hand.goes_first
     tab.hand.settled_at -= 1.1 * frame_queue.FILM_PAUSE_SECONDS  # but not for ever
     assert not tab.hand.goes_first
-    monkeypatch.setattr(process_tuning, "HAND_SECONDS", 0.0)
+    monkeypatch.setattr(process_tuning, "DRAG_SECONDS", 0.0)
     tab.hand.settled_at += 1.1 * frame_queue.FILM_PAUSE_SECONDS
     assert not tab.hand.goes_first
 
@@ -259,7 +259,7 @@ def test_a_press_of_run_while_a_fit_starts_by_itself_starts_it_once(page):
     tab = page.tab
     before = tab.player.racer.run
     tab._on_choice("alpha", 2.5)
-    assert tab.player.player.expected
+    assert tab.player.player.starts_itself
     tab.player.press_run()
     until(page, lambda: settled(page) and tab.player.racer.run is not before)
     assert tab.player.player.race.ended

@@ -67,7 +67,9 @@ def test_first_screen_is_recorded_and_then_live():
     until(page, lambda: not getattr(view.race, "recorded", False))
     until(page, lambda: ended(page))
     assert "times faster" in view.sentence.object
-    assert view.race.runs[0].trace[-1].index == int(view.player.shown.at(view.player.shown.racers[0], "index"))
+    assert view.race.runs[0].trace[-1].index == int(
+        view.player.reader.value_at_head(view.player.reader.racers[0], "index")
+    )
     assert "parameters" in page.starter.pane.object
     assert page.session.runs.entry.owner == page.session.owner
 
@@ -82,7 +84,7 @@ def test_a_recorded_race_and_a_live_one_agree():
     for each in (recorded, live):
         watched = RaceReader(each)
         watched.pull()
-        told.append(verdict([racer.lane() for racer in watched.racers]))
+        told.append(verdict([racer.summary() for racer in watched.racers]))
     assert told[0].winner == told[1].winner
     assert told[0].factor == pytest.approx(told[1].factor, rel=0.05)
     for before, now in zip(recorded.runs, live.runs, strict=True):
@@ -428,7 +430,7 @@ def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
     raced.join()
     watched = RaceReader(raced)
     watched.pull()
-    lanes = [racer.lane() for racer in watched.racers]
+    lanes = [racer.summary() for racer in watched.racers]
     marks = milestones(lanes)
     assert EXAMPLE_HEADS[1:] == tuple(lane.name for lane in lanes)
     told = [int(number) for number in EXAMPLE_ROWS[0][1:]]
@@ -665,10 +667,10 @@ def test_run_that_waits_for_a_table_is_given_up_with_the_table():
     page = open_page("?data=poker-hand&rows=200000")
     assert page.session.table.loading is not None
     page.race_view.press_run()
-    assert page.race_view.player.waits
+    assert page.race_view.player.is_waiting
     assert "starts by itself" in page.race_view.sentence.object
     page.session.table.give_up()
-    assert not page.race_view.player.waits
+    assert not page.race_view.player.is_waiting
     assert not page.race_view.sentence.object
     assert "stopped" in page.race_view.status.object
 

@@ -44,18 +44,18 @@ def test_before_the_race_has_ended_there_is_none():
 def test_the_files_hold_the_racers_model(page):
     model, run = of(page, 0)
     X = page.session.table.dataset.X
-    loaded = load_model(io.BytesIO(model.zipped.made()))
+    loaded = load_model(io.BytesIO(model.zipped.make_bytes()))
     np.testing.assert_array_equal(loaded.phi_, run.model.phi)
     np.testing.assert_array_equal(
-        joblib.load(io.BytesIO(model.pickled.made())).predict_proba(X), loaded.predict_proba(X)
+        joblib.load(io.BytesIO(model.pickled.make_bytes())).predict_proba(X), loaded.predict_proba(X)
     )
-    table = pd.read_csv(io.BytesIO(model.weights.made()), comment="#")
+    table = pd.read_csv(io.BytesIO(model.weights.make_bytes()), comment="#")
     assert len(table) == 1 + len(loaded.phi_)
     rows, every = len(run.encoded.y), page.session.table.dataset.n_rows
     assert rows < every
     words = f"{rows:,} of {every:,} rows ({every - rows:,} are test rows)"
     assert words in model.status.object
-    assert f'# fitted on: "{words}"' in model.weights.made().decode()
+    assert f'# fitted on: "{words}"' in model.weights.make_bytes().decode()
     assert model.zipped.visible
     assert model.weights.visible
 
@@ -66,10 +66,10 @@ def test_the_sql_predicts_in_a_database_what_the_model_does(page):
     model.dialect.value = "sqlite"
     database = sqlite3.connect(":memory:")
     X.astype(object).to_sql("rows", database, index=False)
-    database.executescript(model.sql.made().decode())
+    database.executescript(model.sql.make_bytes().decode())
     found = pd.read_sql("SELECT * FROM model_predictions ORDER BY line", database).filter(like="p(")
     database.close()
-    expected = load_model(io.BytesIO(model.zipped.made())).predict_proba(X)
+    expected = load_model(io.BytesIO(model.zipped.make_bytes())).predict_proba(X)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
@@ -78,9 +78,9 @@ def test_a_racer_without_cells_has_no_table_of_them(page):
     assert (model.zipped.visible, model.weights.visible, model.pickled.visible) == (True, False, True)
     assert not model.sql.visible
     assert not model.dialect.visible
-    assert "DLRClassifier" in repr(joblib.load(io.BytesIO(model.pickled.made())))
+    assert "DLRClassifier" in repr(joblib.load(io.BytesIO(model.pickled.make_bytes())))
     X = page.session.table.dataset.X
-    loaded = load_model(io.BytesIO(model.zipped.made()))
+    loaded = load_model(io.BytesIO(model.zipped.make_bytes()))
     np.testing.assert_array_equal(
         loaded._scores(X), run.model.scores_of(run.encoder.encode(X, page.session.table.dataset.y))
     )
@@ -104,8 +104,8 @@ def test_new_rows_are_predicted(page):
     rows = X.assign(further="<b>").iloc[:, ::-1]
     send(model.strip, rows.to_csv(index=False).encode(), name="rows.csv")
     until(page, lambda: model.predicted.visible)
-    found = pd.read_csv(io.BytesIO(model.predicted.made()))
-    expected = joblib.load(io.BytesIO(model.pickled.made())).predict_proba(X)
+    found = pd.read_csv(io.BytesIO(model.predicted.make_bytes()))
+    expected = joblib.load(io.BytesIO(model.pickled.make_bytes())).predict_proba(X)
     np.testing.assert_allclose(found.filter(like="p("), expected, rtol=0, atol=1e-12)
     assert f"{len(X)} rows predicted, 0 with values" in model.status.object
     of(page, 1)
@@ -129,7 +129,7 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
     _, run = of(page, 1)
     go.set()
     wait_until(lambda: task.join(0), 30, "the end of its thread")
-    np.testing.assert_array_equal(joblib.load(io.BytesIO(model.pickled.made())).phi_, run.model.phi)
+    np.testing.assert_array_equal(joblib.load(io.BytesIO(model.pickled.make_bytes())).phi_, run.model.phi)
 
 
 def test_no_upload_is_unpickled(page, monkeypatch):

@@ -69,7 +69,7 @@ def test_a_file_that_has_the_class_is_evaluated(race):
     run = race.race_view.race.runs[race.model.racer.value]
     assert part.view.evaluation.error == pytest.approx(alrviz.evaluate(alrviz.estimator_of(run), data).error)
     assert len(part.choice.options) == 3
-    assert list(race.model.predicted.made().decode().split("\n")[0].split(","))[:2] == ["row", "prediction"]
+    assert list(race.model.predicted.make_bytes().decode().split("\n")[0].split(","))[:2] == ["row", "prediction"]
     found = part.view.evaluation
     send(race.model.strip, data.X.to_csv(index=False).encode(), name="other.csv")
     until(race, lambda: race.model.predicted.visible)
@@ -120,7 +120,7 @@ def test_a_peer_beside_a_map_is_judged_too(peer):
     until(page, lambda: part.part.visible)
     part.folded.open = True
     if peer == "svm-rbf":
-        until(page, lambda: "has scores and no probabilities" in part.view.sentence.object)
+        until(page, lambda: "has scores but no probabilities" in part.view.sentence.object)
         assert "expected a classifier with predict_proba" in part.view.sentence.object
     else:
         found = evaluated(page, part)

@@ -65,7 +65,7 @@ def film_of(race, **options):
     watched = RaceReader(race)
     watched.pull()
     watched.move(watched.last)
-    return json.loads(json.dumps(content(race_film(watched, by="its owner", most=MAX_FILM_STEPS, **options))))
+    return json.loads(json.dumps(content(race_film(watched, by="its owner", max_steps=MAX_FILM_STEPS, **options))))
 
 
 def test_message_after_message_it_is_the_film(registry):

@@ -25,7 +25,7 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     page = opened(InteractionsPage, "?page=interactions&data=monks-1&refits=10&view=muted.0-1")
     view = page.study_view
     until_study(page, lambda: len(view.table))
-    study, names = view.study, view.found.names
+    study, names = view.study, view.effects.names
     assert view.mutes.value == names[:2]
     assert "without" in view.muting.object
 
@@ -36,16 +36,16 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     page._open_model("../mine.zip", file.getvalue())
     assert page.session.registry.tables.bytes > 0, "room is taken before anything is unpacked"
     until_study(page, lambda: page.back_button.visible)
-    assert page.session.registry.tables.bytes == view.found.nbytes
-    assert view.found.names == list(data.X)
-    assert view.found.mute()["log_loss"]["all"] == pytest.approx(alrviz.evaluate(model, data).summary()["log_loss"])
+    assert page.session.registry.tables.bytes == view.effects.nbytes
+    assert view.effects.names == list(data.X)
+    assert view.effects.mute()["log_loss"]["all"] == pytest.approx(alrviz.evaluate(model, data).summary()["log_loss"])
     assert "mine.zip" in page.file_text.object
     assert page.recommendation() is None
     page.back_button.clicks += 1
     assert not page.back_button.visible
     assert page.session.registry.tables.bytes == 0
     assert view.study.spec == study.spec
-    assert view.found.names == names
+    assert view.effects.names == names
 
     page._open_model("model.zip", b"no zip")
     until_study(page, lambda: "cannot be analysed" in page.file_text.object)
@@ -53,7 +53,7 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     alrviz.save_model(alrviz.LRClassifier().fit(data.X.iloc[:, 1:].assign(strange="a"), data.y), file)
     page._open_model("model.zip", file.getvalue())
     until_study(page, lambda: "strange" in page.file_text.object)
-    assert view.found.names == names
+    assert view.effects.names == names
     assert page.session.registry.tables.bytes == 0
     limits = page.session.registry.tables.limits
     page.session.registry.tables.limits = replace(limits, uploads=10)
@@ -118,21 +118,21 @@ def test_of_models_dropped_one_after_the_other_only_what_is_shown_takes_room():
     page._open_model("second.zip", second)  # replaced before it is there
     page._open_model("third.zip", second)
     until_study(
-        page, lambda: "third.zip" in page.file_text.object and page.back_button.visible and len(view.found.names) > 6
+        page, lambda: "third.zip" in page.file_text.object and page.back_button.visible and len(view.effects.names) > 6
     )
-    assert tables.bytes == view.found.nbytes > shown
+    assert tables.bytes == view.effects.nbytes > shown
 
     page._open_model("fourth.zip", first)
     page.back_button.clicks += 1
     assert not page.back_button.visible
     until_study(page, lambda: page.back_button.visible)
-    assert tables.bytes == view.found.nbytes, "what was coming when another was left has its room still"
+    assert tables.bytes == view.effects.nbytes, "what was coming when another was left has its room still"
 
     kept, limits = tables.bytes, tables.limits
     page._open_model("fifth.zip", second)
     tables.limits = replace(limits, uploads=10)
     until_study(page, lambda: "no room" in page.file_text.object)
-    assert tables.bytes == kept == view.found.nbytes
+    assert tables.bytes == kept == view.effects.nbytes
     tables.limits = limits
 
     page._open_model("sixth.zip", second)

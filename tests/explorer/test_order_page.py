@@ -320,7 +320,7 @@ def test_what_failed_is_computed_again_when_there_is_a_place(page):
     study.entry = Entry(study, "ann", make("ann").queue)
     assert study.redo() == 0
     assert study.phase == "queued"
-    view.press_redo()  # a click that came late
+    view.press_retry()  # a click that came late
     study.entry.stop()
     study.entry = entry
 

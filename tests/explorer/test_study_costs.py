@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.fitting import best_order
+from alrviz.fitting import choose_order
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import Estimate
 from alrviz.fitting.prepare import prepare
@@ -66,9 +66,9 @@ def test_choosing_an_order_takes_the_orders_that_are_tried(monkeypatch):
     table = pd.DataFrame({"a": list("xy") * 50, "b": list("xxyy") * 25, "c": "x"})
     few = prepare(alrviz.Dataset.from_arrays(table, np.arange(100) % 3 > 0), recipe)
     assert cost.choosing_order_cost(few, recipe, None, NEVER).seconds == 110.0
-    monkeypatch.setattr(best_order, "MOST_WORK", 1e-9)
-    monkeypatch.setattr(best_order, "LEAST_WORK", 0.0)
-    monkeypatch.setattr(best_order, "BY_ROWS", 1)
+    monkeypatch.setattr(choose_order, "MAX_PASS_SECONDS", 1e-9)
+    monkeypatch.setattr(choose_order, "MIN_PASS_SECONDS", 0.0)
+    monkeypatch.setattr(choose_order, "GRAM_BUDGET_FACTOR", 1)
     assert cost.choosing_order_cost(prepared, recipe, None, NEVER).seconds == 10.0
 
 

@@ -375,12 +375,12 @@ def test_what_runs_stays_marked_until_run_puts_another_in_its_place(running, vis
 def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(running, visit):
     part = visit(running, priced=False)
     view = part.study_view
-    wait(part, lambda: view.coming)
+    wait(part, lambda: view.ready_soon)
     assert not view.ready
     assert not view.bar.run.disabled
     view.press_run()
     assert view.study is None or view.study.phase == "waiting"
-    assert "as soon as its cost is known" in view.bar.told.object
+    assert "as soon as its cost is known" in view.bar.progress.object
     view.press_stop()
     wait(part, lambda: part.runner.costs is not None)
     assert view.study.phase == "waiting"
@@ -388,7 +388,7 @@ def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(ru
     part.request_estimate()
     view.press_run()
     wait(part, lambda: view.study.phase == "done")
-    assert not view.coming
+    assert not view.ready_soon
 
 
 def test_stop_is_said_at_once_nothing_comes_after_it_and_it_goes_on_from_there(running, visit, monkeypatch):
@@ -399,7 +399,7 @@ def test_stop_is_said_at_once_nothing_comes_after_it_and_it_goes_on_from_there(r
     wait(part, lambda: view.study.progress.done > 0)
     view.press_stop()
     done = view.study.progress.done
-    assert "stopped" in view.bar.told.object
+    assert "stopped" in view.bar.progress.object
     assert not part.session.registry.entries(OWNER)[0].under_way
     assert view.study.join(30)
     part.pump()

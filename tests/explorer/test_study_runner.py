@@ -13,7 +13,7 @@ from alrviz.fitting.cost.cost import Cost
 
 class FakeView:
     def __init__(self):
-        self.study, self.outdated, self.waits, self.ready, self.coming = None, False, False, False, False
+        self.study, self.outdated, self.is_waiting, self.ready, self.ready_soon = None, False, False, False, False
         self.sentence, self.pressed, self.param = "", 0, self
 
     def update(self, **values):
@@ -28,13 +28,13 @@ class FakeView:
     def tell_none(self):
         self.tell("none")
 
-    def forget_press(self):
-        self.waits = False
+    def cancel_press(self):
+        self.is_waiting = False
 
     def press_run(self):
-        self.waits, self.pressed = False, self.pressed + 1
+        self.is_waiting, self.pressed = False, self.pressed + 1
 
-    press_again = press_run
+    repeat_press = press_run
 
 
 def costs_of(study, seconds=10.0):
@@ -75,9 +75,9 @@ def test_a_study_is_estimated_runs_and_is_done(made):
     runner, view, shown = made.runner, made.view, study()
     assert runner.state is StudyState.IDLE
     made.estimate("settings", costs_of(shown))
-    assert (runner.state, view.ready, view.coming) == (StudyState.ESTIMATING, False, True)
+    assert (runner.state, view.ready, view.ready_soon) == (StudyState.ESTIMATING, False, True)
     made.settle()
-    assert (runner.state, view.ready, view.coming) == (StudyState.READY, True, False)
+    assert (runner.state, view.ready, view.ready_soon) == (StudyState.READY, True, False)
     assert view.study is shown
     for phase, state in (("running", StudyState.RUNNING), ("queued", StudyState.RUNNING), ("done", StudyState.DONE)):
         shown.phase = phase
@@ -101,7 +101,7 @@ def test_a_running_study_of_other_settings_stays_until_run_replaces_it(made):
 def test_nothing_to_run_is_said_and_run_is_disabled(made):
     made.estimate("settings", costs_of(None))
     made.settle()
-    assert (made.runner.state, made.view.ready, made.view.coming) == (StudyState.IDLE, False, False)
+    assert (made.runner.state, made.view.ready, made.view.ready_soon) == (StudyState.IDLE, False, False)
     assert "lr: too large" in made.view.sentence
     assert made.runner.start() is None
 
@@ -110,21 +110,21 @@ def test_a_table_that_does_not_come_leaves_what_was_there(made):
     made.estimate("settings", costs_of(None))
     made.settle()
     made.runner.wait_for_table()
-    made.view.waits = True
-    assert made.view.coming
+    made.view.is_waiting = True
+    assert made.view.ready_soon
     made.estimate("settings", costs_of(None))
-    assert (made.view.coming, made.view.waits, made.view.ready) == (False, False, False)
+    assert (made.view.ready_soon, made.view.is_waiting, made.view.ready) == (False, False, False)
     assert "lr: too large" in made.view.sentence
 
 
 def test_a_press_waits_for_the_estimate_and_is_forgotten_without_a_table(made):
     made.estimate("settings", costs_of(study()))
-    made.view.waits = True
+    made.view.is_waiting = True
     made.settle()
     assert made.view.pressed == 1
-    made.view.waits = True
+    made.view.is_waiting = True
     made.runner.reset("no table")
-    assert (made.runner.state, made.view.waits, made.view.sentence) == (StudyState.IDLE, False, "no table")
+    assert (made.runner.state, made.view.is_waiting, made.view.sentence) == (StudyState.IDLE, False, "no table")
 
 
 def test_a_failed_estimate_is_a_problem_and_can_be_repeated(made):

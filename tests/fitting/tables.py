@@ -88,7 +88,7 @@ def states(solver, objective, w0):
     """Yield the state at `w0`, then one state an iteration, without end."""
     state = solver.init(objective, w0)
     while True:
-        yield solver.look(objective, state)
+        yield solver.with_report_point(objective, state)
         state = solver.advance(objective, state)
 
 

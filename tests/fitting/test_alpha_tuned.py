@@ -36,16 +36,16 @@ def planted(rows, seed=0, noise=0.15):
     {"family": "hlr", "order": 2, "objective": "mse"},
 ])  # fmt: skip
 def test_slopes_are_those_of_differences(monkeypatch, recipe):
-    monkeypatch.setattr(alpha_tuned, "TOL", 1e-14)
-    monkeypatch.setattr(alpha_tuned, "STEPS", 500)
-    monkeypatch.setattr(alpha_tuned, "SOLVED", 1e-8)
+    monkeypatch.setattr(alpha_tuned, "SEARCH_TOL", 1e-14)
+    monkeypatch.setattr(alpha_tuned, "MAX_STEPS", 500)
+    monkeypatch.setattr(alpha_tuned, "SLOPE_TOL", 1e-8)
     X, y = planted(300)
     _, solver, folds = tuning(alrviz.Dataset.from_arrays(X, y), **recipe)
     at = np.log([5.0, 2.0][: solver.strategy.n_alphas])
-    slope = choose_alpha.judge_alphas(folds, at, sloped=True).slope
+    slope = choose_alpha.evaluate_alphas(folds, at, sloped=True).slope
     for k, own in enumerate(slope):
         ahead, behind = (
-            choose_alpha.judge_alphas(folds, at + side * 1e-2 * np.eye(len(at))[k]).loss for side in (1, -1)
+            choose_alpha.evaluate_alphas(folds, at + side * 1e-2 * np.eye(len(at))[k]).loss for side in (1, -1)
         )
         if recipe.get("objective") == "mse":  # Gauss-Newton's matrix stands for the Hessian
             assert own == pytest.approx((ahead - behind) / 2e-2, rel=0.5, abs=1e-4)
@@ -57,9 +57,9 @@ def test_slopes_lead_down_where_alphas_are_small(monkeypatch):
     """Levels whose weights hardly any penalty holds: the system is ill-conditioned."""
     _, _, folds = tuning(alrviz.load_demo("balance-scale"), family="hlr", order=2, discretize="smooth")
     at = np.log([0.001, 1.0])
-    own = choose_alpha.judge_alphas(folds, at, sloped=True).slope
-    monkeypatch.setattr(alpha_tuned, "SOLVED", 1e-5)
-    true = choose_alpha.judge_alphas(folds, at, sloped=True).slope
+    own = choose_alpha.evaluate_alphas(folds, at, sloped=True).slope
+    monkeypatch.setattr(alpha_tuned, "SLOPE_TOL", 1e-5)
+    true = choose_alpha.evaluate_alphas(folds, at, sloped=True).slope
     assert own @ true > 0.95 * np.linalg.norm(own) * np.linalg.norm(true)
 
 
@@ -73,8 +73,8 @@ def test_it_comes_near_the_best_of_a_grid_on_the_same_folds(family):
     each = np.log(chosen if isinstance(chosen, tuple) else (chosen,))
     grid = np.log(10.0 ** np.arange(-3.0, 4.0))
     pairs = [np.array(pair) for pair in (np.stack(np.meshgrid(*[grid] * len(each)), -1).reshape(-1, len(each)))]
-    best = min(choose_alpha.judge_alphas(folds, at).loss for at in pairs)
-    assert choose_alpha.judge_alphas(folds, each).loss < 1.01 * best
+    best = min(choose_alpha.evaluate_alphas(folds, at).loss for at in pairs)
+    assert choose_alpha.evaluate_alphas(folds, each).loss < 1.01 * best
 
 
 def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
@@ -127,8 +127,8 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     monkeypatch.setattr("alrviz.fitting.families.alpha_folds.MAX_GRAM_ROWS", 0)  # passes over cells
     for name in ("SINGLE_FOLD_ROWS", "INFORMATIVE_ROWS"):
         monkeypatch.setattr(f"alrviz.data.splits.{name}", 400)  # one fold
-    monkeypatch.setattr(alpha_tuned, "CLOSE", 1e-14)
-    monkeypatch.setattr(alpha_tuned, "STEPS", 500)
+    monkeypatch.setattr(alpha_tuned, "FINAL_TOL", 1e-14)
+    monkeypatch.setattr(alpha_tuned, "MAX_STEPS", 500)
     _, solver, _ = tuning(data, family="hlr", order=2)
     *trials, last = replace(solver, strategy=replace(solver.strategy, close=True)).trials()
     (before,) = (trial for trial in trials if trial.loss == min(each.loss for each in trials))
@@ -136,8 +136,8 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     run = alrviz.Run(data, alrviz.Recipe("hlr", order="auto", alpha="auto", holdout=0.0))
     run.advance()
     assert [line for line in run.tried if line["order"] == 2][-1]["log_loss"] == pytest.approx(last.loss, rel=1e-9)
-    monkeypatch.setattr(alpha_tuned, "TOL", 1e-14)
-    exact = choose_alpha.judge_alphas(list(solver.make()), last.log_values).loss
+    monkeypatch.setattr(alpha_tuned, "SEARCH_TOL", 1e-14)
+    exact = choose_alpha.evaluate_alphas(list(solver.make()), last.log_values).loss
     assert abs(last.loss - exact) < 0.01 * abs(before.loss - exact)
 
 
@@ -236,7 +236,7 @@ def test_what_cannot_be_searched_is_refused_before_any_fit():
 
 def test_a_run_is_stopped_from_another_thread_in_the_middle_of_a_trial(monkeypatch):
     run = alrviz.Run(alrviz.load_demo("led", 300), alrviz.Recipe("hlr", order=2, alpha="auto"))
-    tried, told = choose_alpha.judge, []
+    tried, told = choose_alpha.evaluate_folds, []
 
     def stop():
         try:
@@ -251,7 +251,7 @@ def test_a_run_is_stopped_from_another_thread_in_the_middle_of_a_trial(monkeypat
             thread.join(10.0)
         return tried(*args, **kwargs)
 
-    monkeypatch.setattr(choose_alpha, "judge", stopped)
+    monkeypatch.setattr(choose_alpha, "evaluate_folds", stopped)
     list(run.steps())
     assert run.outcome.code == "stopped"
     assert not told

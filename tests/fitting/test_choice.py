@@ -25,7 +25,7 @@ def test_auto_is_tron_with_a_penalty_and_lbfgs_without():
     assert chosen(alpha=0)[2].startswith("lbfgs: ")
     assert chosen(solver="lbfgs")[2] == "lbfgs, as the recipe says"
     assert chosen(solver="tron", alpha=0) == ("tron", 10, "tron, as the recipe says")
-    assert chosen(bounds=(0, 1))[::2] == ("lbfgsb", "lbfgsb: no other solver keeps weights between bounds")
+    assert chosen(bounds=(0, 1))[::2] == ("lbfgsb", "lbfgsb: no other solver supports bounds")
     assert chosen(family="anje")[0] == "none"
 
 
@@ -107,7 +107,7 @@ def test_an_estimate_knows_the_solver_and_refuses_only_what_no_solver_fits():
 
 
 def test_a_run_says_which_solver_it_took_and_why(monkeypatch):
-    monkeypatch.setattr(peak_module, "SNAPSHOT_LIMIT", 0)  # room for snapshots is set aside as if steps were many
+    monkeypatch.setattr(peak_module, "MAX_SNAPSHOT_BYTES", 0)  # room for snapshots is set aside as if steps were many
     encoded = table(400, (12, 12, 12), 3)
     recipe = Recipe("lr", alpha=0, max_iter=12)
     whole = Run.of(encoded, recipe, n_jobs=1, max_memory=2**40)

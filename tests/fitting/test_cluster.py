@@ -199,7 +199,7 @@ def test_a_run_on_a_cluster_is_the_run_of_one_process(client, tmp_path, solver):
     assert steps[0] == steps[1] == steps[2]
     for run in runs[1:]:
         np.testing.assert_array_equal(run.model.phi, runs[0].model.phi)
-        assert any("are taken on this machine" in note for note in run.notes) == (solver == "averaged")
+        assert any("run on this machine" in note for note in run.notes) == (solver == "averaged")
     assert client.status == "running"  # who brings a client keeps it
     assert not any("machine" in note for note in runs[0].notes)
 

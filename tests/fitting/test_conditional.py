@@ -311,7 +311,7 @@ def test_a_fit_goes_on_from_a_model():
     on = Run(dataset, Recipe("elr", cross_tuning=False, max_iter=0, holdout=0.0), n_jobs=1, start=first.model)
     (step,) = on.steps()
     assert step.nll == pytest.approx(first.trace[-1].nll, rel=1e-12)
-    with pytest.raises(RecipeError, match="expected one of elr, fitted to the same rows"):
+    with pytest.raises(RecipeError, match="expected an elr model fitted to the same rows"):
         list(Run(dataset, Recipe("elr", structure="tan"), n_jobs=1, start=first.model).steps())
 
 

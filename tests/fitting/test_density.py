@@ -65,7 +65,7 @@ def test_validation_rows_have_no_vote_and_no_penalty(n_classes):
     phi = naive_features(
         *parts_of(part), np.array([3]), part.y, part.weights, n_classes, np.exp(log_h), 1.0, rows=parts_of(other)
     )
-    assert objective.value_grad(v).goal == pytest.approx(naive_nll(phi, w, other), rel=1e-9)
+    assert objective.value_grad(v).e == pytest.approx(naive_nll(phi, w, other), rel=1e-9)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -93,7 +93,7 @@ def test_slopes_by_log_h_are_differences_with_the_weights_solved_anew(mode, alph
     for d in range(2):
         step = np.zeros(2)
         step[d] = 1e-3
-        high, low = (objective.follow(point.features.log_h + s, point.inner.w).goal for s in (step, -step))
+        high, low = (objective.follow(point.features.log_h + s, point.inner.w).e for s in (step, -step))
         assert point.slopes[d] == pytest.approx((high - low) / 2e-3, rel=1e-4, abs=1e-5)
 
 
@@ -106,7 +106,11 @@ def test_without_the_weights_answer_the_slope_of_validation_is_another():
     )
     point = total.follow(np.log(total.features.silverman) - 1.0, np.zeros((4, 1)))
     other = partial._slopes(
-        point.of, point.inner, point.features, point.validated, total.goal(point.inner, point.validated)[2]
+        point.weights_objective,
+        point.inner,
+        point.features,
+        point.validation_features,
+        total.outer_value(point.inner, point.validation_features)[2],
     )
     assert np.abs(other - point.slopes).max() > 0.1 * np.abs(point.slopes).max()
 
@@ -120,7 +124,7 @@ def test_slopes_of_algorithm_1_hold_the_weights_fixed(n_classes):
     for d in range(2):
         step = np.zeros(len(v))
         step[size + d] = 1e-4
-        high, low = objective.value_grad(v + step).goal, objective.value_grad(v - step).goal
+        high, low = objective.value_grad(v + step).e, objective.value_grad(v - step).e
         assert point.slopes[d] == pytest.approx((high - low) / 2e-4, rel=1e-4, abs=1e-5)
 
 
@@ -173,5 +177,5 @@ def test_an_early_end_says_what_the_mode_judges_by_and_whether_it_fell(mode):
     judged = mode in ("validation", "paper")
     values = [s.extra["validation_log_loss"] if judged else s.objective for s in run.trace.since(0)]
     what = "the loss of the validation rows" if judged else "F"
-    how = "still falling" if values[-1] < values[0] else "not at rest"
+    how = "still falling" if values[-1] < values[0] else "not settled"
     assert run.outcome.sentence == f"max_iter=2 steps were taken and {what} was {how}"

@@ -16,7 +16,7 @@ from alrviz.fitting import prepare
 from alrviz.fitting.cost import table_shape
 from alrviz.fitting.cost.cost import Cost, calibrate
 from alrviz.fitting.cost.estimate import estimate, estimate_levels, estimate_stream, require_memory
-from alrviz.fitting.cost.table_shape import SAMPLE, TableShape, estimate_seen
+from alrviz.fitting.cost.table_shape import MAX_COUNTED_TUPLES, TableShape, estimate_seen
 from alrviz.fitting.families import FAMILIES, alpha_folds
 from alrviz.fitting.families.density import reference_seconds
 from alrviz.fitting.families.family import FitRequest
@@ -54,7 +54,7 @@ def test_cells_seen_are_estimated_on_wide_tables():
     rng = np.random.default_rng(0)
     encoded = table(400, rng.integers(2, 12, 40), gaps=0.02)
     seen = len(TrainingData(encoded, None, None, 1).tables(2, 1.0).seen)
-    assert comb(40, 2) > SAMPLE
+    assert comb(40, 2) > MAX_COUNTED_TUPLES
     estimate = estimate_seen(encoded, 2)
     assert estimate == pytest.approx(seen, rel=0.1)
     assert estimate == estimate_seen(encoded, 2) == estimate_seen(encoded, 2, n_jobs=2)
@@ -165,7 +165,7 @@ def test_repeats_are_estimated_as_they_are_merged():
     prepared, recipe = TrainingData(encoded, encoded.take(np.arange(9000)), None, 1), Recipe("lr", order=2)
     told = estimate(recipe, TableShape(encoded, prepared.holdout, prepared=prepared))
     given = estimate(recipe, TableShape(encoded, prepared.holdout))
-    assert prepared.kept()[0] < 100
+    assert prepared.merged_row_counts()[0] < 100
     assert told.cost.bytes < given.cost.bytes / 2
     assert told.cost.seconds < given.cost.seconds / 100
     assert prepared.plan(2) is prepared.plan(2)

@@ -8,7 +8,7 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.density import hierarchical
-from alrviz.fitting.density.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, OuterMemory, _bfgs
+from alrviz.fitting.density.hierarchical import MAX_LOG_STEP, MIN_LOG_STEP, STEP_GROWTH, Hierarchical, OuterCarry, _bfgs
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.state import SolverState
@@ -39,8 +39,8 @@ def test_inner_steps_move_weights_and_outer_ones_bandwidths(mode, n_classes):
         if step.kind == "inner":
             assert step.objective < before.objective
         else:
-            assert point.goal < earlier.goal
-            assert np.abs(point.features.log_h - earlier.features.log_h).max() <= LONGEST * (1 + 1e-12)
+            assert point.e < earlier.e
+            assert np.abs(point.features.log_h - earlier.features.log_h).max() <= MAX_LOG_STEP * (1 + 1e-12)
     kinds = {step.kind for step, _ in seen}
     assert kinds == ({"inner"} if mode == "silverman" else {"inner", "outer"})
 
@@ -60,21 +60,21 @@ def test_the_inverse_hessian_knows_its_last_step():
     np.testing.assert_allclose(inverse @ (bend @ s), s, rtol=1e-12)  # the secant equation
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-12)
     assert np.linalg.eigvalsh(inverse).min() > 0.0
-    np.testing.assert_array_equal(_bfgs(inverse, s, -s), GROWTH * inverse)
+    np.testing.assert_array_equal(_bfgs(inverse, s, -s), STEP_GROWTH * inverse)
 
 
 @pytest.mark.parametrize("mode", ["loo", "validation"])
 def test_a_step_of_the_bandwidths_is_halved_until_it_lowers_the_loss_as_far_as_its_slope_says(mode, monkeypatch):
     """On rows so few that sums are exact; a full step lowers a quadratic by half of what its slope says."""
     share = 0.9
-    monkeypatch.setattr(hierarchical, "SUFFICIENT", share)
+    monkeypatch.setattr(hierarchical, "SUFFICIENT_DECREASE", share)
     run = density_run(mixed(120, 2, overlap=1.5), bandwidth=mode, alpha=0.5, max_iter=25)
     halved, before = 0, None
     for step in run.steps():
         point = run.state.point
         if before is not None and step.kind == "outer" and step.step_size > 0.0:
             moved = point.features.log_h - before.features.log_h
-            assert point.goal <= before.goal + share * float(before.slopes @ moved) + 1e-9
+            assert point.e <= before.e + share * float(before.slopes @ moved) + 1e-9
             halved += step.step_size < 1.0
         before = point
     assert halved > 2
@@ -106,7 +106,7 @@ def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
 def test_at_the_end_all_slopes_are_0(mode):
     run = drain(density_run(mixed(150, 3, overlap=1.5), bandwidth=mode, alpha=0.5, tol=1e-12))
     point = run.state.point
-    assert point.of.criterion(point.inner) < 1e-8
+    assert point.weights_objective.criterion(point.inner) < 1e-8
     assert run.objective.unrest(point) < 1e-5
 
 
@@ -117,7 +117,7 @@ def test_algorithm_1_ends_when_the_bandwidths_stand_still():
     last, before = (
         np.array([step.extra["h_0"], step.extra["h_2"]]) for step in (moved[-1], run.trace[moved[-1].index - 1])
     )
-    assert np.abs(np.log(last / before)).max() < STILL
+    assert np.abs(np.log(last / before)).max() < MIN_LOG_STEP
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -220,8 +220,8 @@ def test_a_hand_moves_a_bandwidth_and_the_weights_follow():
     run = drain(density_run(mixed(150, 2), alpha=0.2))
     objective, point = run.objective, run.state.point
     moved = objective.follow(point.features.log_h + np.array([0.5, 0.0]), point.inner.w, point.features)
-    assert moved.goal > point.goal
-    assert moved.of.criterion(moved.inner) < 1e-8
+    assert moved.e > point.e
+    assert moved.weights_objective.criterion(moved.inner) < 1e-8
     np.testing.assert_array_equal(moved.features.phi[1], point.features.phi[1])
     far = objective.follow(np.full(2, 1e9), point.inner.w)
     np.testing.assert_allclose(far.features.log_h, objective.features.bounds[1])
@@ -235,7 +235,7 @@ def test_weights_of_0_leave_the_bandwidths_nothing_to_gain(learned, tol):
     point = objective.value_grad(start)
     assert not point.slopes.any()
     assert not objective.curvature(point).any()
-    end = Hierarchical(tol).advance(objective, SolverState(3, point, 4, 5.0, carry=OuterMemory(True, learned)))
+    end = Hierarchical(tol).advance(objective, SolverState(3, point, 4, 5.0, carry=OuterCarry(True, learned)))
     assert end.stalled
     assert "no step of the bandwidths would lower the loss" in end.note
     assert (end.index, end.passes) == (4, 5.0)

@@ -15,14 +15,14 @@ import pytest
 import alrviz
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.families.build_fit import assemble_stream
-from alrviz.fitting.families.counted import sample_trial
+from alrviz.fitting.families.selection_rows import sample_trial
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.streamed import STEP_MULTIPLES, CodedRows, StreamPoint, TrainValidationChunk
 from alrviz.fitting.solvers import full_passes, stream_choice
 from alrviz.fitting.solvers.newton import minimise
 from alrviz.fitting.solvers.state import SolverState, line_search_step
 from alrviz.fitting.solvers.step import DIVERGED, STEP_LIMIT
-from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad, lowest
+from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad, descend
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
 from alrviz.passes.cluster import local_chunks
@@ -79,7 +79,7 @@ def test_no_step_raises_f_however_far_the_guess(far):
 def test_products_with_a_sample_of_all_rows_are_exact_and_cells_it_lacks_are_bent_by_the_diagonal():
     codes, y = rows()
     own, whole = objective(counted(codes, y, 2, "dense"), "alr", codes, y), whole_objective(codes, y)
-    own.bends = True
+    own.with_curvature = True
     rng = np.random.default_rng(0)
     w, d = 0.3 * rng.normal(size=own.scale.shape), rng.normal(size=own.scale.shape)
     point, there = own.value_grad(w), whole.value_grad(w)
@@ -87,7 +87,7 @@ def test_products_with_a_sample_of_all_rows_are_exact_and_cells_it_lacks_are_ben
     np.testing.assert_allclose(own.hvp(point, d), whole.hvp(there, d), rtol=1e-9, atol=1e-8)
     np.testing.assert_allclose(own.hessian_diagonal(point), whole.hessian_diagonal(there), rtol=1e-9, atol=1e-9)
     few = objective(counted(codes, y, 2, "dense"), "alr", codes, y)
-    few.sample, few.bends = replace(few.sample, learned=few.sample.learned.part(0, 100)), True
+    few.sample, few.with_curvature = replace(few.sample, training=few.sample.training.part(0, 100)), True
     point = few.value_grad(w)
     assert (few.hessian_diagonal(point) >= whole.hessian_diagonal(there) * (1 - 1e-9)).all()
     none = few.sampled.diagonal(point) == few.ridge
@@ -212,7 +212,7 @@ def test_weights_are_the_mean_of_moments_of_the_second_half_of_a_pass():
 
 @pytest.mark.parametrize(("loss", "solver"), [(0.0, "tron"), (99.0, "averaged")])
 def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, loss, solver):
-    monkeypatch.setattr(stream_choice, "fitted_sample", lambda objective, w0: (w0, loss))
+    monkeypatch.setattr(stream_choice, "fit_sample", lambda objective, w0: (w0, loss))
     run = alrviz.Run(stream, recipe("auto", max_iter=1))
     run.advance()
     assert run.solver == solver
@@ -221,7 +221,7 @@ def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, lo
 
 @pytest.mark.parametrize(("drawn", "name"), [(29, "averaged"), (30, "tron")])
 def test_where_a_sample_has_hardly_a_row_of_a_class_steps_go_row_by_row(monkeypatch, drawn, name):
-    monkeypatch.setattr(stream_choice, "fitted_sample", lambda objective, w0: (w0, 0.0))  # tron is better on it
+    monkeypatch.setattr(stream_choice, "fit_sample", lambda objective, w0: (w0, 0.0))  # tron is better on it
     codes, y = rows(4000)
     own = objective(counted(codes, y, 1, "dense", size=1000), "alr", codes, y)
     chosen = np.flatnonzero((y != 2) | (np.cumsum(y == 2) <= drawn))
@@ -243,7 +243,7 @@ def test_few_rows_that_learn_and_judge_are_said_to_be_the_same(tmp_path):
 def test_a_given_start_is_where_the_first_step_is(stream, monkeypatch, solver):
     before = fitted(stream, recipe("averaged", max_iter=1))
     for module in (full_passes, stream_choice):
-        monkeypatch.setattr(module, "fitted_sample", lambda objective, w0: (w0 + 1.0, 0.0))  # "auto" takes tron
+        monkeypatch.setattr(module, "fit_sample", lambda objective, w0: (w0 + 1.0, 0.0))  # "auto" takes tron
     run = alrviz.Run(stream, recipe(solver, alpha=0.3), start=before.model)
     assert run.advance().nll == pytest.approx(before.trace[-1].nll, rel=1e-9)
 
@@ -251,7 +251,7 @@ def test_a_given_start_is_where_the_first_step_is(stream, monkeypatch, solver):
 @pytest.mark.parametrize("solver", ["averaged", "tron", "auto"])
 def test_without_a_step_the_model_is_the_start(stream, monkeypatch, solver):
     for module in (full_passes, stream_choice):
-        monkeypatch.setattr(module, "fitted_sample", lambda objective, w0: (w0 + 1.0, 0.0))
+        monkeypatch.setattr(module, "fit_sample", lambda objective, w0: (w0 + 1.0, 0.0))
     run = fitted(stream, recipe(solver, max_iter=0))
     np.testing.assert_array_equal(run.model.phi, 0.0)
     assert run.trace[-1].nll == pytest.approx(run.trace.rows * np.log(2.0), rel=1e-12)
@@ -295,7 +295,7 @@ def test_the_lowest_of_a_valley_is_found_downhill():
         asked.append(x)
         return (x + 3.6) ** 2
 
-    assert lowest(value, -2.0, (0.5, 0.25))[0] == -3.5
+    assert descend(value, -2.0, (0.5, 0.25))[0] == -3.5
     assert len(asked) == len(set(asked)) < 10
 
 
@@ -309,7 +309,7 @@ def test_learners_of_batches_are_none_for_tables_in_memory():
 def test_learners_are_judged_by_other_rows_than_they_learned_from_where_there_are_some(n, learned, judged):
     codes, y = rows(n)
     found = sample_trial(in_memory(codes, y).encoded)
-    assert (found.learned.n_rows, found.judged.n_rows) == (learned, judged)
+    assert (found.training.n_rows, found.validation.n_rows) == (learned, judged)
     np.testing.assert_array_equal(
-        found.judged.codes, codes[:, :n] if n == 200 else codes[:, learned : learned + judged]
+        found.validation.codes, codes[:, :n] if n == 200 else codes[:, learned : learned + judged]
     )

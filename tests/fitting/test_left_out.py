@@ -9,9 +9,9 @@ from alrviz.data.encode import Encoder
 from alrviz.data.splits import validation_rows
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting.families import left_out
-from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
-from alrviz.fitting.families.left_out import LEARNED, TRIED, LeftOut, rows_for
+from alrviz.fitting.families.left_out import TRAINING_SHARE, TRIAL_SHARE, LeaveOneTupleOut, rows_for
+from alrviz.fitting.families.selection_rows import InMemory
 from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.solvers.stochastic import PASSES
@@ -28,10 +28,10 @@ def counted(of: TrainingData, **params) -> InMemory:
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
-    monkeypatch.setattr(left_out, "searched", lambda tried, method: 0.2)
+    monkeypatch.setattr(left_out, "search_eta0", lambda tried, method: 0.2)
     codes, y = rows(900)
     apart, rest = CodedRows(codes[:, :400].copy(), y[:400], CLASSES), (codes[:, 400:], y[400:])
-    learned, tried = round(LEARNED * 400), round((LEARNED + TRIED) * 400)
+    learned, tried = round(TRAINING_SHARE * 400), round((TRAINING_SHARE + TRIAL_SHARE) * 400)
 
     def loss(tuples) -> float:
         streamed = count_stream(LEVELS, tuples, chunked(*rest), CLASSES, 1.0, 2**24, 1)
@@ -53,7 +53,7 @@ def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
     tables = count_stream(LEVELS, 2, chunked(*rest), CLASSES, 1.0, 2**24, 1).tables
     params = alrviz.Recipe("salr", order=2, alpha=alpha, penalty="w").params
     for n_jobs in (1, 2):
-        got = LeftOut(tables, apart, params, 3, n_jobs).losses(lambda what: None)
+        got = LeaveOneTupleOut(tables, apart, params, 3, n_jobs).losses(lambda what: None)
         np.testing.assert_allclose(got, want, rtol=2e-3, atol=2e-5)
 
 
@@ -65,9 +65,9 @@ def test_memory_for_few_models_takes_fewer_threads_and_for_none_is_refused():
     with pytest.raises(
         MemoryLimitError, match=r"a model without each of 6 tuples.* 0 MiB may be used: .*'mi-mm'"
     ) as found:
-        LeftOut(tables, apart, params, 3, 4, allowed=1000)
+        LeaveOneTupleOut(tables, apart, params, 3, 4, allowed=1000)
     each = found.value.needed
-    assert [LeftOut(tables, apart, params, 3, 4, allowed=k * each)._n_jobs for k in (1, 3, 9)] == [1, 3, 4]
+    assert [LeaveOneTupleOut(tables, apart, params, 3, 4, allowed=k * each)._n_jobs for k in (1, 3, 9)] == [1, 3, 4]
 
 
 def test_the_pair_that_tells_is_found_by_leaving_it_out():
@@ -148,7 +148,7 @@ def test_weights_are_refused_where_rows_are_learned_one_by_one(weights):
 
 @pytest.mark.parametrize("family", ["salr", "hsalr"])
 def test_too_many_tuples_are_refused_before_anything_is_counted(family):
-    assert rows_for(100) > rows_for(1000) >= left_out.LEAST_ROWS
+    assert rows_for(100) > rows_for(1000) >= left_out.MIN_ROWS
     data = alrviz.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (50, 70)).astype(str), ["a", "b"] * 25)
     run = alrviz.Run(data, alrviz.Recipe(family, order=2, selection="cv", keep=1.0))
     with pytest.raises(RecipeError, match=r"each of 2,415 tuples; expected at most 1,\d+ .*selection='mi'"):

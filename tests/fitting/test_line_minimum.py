@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.fitting.solvers.line_minimum import EXACT, MOST_TRIALS, SUFFICIENT, exact_step
+from alrviz.fitting.solvers.line_minimum import MAX_TRIALS, SLOPE_RATIO, SUFFICIENT_DECREASE, exact_step
 
 
 class Scalar:
@@ -51,7 +51,7 @@ def quadratic(minimum, curvature=2.0):
 def test_a_parabola_takes_two_trials(minimum, guess):
     line = Scalar(quadratic(minimum))
     t, trials = exact_step(line, guess)
-    assert abs(t - minimum) <= EXACT * minimum
+    assert abs(t - minimum) <= SLOPE_RATIO * minimum
     assert trials == len(line.trials)
     if guess is None or minimum <= 10:
         assert trials <= 2
@@ -70,20 +70,20 @@ def test_any_mixture_of_losses_falls_and_its_slope_is_small(terms, ridge, guess)
     if not line.slope < -1e-9:
         return
     t, trials = exact_step(line, guess)
-    assert trials <= MOST_TRIALS + 1
+    assert trials <= MAX_TRIALS + 1
     if t == 0.0:  # given up: only where rounding hides the fall
-        assert trials >= MOST_TRIALS
+        assert trials >= MAX_TRIALS
         return
     value, slope, _ = line.at(t)
     assert value <= line.value * (1 + 1e-12)
-    assert abs(slope) <= EXACT * abs(line.slope) or trials >= MOST_TRIALS or slope <= 0
+    assert abs(slope) <= SLOPE_RATIO * abs(line.slope) or trials >= MAX_TRIALS or slope <= 0
 
 
 def test_a_gentle_slope_far_behind_the_minimum_is_not_taken_for_it():
     """Falls steeply for an instant, then rises for long, at a twentieth of the slope: F at 1 is above F at 0."""
     function = mixture([(0.001, -2000.0), (0.2, 0.5)])
     assert function(1.0)[0] > function(0.0)[0]
-    assert abs(function(1.0)[1]) < EXACT * abs(function(0.0)[1])
+    assert abs(function(1.0)[1]) < SLOPE_RATIO * abs(function(0.0)[1])
     line = Scalar(function)
     t, _ = exact_step(line, 1.0)
     assert line.function(t)[0] < line.value
@@ -94,14 +94,14 @@ def test_separable_data_are_followed_by_ever_larger_steps():
     line = Scalar(mixture([(1.0, -1.0)]))
     t, trials = exact_step(line, 1e-3)
     assert t > math.log(9)
-    assert trials < MOST_TRIALS
+    assert trials < MAX_TRIALS
     assert all(b <= 10.0001 * a for a, b in zip(line.trials, line.trials[1:], strict=False))
 
 
 def test_a_slope_that_never_ends_is_given_up_after_so_many_trials():
     line = Scalar(lambda t: (-t, -1.0, 0.0))
     t, trials = exact_step(line, 1.0)
-    assert trials == MOST_TRIALS
+    assert trials == MAX_TRIALS
     assert t > 0
     assert math.isfinite(t)
 
@@ -141,12 +141,12 @@ def test_trials_that_are_no_number_are_halved_away(bad):
     good = quadratic(0.01)
     line = Scalar(lambda t: good(t) if t < 0.02 else (bad, bad, bad))
     t, _ = exact_step(line, 1.0)
-    assert abs(t - 0.01) <= EXACT * 0.01
+    assert abs(t - 0.01) <= SLOPE_RATIO * 0.01
 
 
 def test_nothing_finite_gives_no_step():
     line = Scalar(lambda t: (0.0, -1.0, 1.0) if t == 0 else (math.nan, math.nan, math.nan))
-    assert exact_step(line, 1.0) == (0.0, MOST_TRIALS)
+    assert exact_step(line, 1.0) == (0.0, MAX_TRIALS)
     assert exact_step(line, None)[0] == 0.0
 
 
@@ -159,7 +159,7 @@ def test_a_finite_value_with_a_slope_that_is_none_counts_as_not_finite():
 def test_a_minimum_much_nearer_than_the_guess_is_found():
     line = Scalar(quadratic(1e-7, 1e3))
     t, _ = exact_step(line, 1.0)
-    assert abs(t - 1e-7) <= EXACT * 1e-7
+    assert abs(t - 1e-7) <= SLOPE_RATIO * 1e-7
 
 
 @pytest.mark.parametrize("guess", [None, 0.1, 1.0, 6.5, 12.8, 100.0])
@@ -169,8 +169,8 @@ def test_a_falling_slope_beyond_a_hill_is_not_followed(guess):
     line = Scalar(function)
     t, trials = exact_step(line, guess, convex=False)
     value, slope, _ = function(t)
-    assert value <= SUFFICIENT * t * line.slope < 0.0
-    assert abs(slope) <= EXACT * abs(line.slope)
-    assert trials == len(line.trials) < MOST_TRIALS
+    assert value <= SUFFICIENT_DECREASE * t * line.slope < 0.0
+    assert abs(slope) <= SLOPE_RATIO * abs(line.slope)
+    assert trials == len(line.trials) < MAX_TRIALS
     if guess == 6.5:
         assert function(6.5)[1] < 0 < function(6.5)[0]  # the first trial is such a place

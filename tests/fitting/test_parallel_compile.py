@@ -21,7 +21,7 @@ from alrviz.kernels import rows
 from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
 one, two = CompileProcess(2, "nll"), CompileProcess(2, "nll")
-begun = [of.begun for of in (one, two)]
+begun = [of.started for of in (one, two)]
 one.wait(StopToken()), two.wait(StopToken())
 warm_passes(2)
 stats = [of.stats for of in vars(rows).values() if hasattr(of, 'stats')]
@@ -62,7 +62,7 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
     with pytest.raises(Stopped):
         lasting.wait(stop)
     with monkeypatch.context() as patch:
-        patch.setattr(parallel_compile, "LONGEST", 0.1)
+        patch.setattr(parallel_compile, "MAX_WAIT_SECONDS", 0.1)
         lasting.wait(StopToken())
         assert not lasting.ended  # it hangs
     lasting.wait(StopToken())
@@ -70,12 +70,12 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
     made_up(monkeypatch)
     monkeypatch.setattr(parallel_compile, "_COMPILE", "raise SystemExit(3)")
     failing = parallel_compile.CompileProcess(2, "nll")
-    assert failing.begun
+    assert failing.started
     failing.wait(StopToken())
     made_up(monkeypatch)
     monkeypatch.setattr(sys, "executable", "")
     none = parallel_compile.CompileProcess(2, "nll")
-    assert not none.begun
+    assert not none.started
     none.wait(StopToken())
 
 
@@ -83,5 +83,5 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
 def test_nothing_is_begun_where_it_would_not_help(threads, never, monkeypatch):
     made_up(monkeypatch, threads, never)
     idle = parallel_compile.CompileProcess(2, "nll")
-    assert not idle.begun
+    assert not idle.started
     idle.wait(StopToken())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from alrviz import load_demo, read_table
 from alrviz.data.splits import split_holdout
 from alrviz.fitting import prepare as module
-from alrviz.fitting.prepare import KEPT, TrainingData, prepare
+from alrviz.fitting.prepare import MAX_CACHED, TrainingData, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.passes import threads
@@ -131,17 +131,17 @@ def test_runs_on_other_numbers_of_threads_share_them_and_keep_to_theirs(counts, 
 
 def test_what_is_kept_is_bounded_and_goes_with_its_data_set(counts):
     dataset = load_demo("iris")
-    kept = [weakref.ref(prepare(dataset, Recipe("lr", seed=seed))) for seed in range(KEPT + 3)]
+    kept = [weakref.ref(prepare(dataset, Recipe("lr", seed=seed))) for seed in range(MAX_CACHED + 3)]
     gc.collect()
-    assert sum(ref() is not None for ref in kept) == KEPT
-    prepare(dataset, Recipe("lr", seed=KEPT + 2))
-    assert counts["fit"] == KEPT + 3  # the latest is at hand
+    assert sum(ref() is not None for ref in kept) == MAX_CACHED
+    prepare(dataset, Recipe("lr", seed=MAX_CACHED + 2))
+    assert counts["fit"] == MAX_CACHED + 3  # the latest is at hand
     prepare(dataset, Recipe("lr", seed=0))
-    assert counts["fit"] == KEPT + 4  # the oldest was given up
+    assert counts["fit"] == MAX_CACHED + 4  # the oldest was given up
     prepare(dataset, Recipe("lr", seed=4))
     prepare(dataset, Recipe("lr", seed=100))
     prepare(dataset, Recipe("lr", seed=4))
-    assert counts["fit"] == KEPT + 5  # what was asked for of late stays
+    assert counts["fit"] == MAX_CACHED + 5  # what was asked for of late stays
     ref = weakref.ref(dataset)
     del dataset
     gc.collect()
@@ -151,11 +151,11 @@ def test_what_is_kept_is_bounded_and_goes_with_its_data_set(counts):
 
 def test_tables_kept_are_bounded():
     prepared = TrainingData(table(), None, None, 1)
-    for k in range(KEPT + 3):
+    for k in range(MAX_CACHED + 3):
         prepared.tables(1, 0.5 + k)
-    assert len(prepared._tables) == KEPT
-    newest = prepared.tables(1, 0.5 + KEPT + 2)
-    assert prepared.tables(1, 0.5 + KEPT + 2) is newest
+    assert len(prepared._tables) == MAX_CACHED
+    newest = prepared.tables(1, 0.5 + MAX_CACHED + 2)
+    assert prepared.tables(1, 0.5 + MAX_CACHED + 2) is newest
 
 
 def test_an_error_while_encoding_leaves_the_shelf_usable(monkeypatch):

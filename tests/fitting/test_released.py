@@ -26,11 +26,11 @@ def test_nothing_is_kept_free_after_a_run(solver):
     run = linear(solver=solver)
     for _ in range(5):
         run.advance()
-    assert kept(run.objective.room) > 0
+    assert kept(run.objective.buffers) > 0
     drain(run)
     assert run.outcome.code == "step limit"
     assert run.state.carry is None
-    assert kept(run.objective.room) == 0
+    assert kept(run.objective.buffers) == 0
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -39,14 +39,14 @@ def test_nothing_is_kept_free_after_a_stop(solver):
     for step in run.steps():
         if step.index == 5:
             run.stop()
-    assert kept(run.objective.room) == 0
+    assert kept(run.objective.buffers) == 0
 
 
 def test_what_is_asked_of_an_ended_run_is_not_kept_either():
     run = drain(linear())
     w = run.state.point.w.copy()
     np.testing.assert_allclose(run.objective.value_grad(w).objective, run.trace[-1].objective, rtol=1e-12)
-    assert kept(run.objective.room) == 0
+    assert kept(run.objective.buffers) == 0
 
 
 @pytest.mark.parametrize("mode", ["loo", "silverman"])
@@ -54,6 +54,6 @@ def test_nothing_is_kept_free_after_a_fit_of_densities(mode):
     run = Run(load_demo("two-moons"), Recipe("dlr", bandwidth=mode), n_jobs=1)
     seen = []
     while run.advance() is not None:
-        seen.append(run.state.point.of.room)
+        seen.append(run.state.point.weights_objective.buffers)
     assert len(seen) > 2
-    assert kept(run.state.point.of.room) == 0
+    assert kept(run.state.point.weights_objective.buffers) == 0

@@ -26,10 +26,10 @@ def request(recipe: Recipe, n: int = 60, weights: bool = True) -> FitRequest:
 @pytest.fixture(autouse=True)
 def everywhere(monkeypatch):
     monkeypatch.setattr(alpha_folds, "PAIRS_PER_CELL", np.inf)
-    for name, value in {"TOL": 1e-9, "STEPS": 500, "SOLVED": 1e-6, "ENOUGH": 1e-12}.items():
+    for name, value in {"SEARCH_TOL": 1e-9, "MAX_STEPS": 500, "SLOPE_TOL": 1e-6, "GRAM_TOL": 1e-12}.items():
         monkeypatch.setattr(alpha_tuned, name, value)
-    monkeypatch.setattr(row_space, "CLOSE", 1e-5)
-    monkeypatch.setattr(alpha_folds, "NEARLY", 1e-9)
+    monkeypatch.setattr(row_space, "SLOPE_TOL", 1e-5)
+    monkeypatch.setattr(alpha_folds, "HANDOVER_TOL", 1e-9)
 
 
 @pytest.mark.parametrize("discretize", ["smooth", "quantile"])
@@ -39,13 +39,13 @@ def everywhere(monkeypatch):
 def test_they_have_the_losses_and_slopes_of_fits_to_cells(family, order, center, discretize):
     recipe = Recipe(family, order=order, alpha="auto", center=center, discretize=discretize, missing="level")
     of = request(recipe)
-    assert alpha_folds.by_rows(recipe, of.prepared.encoded)
+    assert alpha_folds.uses_gram_matrix(recipe, of.prepared.encoded)
     alpha = np.array([0.3, 2.0, 0.7][: order if family == "hlr" else 1])
     by_cells = [alpha_folds._fold(made, made.fit.w0) for made in alpha_folds._folds(of, False)]
     by_rows = list(alpha_folds._to_tune(of))
     assert [type(fold) for fold in by_rows] == [alpha_tuned.RowFold] * 3
     for cells, rows in zip(by_cells, by_rows, strict=True):
-        expected, found = cells.tried(alpha, True, NEVER), rows.tried(alpha, True, NEVER)
+        expected, found = cells.evaluate(alpha, True, NEVER), rows.evaluate(alpha, True, NEVER)
         np.testing.assert_allclose(found[0], expected[0], atol=2e-5)
         np.testing.assert_allclose(found[1], expected[1], atol=2e-2 * np.abs(expected[1]).max())
         np.testing.assert_array_equal(rows.weights, cells.weights)
@@ -77,9 +77,9 @@ def test_what_is_chosen_is_what_cells_choose(monkeypatch):
 )  # fmt: skip
 def test_other_fits_go_over_cells(params):
     recipe = Recipe(**{"family": "hlr", "order": 2, "alpha": 1.0, **params})
-    assert not alpha_folds.by_rows(recipe, request(recipe).prepared.encoded)
+    assert not alpha_folds.uses_gram_matrix(recipe, request(recipe).prepared.encoded)
     tall = Recipe("hlr", order=2, alpha=1.0, discretize=None)  # a chain with gaps is no chain of all its levels
-    assert alpha_folds.by_rows(tall, request(tall).prepared.encoded)
+    assert alpha_folds.uses_gram_matrix(tall, request(tall).prepared.encoded)
 
 
 @pytest.mark.parametrize("order", [2, "auto"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.fitting.cost.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.cost.peak_memory import MAX_SNAPSHOT_BYTES
 from alrviz.fitting.runs.snapshots import Snapshots
 
 W = np.arange(6.0).reshape(2, 3)
@@ -37,7 +37,7 @@ def test_copies_are_single_precision_and_our_own():
     w[:] = -1
     assert kept.at(0)[1].dtype == np.float32
     assert kept.at(99)[1].tolist() == W.tolist()
-    assert SNAPSHOT_LIMIT == 64 * 2**20
+    assert MAX_SNAPSHOT_BYTES == 64 * 2**20
 
 
 def test_nothing_is_kept_before_the_first():

@@ -9,7 +9,7 @@ import pytest
 from alrviz.errors import RecipeError, Stopped
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers import Stochastic, stochastic
-from alrviz.fitting.solvers.stochastic import ENDS, HALF, PASSES, Search, Training, drawn_sample
+from alrviz.fitting.solvers.stochastic import ENDS, ETA_HALF_LIFE_PASSES, PASSES, Search, Training, draw_sample
 from alrviz.stop import StopToken
 from tests.fitting.tables import drain, prepared_objective, run_of, same_steps, states, table
 from tests.oracles.stochastic import naive_adagrad, naive_loss, naive_sgd
@@ -171,13 +171,13 @@ def test_the_search_is_clamped_at_its_ends(monkeypatch):
     state = solver.init(objective, w0)
     narrowed = solver._narrowed(state, search, np.linspace(-6, 6, 11).tolist())
     assert (narrowed.low, narrowed.high) == pytest.approx((4.8, 6.0))
-    far = replace(search, rounds=stochastic.MOST_ROUNDS - 1)
+    far = replace(search, rounds=stochastic.MAX_ROUNDS - 1)
     assert isinstance(solver._narrowed(state, far, np.linspace(-6, 6, 11).tolist()), Training)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_trial_is_a_short_fit_of_the_sample_judged_by_its_share_of_f(method, monkeypatch):
-    monkeypatch.setattr(stochastic, "LEAST", 100)
+    monkeypatch.setattr(stochastic, "MIN_SAMPLE_ROWS", 100)
     objective, w0 = make(rows=400, alpha=0.1)
     state = list(islice(states(Stochastic(method, 5), objective, w0), 3))[2]
     plan, eta0 = state.carry.plan, state.extra["eta0"]
@@ -190,7 +190,7 @@ def test_a_trial_is_a_short_fit_of_the_sample_judged_by_its_share_of_f(method, m
     mean = w
     for k in range(PASSES):
         order = np.random.default_rng((5, 1, k)).permutation(plan.sample)
-        decay = (1 / (HALF * 100),) if method == "sgd" else ()
+        decay = (1 / (ETA_HALF_LIFE_PASSES * 100),) if method == "sgd" else ()
         getattr(plan.rows, method)(order, w, plan.center, plan.ridge, eta0, *decay, memory)
         mean = mean + 4 / (k + 4) * (w - mean)
     expected = plan.rows.loss(plan.sample, mean) * len(plan.rows.visit_order) / 100 + penalty(mean)
@@ -228,11 +228,11 @@ def test_advancing_leaves_the_old_state_as_it_was(method):
 
 def test_the_sample_is_stratified():
     y = np.repeat([0, 1, 2], [30_000, 9000, 1000])
-    sample = drawn_sample(np.arange(40_000), y, 1)
+    sample = draw_sample(np.arange(40_000), y, 1)
     assert len(set(sample)) == len(sample) == 2000
     np.testing.assert_allclose(np.bincount(y[sample]) / 2000, [0.75, 0.225, 0.025], atol=0.001)
-    assert set(drawn_sample(np.arange(40_000), y, 2)) != set(sample)
-    assert sorted(drawn_sample(np.arange(3), np.array([0, 1, 1]), 0)) == [0, 1, 2]
+    assert set(draw_sample(np.arange(40_000), y, 2)) != set(sample)
+    assert sorted(draw_sample(np.arange(3), np.array([0, 1, 1]), 0)) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -62,9 +62,9 @@ def test_runs_are_found_after_a_reload_by_their_owner_alone(tmp_path, store):
 
 def test_a_run_that_says_nothing_was_left_by_a_process_that_is_gone(store, monkeypatch):
     run = begin(store)
-    monkeypatch.setattr(store_module, "STALE", -1.0)
+    monkeypatch.setattr(store_module, "STALE_SECONDS", -1.0)
     assert store.runs("me")[0].state == "interrupted"
-    monkeypatch.setattr(store_module, "STALE", 30.0)
+    monkeypatch.setattr(store_module, "STALE_SECONDS", 30.0)
     store.beat(run)
     assert store.runs("me")[0].state == "running"
 
@@ -269,7 +269,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 
 def test_a_file_that_is_no_store_is_left_alone(tmp_path):
     (tmp_path / "runs.sqlite").write_bytes(b"nothing of ours " * 100)
-    with pytest.raises(StoreError, match="is no run store, or is damaged"):
+    with pytest.raises(StoreError, match="is not a run store, or is damaged"):
         Store(tmp_path)
     assert (tmp_path / "runs.sqlite").read_bytes().startswith(b"nothing of ours")
 
@@ -309,7 +309,7 @@ def test_a_full_disk_is_named_and_what_was_kept_stays(store):
     save(store, run, 0)
     (pages,) = store.database.read("PRAGMA page_count")[0]
     store.database.read(f"PRAGMA max_page_count = {pages + 4}")
-    with pytest.raises(StoreError, match="could not grow: the disk is full; free some room"):
+    with pytest.raises(StoreError, match="could not grow: the disk is full; free some space"):
         save(store, run, 1, predicted=bytes(100_000))
     store.database.read(f"PRAGMA max_page_count = {pages + 1000}")
     save(store, run, 2, predicted=bytes(100_000))

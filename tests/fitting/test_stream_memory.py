@@ -123,7 +123,7 @@ def test_scores_of_held_out_rows_are_held_a_part_at_a_time(large, rows, monkeypa
     state = SolverState(0, own.value_grad(w), 1, 1.0)
     observe = observers.heldout(own, held)
     whole = observe(state)
-    monkeypatch.setattr(objectives, "AT_ONCE", 1024)
+    monkeypatch.setattr(objectives, "MAX_BATCH_ROWS", 1024)
     assert observe(state)["heldout_log_loss"] == pytest.approx(whole["heldout_log_loss"], rel=1e-12)
     assert observe(state)["heldout_error"] == whole["heldout_error"]
     assert taken(lambda: observe(state)) < 8 * held.n_rows * held.padded_width

@@ -10,7 +10,17 @@ from scipy.sparse.linalg import cg
 from alrviz.errors import Stopped
 from alrviz.fitting.solvers import LBFGS, Tron
 from alrviz.fitting.solvers import tron as tron_module
-from alrviz.fitting.solvers.tron import KEPT, MILD, PATIENCE, SLOW, CurvaturePairs, Head, Region, _milder, newton_step
+from alrviz.fitting.solvers.tron import (
+    DAMPING,
+    MAX_PAIRS,
+    MIN_DECREASE,
+    PATIENCE,
+    CurvaturePairs,
+    LBFGSStart,
+    Region,
+    _damped,
+    newton_step,
+)
 from alrviz.passes.aligned_buffers import BufferPool
 from alrviz.passes.vectors import dot
 from alrviz.stop import StopToken
@@ -98,14 +108,14 @@ def test_the_units_of_the_weights_make_no_difference():
 @pytest.mark.parametrize("penalty", ["phi", "w"])
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 50.0])
 def test_the_metric_is_milder_than_the_diagonal_where_rows_and_penalty_meet(alpha, penalty):
-    """One metric of what is pulled, M = D / sqrt(1 + 2 alpha D / MILD): of phi whatever w is measured in, or of w."""
+    """One metric of what is penalised, M = D / sqrt(1 + 2 alpha D / DAMPING): of phi in any units of w, or of w."""
     for family, params in METRICS:
         objective, w0 = make(family, params, penalty=penalty, alpha=alpha)
         diagonal = objective.hessian_diagonal(objective.value_grad(w0))
         unit = objective.parameterisation.scale if penalty == "phi" else np.ones_like(diagonal)
         pulled = np.divide(diagonal, unit**2, out=np.zeros_like(diagonal), where=unit != 0)
-        expected = unit**2 * pulled / np.sqrt(1 + 2 * alpha * pulled / MILD)
-        np.testing.assert_allclose(_milder(diagonal.copy(), objective), expected, rtol=1e-12)
+        expected = unit**2 * pulled / np.sqrt(1 + 2 * alpha * pulled / DAMPING)
+        np.testing.assert_allclose(_damped(diagonal.copy(), objective), expected, rtol=1e-12)
         assert (expected[unit != 0] < diagonal[unit != 0]).all() == (alpha > 0)
 
 
@@ -133,7 +143,7 @@ def test_the_start_is_lbfgs_in_the_metric_of_the_class_shares():
     np.testing.assert_allclose(objective.diagonal_at_shares() * scaled.scale**2, 1.0, rtol=1e-12)
     paths = [islice(states(Tron(4), objective, w0), 6), islice(states(LBFGS(4), scaled, v0), 6)]
     for mine, theirs in zip(*paths, strict=True):
-        assert isinstance(mine.carry, Head)
+        assert isinstance(mine.carry, LBFGSStart)
         assert mine.point.objective == pytest.approx(theirs.point.objective, rel=1e-6)
         np.testing.assert_allclose(mine.point.w, scaled.scale * theirs.point.w, rtol=1e-3, atol=1e-4)
 
@@ -142,14 +152,14 @@ def test_the_start_ends_where_steps_have_become_slow():
     objective, w0 = make()
     path = list(islice(states(Tron(), objective, w0), 25))
     values = [state.point.objective for state in path]
-    end = next(k for k, state in enumerate(path) if not isinstance(state.carry, Head))
-    slow = [a - b < SLOW * a for a, b in pairwise(values)][:end]
+    end = next(k for k, state in enumerate(path) if not isinstance(state.carry, LBFGSStart))
+    slow = [a - b < MIN_DECREASE * a for a, b in pairwise(values)][:end]
     assert slow[-PATIENCE:] == [True] * PATIENCE
     assert not any(all(slow[k : k + PATIENCE]) for k in range(end - PATIENCE))
     assert [state.extra["products"] == 0 for state in path[1:]] == [k <= end for k in range(1, 25)]
     assert all(isinstance(state.carry, Region) for state in path[end + 1 :])
     assert [state.turns for state in path[end + 1 :]] == [state.extra["products"] for state in path[end + 1 :]]
-    early = list(islice(states(Tron(most_start=end - 2), objective, w0), 25))
+    early = list(islice(states(Tron(max_start_steps=end - 2), objective, w0), 25))
     assert [state.extra["products"] == 0 for state in early[1:]] == [k <= end - 2 for k in range(1, 25)]
     none = next(islice(states(Tron(memory=0), objective, w0), 1, None))
     assert isinstance(none.carry, Region)
@@ -161,10 +171,10 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
     objective, w0 = make("lr", {"alpha": 0.1})
     point = objective.value_grad(w0)
     loop = (objective, point, 1 / objective.hessian_diagonal(point), 1e9, 1e-6)
-    few, every = CurvaturePairs(KEPT, objective.room), CurvaturePairs(1000, objective.room)
+    few, every = CurvaturePairs(MAX_PAIRS, objective.buffers), CurvaturePairs(1000, objective.room)
     plain, turns = newton_step(*loop, seen=few)
     newton_step(*loop, seen=every)
-    assert len(few.pairs) <= KEPT < turns == len(every.pairs)
+    assert len(few.pairs) <= MAX_PAIRS < turns == len(every.pairs)
     for direction, bent, weight in few.pairs:
         np.testing.assert_allclose(objective.hvp(point, direction.astype(float)), bent, rtol=1e-4, atol=1e-3)
         assert weight == pytest.approx(1 / dot(direction, bent), rel=1e-5)
@@ -177,11 +187,11 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
 
 @pytest.mark.parametrize("turns", [1, 2, 5, 6, 11, 40, 41, 1000])
 def test_pairs_are_evenly_spread_over_their_loop(turns):
-    seen = CurvaturePairs(KEPT, BufferPool())
+    seen = CurvaturePairs(MAX_PAIRS, BufferPool())
     for k in range(turns):
         seen.add(np.full(2, float(k)), np.ones(2), 1.0 + k)
     kept = [int(direction[0]) for direction, _, _ in seen.pairs]
-    assert len(kept) == min(turns, KEPT) if turns <= KEPT else KEPT // 2 < len(kept) <= KEPT
+    assert len(kept) == min(turns, MAX_PAIRS) if turns <= MAX_PAIRS else MAX_PAIRS // 2 < len(kept) <= MAX_PAIRS
     gaps = {b - a for a, b in pairwise(kept)}
     assert len(gaps) <= 1
     assert kept[0] == 0

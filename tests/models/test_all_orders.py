@@ -15,7 +15,7 @@ import alrviz
 from alrviz import load_model
 from alrviz.data.stream.table import open_table
 from alrviz.errors import ModelFileError
-from alrviz.estimators.frames import _JOIN as JOIN
+from alrviz.estimators.frames import _LEVEL_SEPARATOR as LEVEL_SEPARATOR
 from alrviz.fitting.cost.estimate import estimate_levels
 from alrviz.models.cell_space import AllOrders, CellSpace, space_of
 from alrviz.models.plan import plan_cover
@@ -32,7 +32,9 @@ def test_an_unseen_cell_falls_back_to_its_parts_by_hand():
     one, other = (cells.loc[key].to_numpy() for key in (("u", "b"), ("v", "y")))
     want = [
         one + other,
-        cells.loc[[("u", "a"), ("v", "x"), (JOIN.join("uv"), JOIN.join("ax"))]].to_numpy().sum(axis=0),
+        cells.loc[[("u", "a"), ("v", "x"), (LEVEL_SEPARATOR.join("uv"), LEVEL_SEPARATOR.join("ax"))]]
+        .to_numpy()
+        .sum(axis=0),
         other,
     ]
     with pytest.warns(alrviz.UnseenLevelWarning):
@@ -41,7 +43,7 @@ def test_an_unseen_cell_falls_back_to_its_parts_by_hand():
     np.testing.assert_allclose(scores, difference[:, 1] - difference[:, 0], rtol=1e-12)
     counts = pd.crosstab([frame["u"], frame["v"]], frame["class"])
     theta = (counts.loc[("a", "x"), "p"] + 1 / 6) / ((frame["class"] == "p").sum() + 1)  # three levels by two
-    log_theta = model.to_frame().loc[(JOIN.join("uv"), JOIN.join("ax")), ("log_theta", "p")]
+    log_theta = model.to_frame().loc[(LEVEL_SEPARATOR.join("uv"), LEVEL_SEPARATOR.join("ax")), ("log_theta", "p")]
     assert log_theta == pytest.approx(np.log(theta))
 
 

@@ -10,8 +10,8 @@ from scipy.stats import spearmanr
 import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.families.build_fit import assemble
-from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
+from alrviz.fitting.families.selection_rows import InMemory
 from alrviz.fitting.prepare import TrainingData
 from alrviz.models.tuple_selection import predicted_gain
 

@@ -111,8 +111,8 @@ def test_gains_do_not_hang_on_the_solver_of_the_model():
 
 
 def gains_of(X, y, **more) -> np.ndarray:
-    from alrviz.fitting.families.counted import InMemory
     from alrviz.fitting.families.family import FitRequest
+    from alrviz.fitting.families.selection_rows import InMemory
     from alrviz.models.tuple_selection import predicted_gain
 
     recipe = alrviz.Recipe("salr", order=2, alpha=1e-3, **more)
@@ -232,7 +232,7 @@ def test_a_path_of_alpha_on_which_the_tuples_change_is_fitted(selection):
 
 def test_a_gain_is_beside_all_that_will_be_in_the_model(monkeypatch):
     """Columns that were kept are still in the model when triples are scored, not the pairs alone."""
-    from alrviz.fitting.families.counted import InMemory
+    from alrviz.fitting.families.selection_rows import InMemory
 
     beside, excess = [], InMemory.excess
 

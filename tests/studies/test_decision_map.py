@@ -14,7 +14,7 @@ import alrviz
 from alrviz.errors import Stopped, TableError
 from alrviz.stop import StopToken
 from alrviz.studies.maps import decision_map as numbers
-from alrviz.studies.maps.axes import MOST_LEVELS, axes_of, axis_of, first_axes, one_scale
+from alrviz.studies.maps.axes import MAX_LEVELS, axes_of, axis_of, first_axes, one_scale
 from alrviz.studies.maps.decision_map import decision_map
 from alrviz.studies.maps.partial_dependence import NEAREST, WIDTH, others_of
 
@@ -195,7 +195,7 @@ def test_points_stand_where_their_rows_are(mixed, model):
 
 
 def test_many_points_are_thinned_and_counted(monkeypatch):
-    monkeypatch.setattr(numbers, "MOST_POINTS", 50)
+    monkeypatch.setattr(numbers, "MAX_POINTS", 50)
     X, y = blobs(300)
     frame = pd.DataFrame(X, columns=["u", "v"])
     frame.loc[:9, "u"] = np.nan
@@ -271,9 +271,9 @@ def test_words_and_numbers_have_no_scale_in_common():
 
 
 def test_of_too_many_levels_the_most_frequent_are_shown():
-    column = pd.Series([f"l{k:02}" for k in range(MOST_LEVELS + 5)] + ["l34"] * 3)
+    column = pd.Series([f"l{k:02}" for k in range(MAX_LEVELS + 5)] + ["l34"] * 3)
     axis = axis_of(column.to_frame("c"), "c")
-    assert (len(axis.levels), axis.left_out) == (MOST_LEVELS, 5)
+    assert (len(axis.levels), axis.left_out) == (MAX_LEVELS, 5)
     assert "l34" in axis.levels
     assert np.isnan(axis.positions(column)).sum() == 5
 

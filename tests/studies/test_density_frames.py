@@ -8,7 +8,7 @@ import alrviz
 from alrviz.data.encode import Encoder
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import DensityModel
-from alrviz.studies.density.density_film import GRID, MOST_LEVELS, RUG, bandwidth_path, density_frame_of
+from alrviz.studies.density.density_film import CURVE_POINTS, MAX_LEVELS, RUG_ROWS, bandwidth_path, density_frame_of
 from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, DensityFrame, path_frame, scene_frame
 
 
@@ -37,7 +37,7 @@ def test_a_scene_adds_up_to_the_models_scores(run):
         else:
             numbers = run.encoded.numbers[list(run.encoded.numeric).index(j)]
             z += np.interp(numbers, ratio.x, ratio.weighted)
-            assert len(ratio.x) == GRID
+            assert len(ratio.x) == CURVE_POINTS
     scores = run.model.scores_of(run.encoded)
     there = np.isfinite(run.encoded.numbers).all(axis=0)  # a number that is missing stands nowhere on a curve
     assert there.mean() > 0.9
@@ -51,7 +51,7 @@ def test_levels_have_their_names_and_numbers_their_bandwidth(run):
     assert np.isnan(by_name["smoker"].bandwidth)
     assert by_name["temperature"].bandwidth == pytest.approx(float(run.model.bandwidths[0]))
     assert by_name["temperature"].silverman == pytest.approx(float(run.model.features.silverman[0]))
-    assert len(by_name["temperature"].rug) == min(RUG, run.encoded.n_rows)
+    assert len(by_name["temperature"].rug) == min(RUG_ROWS, run.encoded.n_rows)
     assert (scene.iteration, scene.note) == (6, "by hand")
 
 
@@ -75,7 +75,7 @@ def test_three_classes_have_a_curve_each():
         pass
     scene = density_frame_of(run.model, run.encoded)
     assert scene.classes == ("setosa", "versicolor", "virginica")
-    assert scene.columns[0].phi.shape == (GRID, 3)
+    assert scene.columns[0].phi.shape == (CURVE_POINTS, 3)
     np.testing.assert_array_equal(scene.columns[0].weight, run.model.w[0])
 
 
@@ -129,9 +129,9 @@ def test_of_ninety_thousand_levels_a_scene_has_the_most_frequent():
     model = DensityModel(features, np.ones((2, 1)), np.empty(0))
     labels = [column.labels for column in encoder.columns_]
     (column,) = (scene := density_frame_of(model, encoded, labels)).columns
-    assert len(column.levels) == len(column.phi) == MOST_LEVELS
+    assert len(column.levels) == len(column.phi) == MAX_LEVELS
     assert {"v00007", "v88888"} <= set(column.levels)
-    assert column.left_out == rows - MOST_LEVELS
+    assert column.left_out == rows - MAX_LEVELS
     (again,) = density_frame_of(model, encoded, labels, previous=scene).columns
     assert again.levels == column.levels
     frame = scene_frame(scene)

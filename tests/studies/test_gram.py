@@ -59,7 +59,7 @@ def test_of_many_rows_every_class_keeps_its_share():
 
 
 def test_of_very_many_rows_some_pairs_are_counted(monkeypatch):
-    monkeypatch.setattr(numbers, "MOST", 30)
+    monkeypatch.setattr(numbers, "MAX_COUNTED", 30)
     y = np.arange(100) % 2
     found = gram((2.0 * y - 1)[None, None], y, ["a", "b"])
     assert (found.counted, found.n_rows, found.share) == (30, 100, 1.0)

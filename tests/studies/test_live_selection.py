@@ -5,7 +5,7 @@ import pytest
 
 import alrviz
 from alrviz.errors import MemoryLimitError
-from alrviz.fitting.families import counted
+from alrviz.fitting.families import selection_rows
 from alrviz.stop import Stopped, StopToken
 from alrviz.studies.protocols.live_selection import LiveSelection
 
@@ -37,7 +37,7 @@ def test_another_share_follows_from_the_scores_there_are(monkeypatch):
     data, live = alrviz.load_demo("twelve-bits", 600), LiveSelection(alrviz.load_demo("twelve-bits", 600))
     first = alrviz.Recipe("hsalr", order=3, keep=0.3)
     last(live, first)
-    monkeypatch.setattr(counted.InMemory, "tables", lambda *_: pytest.fail("counted again"))
+    monkeypatch.setattr(selection_rows.InMemory, "tables", lambda *_: pytest.fail("counted again"))
     mine = last(live, first.replace(keep=0.5))
     monkeypatch.undo()
     anew = last(LiveSelection(data), first.replace(keep=0.5))
@@ -89,7 +89,7 @@ def test_it_ends_when_it_is_told_to():
 def test_tables_that_are_too_large_are_refused_before_they_are_counted(monkeypatch):
     rows = np.random.default_rng(0).integers(0, 3, (2000, 70)).astype(str)
     data = alrviz.Dataset.from_arrays(rows, np.where(rows[:, 0] == "0", "a", "b"))
-    monkeypatch.setattr(counted.InMemory, "tables", lambda *_: pytest.fail("counted"))
+    monkeypatch.setattr(selection_rows.InMemory, "tables", lambda *_: pytest.fail("counted"))
     monkeypatch.setattr("alrviz.fitting.cost.estimate.free_memory", lambda: 2**30)
     with pytest.raises(MemoryLimitError, match="order 4 needs about"):
         last(LiveSelection(data), alrviz.Recipe("salr", order=4))

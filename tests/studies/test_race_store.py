@@ -63,7 +63,7 @@ def test_steps_are_there_while_it_runs_and_no_sign_of_life_means_interrupted(sto
         assert time.monotonic() < end
         time.sleep(0.05)
     assert store.runs("me")[0].state == "running"
-    monkeypatch.setattr("alrviz.fitting.store.store.STALE", -1.0)
+    monkeypatch.setattr("alrviz.fitting.store.store.STALE_SECONDS", -1.0)
     kept = store.runs("me")[0]
     assert kept.state == "interrupted"
     found = read_race(store, kept)

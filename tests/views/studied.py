@@ -15,13 +15,13 @@ def slowed(monkeypatch, seconds):
         return original(*args)
 
     monkeypatch.setattr(workers, "compute", compute)
-    monkeypatch.setattr(study_view, "REST", 0)
+    monkeypatch.setattr(study_view, "REST_PER_DRAW_SECOND", 0)
 
 
 def until(view, condition, seconds=120):
     """Pump the view until it is so."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, (view.sentence.object, view.bar.told.object)
+        assert time.monotonic() < end, (view.sentence.object, view.bar.progress.object)
         view.pump()
         time.sleep(0.01)

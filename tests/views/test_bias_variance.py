@@ -12,9 +12,9 @@ import alrviz
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
 from alrviz.studies.core.study_task import failure
-from alrviz.views.core.style import FADED
+from alrviz.views.core.style import FADED_OPACITY
 from alrviz.views.studies import study_view
-from alrviz.views.studies.bias_variance import Filled, filled, grid_html, sentence_html
+from alrviz.views.studies.bias_variance import CellProgress, cell_progress, grid_html, sentence_html
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]
@@ -37,7 +37,7 @@ def test_before_it_runs_it_says_what_run_will_do_and_shows_an_empty_grid():
 
 
 def test_it_fills_while_it_computes_and_tells_the_identity(slow, monkeypatch):
-    monkeypatch.setattr(study_view, "REST", 0)
+    monkeypatch.setattr(study_view, "REST_PER_DRAW_SECOND", 0)
     view = alrviz.BiasVarianceView(study(rounds=6))
     view.press_run()
     figure = view.pictures["bias"].plot.figure
@@ -64,7 +64,7 @@ def test_a_picture_that_takes_long_rests_and_then_shows_what_came_meanwhile(monk
         return original(*args)
 
     monkeypatch.setattr(workers, "compute", compute)
-    monkeypatch.setattr(study_view, "REST", 1e6)
+    monkeypatch.setattr(study_view, "REST_PER_DRAW_SECOND", 1e6)
     view = alrviz.BiasVarianceView(study())
     view.press_run()
     until(view, lambda: view.study.progress.done == 9)
@@ -72,7 +72,9 @@ def test_a_picture_that_takes_long_rests_and_then_shows_what_came_meanwhile(monk
         view.pump()
     assert " = <b>" not in view._grid.object
     view.outdated = True
-    assert {part.styles["opacity"] for part in (view.sentence, view.body, view._grid)} == {FADED}, "that does not rest"
+    assert {part.styles["opacity"] for part in (view.sentence, view.body, view._grid)} == {FADED_OPACITY}, (
+        "that does not rest"
+    )
     view.outdated = False
     view._rest_until = 0.0
     until(view, lambda: view._grid.object.count(" = <b>") == 2)  # nothing new has come: it had been put off
@@ -110,7 +112,7 @@ def test_what_failed_is_said_in_its_cell_and_computed_again(monkeypatch):
     assert "out of &lt;memory&gt;" in view._grid.object
     assert "6 failed</abbr>" in view._grid.object
     assert len(view.pictures["bias"].plot["lines"][0].data["x"]) == 1
-    view.press_redo()
+    view.press_retry()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.redraw()
     assert "failed" not in view._grid.object
@@ -146,14 +148,14 @@ def test_a_long_legend_makes_the_pictures_higher():
     recipes = [Recipe("lr", order=n, alpha=alpha) for n in (1, 2) for alpha in (0.001, 0.01, 0.1, 1.0)]
     view = alrviz.BiasVarianceView(study(recipes=recipes, train_shares=(0.5, 1.0)))
     view.axis = "alpha"
-    assert view._place.height == 330
+    assert view._picture_box.height == 330
     view.axis = "train_share"
-    assert view._place.height > 400
+    assert view._picture_box.height > 400
 
 
 def test_an_outdated_study_is_faded_and_run_asks_for_another():
     first, second = study().run(), study(rounds=2)
-    view = alrviz.BiasVarianceView(first, again=lambda: second)
+    view = alrviz.BiasVarianceView(first, rerun=lambda: second)
     view.outdated = True
     assert view.body.styles["opacity"] != "1"
     view.press_run()
@@ -188,7 +190,7 @@ def test_the_csv_has_the_grid_or_every_fit_and_what_made_them():
 def test_a_grid_escapes_names_and_draws_what_variance_takes_away():
     about = {"racer": 0, "label": "lr", "name": "<b>lr</b>", "train_share": 1.0, "rounds": 3}
     table = pd.DataFrame([about | {"bias_domingos": 0.4, "net_variance_domingos": -0.1, "error": 0.3, "error_se": 0.1}])
-    text = grid_html(table, {(0, 1.0): Filled(6, 6)}, "Domingos")
+    text = grid_html(table, {(0, 1.0): CellProgress(6, 6)}, "Domingos")
     assert "&lt;b&gt;lr" in text
     assert "0.400 &minus; 0.100 = <b>0.300</b> ± 0.100" in text
     assert "left:75.0%; width:25.0%" in text
@@ -196,4 +198,4 @@ def test_a_grid_escapes_names_and_draws_what_variance_takes_away():
 
 def test_cells_are_counted_by_recipe_and_training_size():
     done = study(rounds=2, train_shares=(0.5, 1.0)).run()
-    assert filled(done) == dict.fromkeys([(0, 0.5), (1, 0.5), (0, 1.0), (1, 1.0)], Filled(4, 4))
+    assert cell_progress(done) == dict.fromkeys([(0, 0.5), (1, 0.5), (0, 1.0), (1, 1.0)], CellProgress(4, 4))

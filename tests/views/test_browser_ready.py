@@ -23,7 +23,7 @@ def document(monkeypatch):
             self.loaded = True
 
     monkeypatch.setattr(browser_ready.pn, "state", State())
-    monkeypatch.setattr(browser_ready, "connected", lambda: True)
+    monkeypatch.setattr(browser_ready, "is_connected", lambda: True)
     return document
 
 
@@ -35,7 +35,7 @@ def test_a_page_is_ready_once_its_views_are_built(document):
 
 
 def test_a_page_without_a_browser_is_not_ready(document, monkeypatch):
-    monkeypatch.setattr(browser_ready, "connected", lambda: False)
+    monkeypatch.setattr(browser_ready, "is_connected", lambda: False)
     document.roots[1].timezone_offset = 60.0
     assert not browser_ready.page_ready()
     assert not browser_ready.pn.state.loaded

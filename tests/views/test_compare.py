@@ -42,7 +42,7 @@ def test_before_it_runs_it_says_what_run_will_do():
 
 def test_it_fills_while_it_computes_and_counts_whole_data_sets_alone(monkeypatch):
     slowed(monkeypatch, 0.05)
-    monkeypatch.setattr("alrviz.views.studies.study_view.REST", 0)
+    monkeypatch.setattr("alrviz.views.studies.study_view.REST_PER_DRAW_SECOND", 0)
     view = alrviz.CompareView(study())
     view.press_run()
     until(view, lambda: "Over 1 of 2 data sets" in text(view.sentence))
@@ -83,12 +83,12 @@ def test_what_is_shown_is_what_the_functions_say(done):
 def test_the_picture_has_the_pair_that_is_chosen_and_never_one_against_itself(done):
     view = alrviz.CompareView(done)
     figure = view.picture.plot.figure
-    view._up.value = 2
+    view._y_menu.value = 2
     means = table(done, "log_loss")
     np.testing.assert_allclose(view.picture.plot["points"].data["y"], means["tan"])
-    view._across.value = 2
+    view._x_menu.value = 2
     assert (view.across, view.up) == (2, 0)
-    assert (view._across.value, view._up.value) == (2, 0)
+    assert (view._x_menu.value, view._y_menu.value) == (2, 0)
     assert view.picture.plot.figure is figure, "fed, not made anew"
     view.dark = True
     assert view.picture.plot.figure is not figure
@@ -106,16 +106,16 @@ def test_what_failed_says_why_and_does_not_count(monkeypatch):
     assert "title='out of &lt;memory&gt;'>1 failed" in text(view._means)
     assert "some have failed" in text(view.sentence)
     assert pairs(view.study)["wins"].tolist()[1:] == [0, 0], "means over other folds are not compared"
-    assert view.bar.redo.visible
+    assert view.bar.retry.visible
 
 
 def test_a_single_recipe_has_means_and_no_picture():
     view = alrviz.CompareView(study(RECIPES[:1], SETS[:1]).run())
-    assert not view._beside.visible
+    assert not view._picture_part.visible
     assert "alone" in text(view.sentence)
     assert text(view._pairs) == ""
     view.watch(study(RECIPES[:2], SETS[:1]).run())
-    assert view._beside.visible
+    assert view._picture_part.visible
     assert "Lowest log loss on monks-1: " in text(view.sentence)
 
 

@@ -255,9 +255,9 @@ def test_outdated_is_seen(table, model):
     assert "lr &amp; co" in view.heading.object
     view.outdated = True
     assert "outdated" in view.heading.object
-    assert view._ground.styles == {"opacity": "0.45"}
+    assert view._fading_part.styles == {"opacity": "0.45"}
     view.outdated = False
-    assert view._ground.styles == {"opacity": "1"}
+    assert view._fading_part.styles == {"opacity": "1"}
 
 
 def test_a_press_adds_or_removes(table, model):

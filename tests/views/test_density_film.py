@@ -42,7 +42,7 @@ def test_all_pictures_stand_at_the_step_shown(race):
 def test_a_press_on_the_losses_scrubs_everything(race):
     film = alrviz.DensityFilmView(race)
     settle(film)
-    film.path._pressed(2.2)
+    film.path._scrub_near(2.2)
     settle(film)
     assert film.player.head == film.path.head == film.ratios.scene.iteration == 2
 

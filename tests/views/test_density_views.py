@@ -67,14 +67,14 @@ def test_a_switch_takes_the_weight_off():
 
 def test_of_many_columns_those_that_matter_most_are_shown_until_others_are_chosen():
     many = scene(columns=tuple(f"c{k}" for k in range(9)))
-    view = alrviz.DensityRatioView(many, most=3)
+    view = alrviz.DensityRatioView(many, max_pictures=3)
     assert list(view.cells) == ["c6", "c7", "c8"]
     assert view._columns.visible
     assert "3 of 10 columns shown" in view.sentence.object
     view._columns.value = ["c8", "c0"]
-    assert (view.chosen, list(view.cells)) == (["c0", "c8"], ["c0", "c8"])
+    assert (view.chosen_columns, list(view.cells)) == (["c0", "c8"], ["c0", "c8"])
     view.watch(scene(columns=("c8", "other")))
-    assert view.chosen == ["c8"]
+    assert view.chosen_columns == ["c8"]
 
 
 def test_without_a_hand_there_are_no_sliders():
@@ -148,7 +148,7 @@ def saved(view):
 
 def test_pictures_of_a_fit_are_saved_with_what_they_are_made_from():
     y = np.array([0, 1, 0, 1])
-    of = {"made_from": lambda: "data led"}
+    of = {"provenance": lambda: "data led"}
     ratios = alrviz.DensityRatioView(scene(columns=("v",), iteration=7), **of)
     assert saved(ratios)["alrviz-density-ratio.svg"] == ("Density log-ratio of c", "data led · step 7 · w 1")
     assert ratios.cells["v"].origin().made_from == "data led · step 7 · w 1.5 · h 0.25"
@@ -261,7 +261,7 @@ def test_no_kernel_yet():
 @pytest.mark.parametrize("make", [lambda: alrviz.DensityRatioView(scene()), lambda: alrviz.BandwidthView(path())])
 def test_outdated_fades(make):
     view = make()
-    part = view._area if hasattr(view, "_area") else view.places[0]
+    part = view._picture_area if hasattr(view, "_picture_area") else view.places[0]
     view.outdated = True
     assert part.styles["opacity"] == "0.45"
     view.outdated = False

@@ -37,7 +37,7 @@ def test_a_threshold_is_dragged_and_all_figures_follow(found):
         view.slider.value = t
         at = found.at(t)
         assert view.slider.label == f"Threshold {t:.3f}"
-        assert f"{at.tp} of {at.tp + at.fn} found, {at.fp} false alarms" in view.told.object
+        assert f"{at.tp} of {at.tp + at.fn} found, {at.fp} false alarms" in view.figures_text.object
         assert view.matrix.plot["cells"].data["rows"].tolist() == [at.tp, at.fn, at.fp, at.tn]
         ring = view.curve.plot["ring"].data
         assert (ring["x"], ring["y"]) == ([1 - at.specificity], [at.sensitivity])
@@ -80,7 +80,7 @@ def test_costs_of_each_class_said_to_be_each_other_are_typed():
     costs = np.array([[0, 1, 9], [1, 0, 1], [1, 1, 0]])
     expected = found.decided(costs=costs)
     assert view.matrix.plot["cells"].data["rows"].tolist() == expected.confusion().to_numpy().ravel().tolist()
-    assert f"A row costs {expected.cost(costs):.4g} on average" in view.told.object
+    assert f"A row costs {expected.cost(costs):.4g} on average" in view.figures_text.object
     view.watch(evaluation_of(np.log(p[:, :2]), names[:2], ["a", "b<i>"] * 100, pd.DataFrame(index=range(200))))
     assert (view.costs, len(view.grid)) == ([], 2), "others' costs are not these classes'"
     view.watch(
@@ -129,7 +129,7 @@ def test_names_from_data_are_shown_and_never_run():
                                                [evil, "no", evil], X))  # fmt: skip
     view._failures.open = view._numbers.open = True
     view.picture = "groups"
-    for text in (view.sentence.object, view.told.object, view.worst.object, view._numbers.table.object):
+    for text in (view.sentence.object, view.figures_text.object, view.worst.object, view._numbers.table.object):
         assert "<img" not in text
     assert "&lt;img" in view._numbers.table.object
 
@@ -137,7 +137,7 @@ def test_names_from_data_are_shown_and_never_run():
 def test_one_class_and_thousands_of_classes():
     one = evaluation_of(np.log([[0.4, 0.6], [0.7, 0.3]]), ["a", "b"], ["a", "a"], pd.DataFrame(index=[0, 1]))
     view = alrviz.EvaluationView(one, rule="specificity")
-    assert "&ndash;" in view.told.object
+    assert "&ndash;" in view.figures_text.object
     for picture in ("precision", "lift", "reliability", "groups"):
         view.picture = picture
     n = 1500

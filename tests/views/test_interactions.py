@@ -45,17 +45,17 @@ def test_a_press_on_a_bar_or_a_cell_chooses_its_tuple(view):
         x, y = 0.5, len(view.ranked.picture["bars"]["name"]) - 1.5
 
     view._choose_bar(At)
-    assert view.tuples.value == view.subset == view.found.number_of(view.table.index[1])
+    assert view.tuples.value == view.subset == view.effects.number_of(view.table.index[1])
     names = view.matrix.picture.key[0]
     At.x, At.y = 0.5, len(names) - 0.5
     view._choose_cell(At)
-    assert view.found.names[view.subset] == names[0]
+    assert view.effects.names[view.subset] == names[0]
     assert view.cells.picture["bars"]["name"] == ["0", "1"]
 
 
 def test_every_quantity_is_shown_of_tuples_of_any_size(view):
     for name in ("bit_1", "bit_1 & bit_2", "bit_1 & bit_2 & bit_3"):
-        view.subset = view.found.number_of(name)
+        view.subset = view.effects.number_of(name)
         for view.quantity in ("pure", "phi", "w", "rows", "p", "theta"):
             data = view.cells.picture.data
             values = np.array(data.get("cells", data.get("bars"))["value"], float)
@@ -63,7 +63,7 @@ def test_every_quantity_is_shown_of_tuples_of_any_size(view):
 
 
 def test_shares_of_the_class_are_counted(view, study):
-    view.param.update(subset=view.found.number_of("bit_1 & bit_2"), quantity="p", of=1)
+    view.param.update(subset=view.effects.number_of("bit_1 & bit_2"), quantity="p", of=1)
     encoded = study.interactions.encoded
     cells = view.cells.picture["cells"]
     for up, across, value in zip(cells["up"], cells["across"], cells["value"], strict=True):
@@ -74,7 +74,7 @@ def test_shares_of_the_class_are_counted(view, study):
 def test_muting_shows_the_held_out_figures_at_once(view):
     before = view.losses.loc["all", "log_loss"]
     view.mutes.value = ["bit_1 & bit_2"]
-    assert view.muted == [view.found.number_of("bit_1 & bit_2")]
+    assert view.muted == [view.effects.number_of("bit_1 & bit_2")]
     assert view.losses.loc["muted", "log_loss"] > before + 0.1
     assert "without bit_1 &amp; bit_2" in view.muting.object
     assert len(view.curve.picture["now"]["y"]) == 2
@@ -95,9 +95,9 @@ def test_a_row_is_taken_apart_and_its_levels_are_tried(view):
     other = view.explanation.what_if("bit_1")[view.explanation.of]
     assert row.levels.picture["bars"]["value"] == pytest.approx(other.tolist())
     row.worst.clicks += 1
-    encoded = view.found.encoded
-    assert view.row == view.found.worst(1)[0]
-    assert f"Row {view.row:,} is of class <b>{view.found.classes[encoded.y[view.row]]}</b>" in row.told.object
+    encoded = view.effects.encoded
+    assert view.row == view.effects.worst(1)[0]
+    assert f"Row {view.row:,} is of class <b>{view.effects.classes[encoded.y[view.row]]}</b>" in row.text.object
 
 
 def test_levels_that_are_tried_add_up_and_are_taken_back(study):
@@ -110,16 +110,16 @@ def test_levels_that_are_tried_add_up_and_are_taken_back(study):
     class At:
         x, y = 0.5, len(part.level.options) - 0.5 - part.level.options.index(other)
 
-    part._pressed(At)
+    part._bar_tapped(At)
     assert view.changes == {"bit_1": other}
     assert part.level.value == other
     assert part.undo.visible
     expected = found.row(5, of="1", against="0", changes={"bit_1": other})
     assert view.explanation.log_odds == pytest.approx(expected.log_odds)
     assert sum(part.sum.picture["bars"]["value"][:-1]) == pytest.approx(expected.log_odds)
-    assert f"bit_1 were <b>{other}</b>" in part.told.object
+    assert f"bit_1 were <b>{other}</b>" in part.text.object
     assert f'"bit_1": "{other}"' in view.csv()
-    part.tried.value, part.level.value = 1, found.level(1, 5)  # what it is anyway
+    part.column_menu.value, part.level.value = 1, found.level(1, 5)  # what it is anyway
     assert view.changes == {"bit_1": other}
     part.undo.clicks += 1
     assert view.changes == {}
@@ -135,10 +135,10 @@ def test_levels_that_are_tried_add_up_and_are_taken_back(study):
 def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     data = alrviz.load_demo("xor")
     found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
-    assert alrviz.InteractionsView(given=found).found is found
+    assert alrviz.InteractionsView(given_effects=found).effects is found
     view = alrviz.InteractionsView(found, muted=["bit_1 & bit_2"])
     assert view.body.visible
-    assert view.found is found
+    assert view.effects is found
     assert view.losses.loc["muted", "error"] > 0.4
     assert "no whiskers" in view.key.object
     view._numbers.open = True
@@ -148,10 +148,10 @@ def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     assert "these rows' loss" in view.ranked.picture["bars"]["tip"][0]
     view.watch(study)
     assert "test loss without" in view._numbers.table.object
-    assert view.found is study.interactions
+    assert view.effects is study.interactions
     assert "3 refits" in view.key.object
     view.show_model(found, {"model": "mine.zip"})
-    assert view.found is found
+    assert view.effects is found
     assert "mine.zip" in view.origin("row").title
     page = view.page().decode()
     assert page.count("<svg") >= 6
@@ -167,26 +167,26 @@ def test_columns_of_tuples_are_dots(view):
     first = [picture["dots"]["x"][k] for k in range(2)]
     assert picture["spans"]["x0"][0] == min(first)
     assert picture["spans"]["x1"][0] == max(first)
-    assert len(picture["dots"]["x"]) == sum(len(view.found.members(name)) for name in view.table.index[:16])
+    assert len(picture["dots"]["x"]) == sum(len(view.effects.members(name)) for name in view.table.index[:16])
     bars = picture["bars"]
     spread = np.array(bars["at_value"]) - np.array(bars["zero"])
     assert spread / spread[0] == pytest.approx(np.array(bars["value"]) / bars["value"][0])
 
 
 def test_triples_are_small_multiples(view):
-    view.subset = view.found.number_of(["bit_1", "bit_2", "bit_3"])
+    view.subset = view.effects.number_of(["bit_1", "bit_2", "bit_3"])
     picture = view.cells.picture
     assert picture["heads"]["words"] == ["bit_3 = 0", "bit_3 = 1"]
     cells = picture["cells"]
     assert len(cells["value"]) == 8
-    pure = view.found.quantity(view.subset, "pure", 1, 0)
+    pure = view.effects.quantity(view.subset, "pure", 1, 0)
     assert sorted(cells["value"]) == pytest.approx(sorted(pure))
     assert not set(zip(cells["left"][:4], cells["top"][:4], strict=True)) & set(
         zip(cells["left"][4:], cells["top"][4:], strict=True)
     )
-    column = view.found.columns.index("bit_3")
+    column = view.effects.columns.index("bit_3")
     at = picture["cells"]["panel"].index("bit_3 = 1")
-    codes = view.found.encoded.codes
+    codes = view.effects.encoded.codes
     there = (codes[column] == 1) & (codes[0] == int(cells["up"][at])) & (codes[1] == int(cells["across"][at]))
     assert cells["rows"][at] == there.sum()
 

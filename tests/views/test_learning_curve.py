@@ -30,7 +30,7 @@ def slow(monkeypatch):
 def test_before_it_runs_it_says_what_run_will_do():
     view = alrviz.LearningCurveView(study())
     assert "Press Run: 2 learners meet 432 rows one by one, in 2 shuffles" in view.sentence.object
-    assert "mean over the last 200 rows" in view.told.object
+    assert "mean over the last 200 rows" in view.caption.object
     assert [len(line.data["x"]) for line in view.picture.plot["lines"]] == [0, 0]
 
 
@@ -59,12 +59,12 @@ def test_what_failed_is_said_and_computed_again(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(workers, "compute", compute)
         view = alrviz.LearningCurveView(study().run())
-    assert "anje failed: out of &lt;memory&gt;" in view.told.object
+    assert "anje failed: out of &lt;memory&gt;" in view.caption.object
     assert len(view.picture.plot["lines"][1].data["x"]) == 0
-    view.press_redo()
+    view.press_retry()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.redraw()
-    assert "failed" not in view.told.object
+    assert "failed" not in view.caption.object
     assert len(view.picture.plot["lines"][1].data["x"]) > 0
 
 
@@ -85,9 +85,9 @@ def test_measure_and_zoom_are_switched():
 
 def test_theta_is_told_where_there_is_alr():
     recipes = [Recipe("alr", order=1, solver="sgd", alpha=0.0)]
-    assert "(single-pass)" in alrviz.LearningCurveView(study(recipes=recipes)).told.object
-    assert "(two-pass)" in alrviz.LearningCurveView(study(recipes=recipes, theta="two-pass")).told.object
-    assert "theta" not in alrviz.LearningCurveView(study()).told.object
+    assert "(single-pass)" in alrviz.LearningCurveView(study(recipes=recipes)).caption.object
+    assert "(two-pass)" in alrviz.LearningCurveView(study(recipes=recipes, theta="two-pass")).caption.object
+    assert "theta" not in alrviz.LearningCurveView(study()).caption.object
 
 
 @pytest.mark.parametrize(("theta", "marked"), [("single-pass", [False] * 3), ("two-pass", [False, True, True])])
@@ -98,12 +98,12 @@ def test_a_curve_that_has_counted_the_rows_that_judge_it_is_marked(theta, marked
     assert [bool(line.glyph.line_dash) for line in lines] == marked
     assert [line.name.endswith("*") for line in lines] == marked
     assert view.picture.plot.parts["note"].visible == any(marked)
-    assert ("judge" in view.said()) == any(marked), "the sentence compares orders of alr"
+    assert ("judge" in view.text()) == any(marked), "the sentence compares orders of alr"
 
 
 def test_an_outdated_study_is_faded_and_run_asks_for_another():
     first, second = study().run(), study(repeats=1)
-    view = alrviz.LearningCurveView(first, again=lambda: second)
+    view = alrviz.LearningCurveView(first, rerun=lambda: second)
     view.outdated = True
     assert view.body.styles["opacity"] != "1"
     view.press_run()

@@ -119,7 +119,7 @@ def test_gap_is_hidden_when_objectives_differ():
 
 def test_separable_rows_turn_the_axis_and_the_measure_comes_back_afterwards():
     race, other = ByHand(), ByHand()
-    view = view_of(race, again=lambda: other, measure="gap")
+    view = view_of(race, rerun=lambda: other, measure="gap")
     view.press_run()
     race.take(3)
     pump(view, 3)
@@ -155,7 +155,7 @@ def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
     race, view = pressed(measure="gap")
     race.take(6)
     pump(view, 8)
-    assert not view.player.shown.to_zero
+    assert not view.player.reader.to_zero
     race.end("separated")
     pump(view, 8)
     assert view.measure == "nll"
@@ -165,7 +165,7 @@ def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
 
 def test_another_race_of_the_same_racers_is_drawn_in_the_figure_that_is_there():
     recorded, live = read_recorded(record(finished(30), "1.0")), ByHand()
-    view = view_of(recorded, again=lambda: live, measure="gap")
+    view = view_of(recorded, rerun=lambda: live, measure="gap")
     figure, parts = view.picture.pane.object, view.picture.plot.parts
     assert parts["note"].visible
     figure.x_range.start, figure.x_range.end = 3.0, 4.0  # the reader looked closer
@@ -224,7 +224,7 @@ def test_what_waits_to_be_sent_whole_is_not_streamed_into():
 
 def test_a_picture_that_is_expected_is_the_one_the_first_points_come_into():
     race = ByHand()
-    view = view_of(None, again=lambda: race)
+    view = view_of(None, rerun=lambda: race)
     view.expect(race.recipes)
     expected = view.picture.pane.object
     assert len(drawn(view)) == 0
@@ -277,7 +277,7 @@ def test_words_and_heads_are_as_many_before_anything_is_drawn_as_after():
     assert (view.picture.plot["heads"], view.picture.plot["words"]) == sources
     assert [{key: len(column) for key, column in source.data.items()} for source in sources] == before
     assert np.isfinite(sources[0].data["x"]).all()
-    names = [racer.name for racer in view.player.watched.racers]
+    names = [racer.name for racer in view.player.active_reader.racers]
     assert [word for word in sources[1].data["words"] if word][-len(names) :] == names
 
 
@@ -291,16 +291,16 @@ def a_picture(top, key=()):
 
 def test_every_picture_that_lives_keeps_a_zoom_until_it_is_of_something_else():
     live = LiveFigure("p")
-    live.show(a_picture(1.0), of="a")
+    live.show(a_picture(1.0), subject="a")
     figure = live.plot.figure
-    live.show(a_picture(2.0), of="a")
+    live.show(a_picture(2.0), subject="a")
     assert (figure.y_range.end, figure.y_range.reset_end) == (2.0, 2.0)
     figure.y_range.end = 0.5  # the reader looks closer
-    live.show(a_picture(3.0), of="a")
+    live.show(a_picture(3.0), subject="a")
     assert (figure.y_range.end, figure.y_range.reset_end) == (0.5, 3.0)
-    live.show(a_picture(4.0), of="b")
+    live.show(a_picture(4.0), subject="b")
     assert (live.plot.figure, figure.y_range.end) == (figure, 4.0)
-    live.show(a_picture(4.0, key="another"), of="b")
+    live.show(a_picture(4.0, key="another"), subject="b")
     assert live.plot.figure is not figure
 
 
@@ -317,16 +317,16 @@ def test_what_a_source_has_is_not_sent_again():
 def test_a_zoom_to_what_was_shown_long_ago_is_kept():
     live = LiveFigure("p")
     for top in range(1, 200):
-        live.show(a_picture(float(top)), of="a")
+        live.show(a_picture(float(top)), subject="a")
     figure = live.plot.figure
     assert figure.y_range.end == 199
     figure.y_range.end = 198.0  # what the browser had, late
-    live.show(a_picture(200.0), of="a")
+    live.show(a_picture(200.0), subject="a")
     assert figure.y_range.end == 200
     figure.y_range.end = 1.0  # the reader looks closer
-    live.show(a_picture(201.0), of="a")
+    live.show(a_picture(201.0), subject="a")
     assert figure.y_range.end == 1
-    assert len(live._given) < 100
+    assert len(live._sent_ranges) < 100
 
 
 @pytest.mark.parametrize("streams", [(), ("line",)])

@@ -29,8 +29,8 @@ from alrviz import views
 from alrviz.errors import AlrvizError
 from alrviz.pictures.convergence import min_max
 from alrviz.views.core import kernel_lock, live_figure, notebook, notebook_comm
-from alrviz.views.core.notebook import EXEC, NotebookViewer
-from alrviz.views.core.notebook_comm import ESM, Link, packed
+from alrviz.views.core.notebook import EXEC_MIME, NotebookViewer
+from alrviz.views.core.notebook_comm import MATERIAL_BUNDLE, Link, compressed_resource
 from tests.conftest import wait_until
 from tests.races import ByHand
 from tests.views.raced import finished
@@ -67,7 +67,7 @@ class PageComm:
 @pytest.fixture
 def kernel(monkeypatch):
     """A process that takes itself for a kernel; what it publishes, and its comm targets. No pump looks by itself."""
-    monkeypatch.setattr("alrviz.views.core.pump._Ticking._run", lambda *_: None)
+    monkeypatch.setattr("alrviz.views.core.pump._TickThread._run", lambda *_: None)
     made = SimpleNamespace(targets={}, published=[], before=[], cells=[])
     manager = SimpleNamespace(register_target=made.targets.__setitem__)
     calls = {"pre_run_cell": made.before, "post_run_cell": made.cells}
@@ -81,11 +81,11 @@ def kernel(monkeypatch):
 
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     monkeypatch.setattr("IPython.display.publish_display_data", publish)
-    monkeypatch.setattr(notebook._Output, "all", {})
+    monkeypatch.setattr(notebook._Output, "by_key", {})
     monkeypatch.setattr(notebook._Output, "listening", False)
     monkeypatch.setattr(notebook._Output, "in_cell", False)
     monkeypatch.setattr(notebook_comm, "links", set())
-    monkeypatch.setattr(kernel_lock, "_ends", [])
+    monkeypatch.setattr(kernel_lock, "_callbacks", [])
     monkeypatch.setattr(notebook_comm.Comm, "_handle_msg", notebook_comm.Comm._handle_msg)
     return made
 
@@ -107,10 +107,10 @@ def test_an_output_holds_picture_words_and_a_script_and_no_view(kernel):
     view = views.RaceView(small_race())
     view._ipython_display_()
     (shown,) = kernel.published
-    assert set(shown.data) == {"text/plain", "image/png", "text/html", EXEC}
+    assert set(shown.data) == {"text/plain", "image/png", "text/html", EXEC_MIME}
     assert "Press Run" in shown.data["text/plain"]
     assert size(shown.data["image/png"])[0] > 1000
-    assert shown.metadata[EXEC]["id"] in shown.data["text/html"]
+    assert shown.metadata[EXEC_MIME]["id"] in shown.data["text/html"]
     assert len(text_of(shown.data)) < 150_000
     assert "https://" not in shown.data["text/html"].replace(shown.data["image/png"], "")
 
@@ -184,15 +184,15 @@ def test_a_cell_that_is_run_again_lets_go_of_what_it_showed_before(kernel):
     shown("first", "1")
     shown("first", "1")  # two views of one cell
     shown("second", "2")
-    assert len(notebook._Output.all) == 3
+    assert len(notebook._Output.by_key) == 3
     shown("first", "3")
-    assert [output.cell for output in notebook._Output.all.values()] == ["second", "first"]
+    assert [output.cell for output in notebook._Output.by_key.values()] == ["second", "first"]
 
 
 def test_an_end_of_a_turn_that_fails_holds_up_no_other(kernel, caplog):
     done = []
-    kernel_lock.when_turns_end(lambda: 1 / 0)
-    kernel_lock.when_turns_end(lambda: done.append(1))
+    kernel_lock.call_after_turns(lambda: 1 / 0)
+    kernel_lock.call_after_turns(lambda: done.append(1))
     for _ in range(2):
         with kernel_lock.turn(), kernel_lock.turn():
             pass
@@ -203,7 +203,7 @@ def test_an_end_of_a_turn_that_fails_holds_up_no_other(kernel, caplog):
 def opened(kernel, view, page=None):
     view._ipython_display_()
     page = page or PageComm()
-    (key,) = [key for key, output in notebook._Output.all.items() if output.view is view]
+    (key,) = [key for key, output in notebook._Output.by_key.items() if output.view is view]
     kernel.targets["alrviz"](page, {"content": {"data": {"key": key}}})
     return page
 
@@ -218,7 +218,7 @@ def test_a_page_gets_the_view_as_it_is_when_it_asks_and_then_every_change_once(k
     page = opened(kernel, view)
     (sent, _) = page.sent[0]
     assert "Step limit" in sent["document"]
-    assert set(sent["needs"]) == {"scripts", "font", "state-sync", ESM}
+    assert set(sent["needs"]) == {"scripts", "font", "state-sync", MATERIAL_BUNDLE}
     assert len(sent["document"]) < 1_000_000
     assert "cdn.holoviz" not in sent["document"]
 
@@ -324,7 +324,7 @@ def test_a_message_that_is_never_answered_holds_back_nothing_for_long(kernel, mo
         with kernel_lock.turn():
             view.sentence.object = word
     assert page.texts() == ["one"]
-    monkeypatch.setattr(notebook_comm, "LATE", 0.0)
+    monkeypatch.setattr(notebook_comm, "ACK_TIMEOUT_SECONDS", 0.0)
     notebook_comm.flush()
     assert page.texts() == ["one", "two"]
 
@@ -342,7 +342,7 @@ def test_what_the_page_changes_reaches_the_view_and_does_not_come_back(kernel):
     event = {"kind": "ModelChanged", "model": {"id": model.data.id}, "attr": "value", "new": 3}
     page.say(patch=json.dumps({"events": [event]}))
     assert not [data["error"] for data, _ in page.sent if "error" in data]
-    assert view.player.shown.head == 3
+    assert view.player.reader.head == 3
     own = [event for event in page.patches() if event["model"]["id"] == model.data.id and event["attr"] == "value"]
     assert not own
     assert page.sent[-1][0] == {"done": True}
@@ -390,7 +390,7 @@ def test_style_sheets_that_a_change_brings_are_of_this_machine(kernel):
     assert "https://cdn" not in json.dumps(page.patches())
 
 
-@pytest.mark.parametrize("name", ["scripts", "font", ESM])
+@pytest.mark.parametrize("name", ["scripts", "font", MATERIAL_BUNDLE])
 def test_what_pages_load_comes_packed_from_this_machine(kernel, name):
     page = opened(kernel, views.RaceView(small_race()))
     page.say(want=name)
@@ -398,11 +398,13 @@ def test_what_pages_load_comes_packed_from_this_machine(kernel, name):
     assert data == {"resource": name}
     assert len(gzip.decompress(buffer)) > 100_000
     if name == "font":
-        assert b"data:font/woff2;base64,d09GMg" in gzip.decompress(packed(name)), "a woff2 file begins with wOF2"
+        assert b"data:font/woff2;base64,d09GMg" in gzip.decompress(compressed_resource(name)), (
+            "a woff2 file begins with wOF2"
+        )
 
 
 def test_the_rules_of_material_are_text_that_moves_with_a_view():
-    assert re.findall(r"this\.isSpeedy=[^,]+", notebook_comm.resource(ESM)) == ["this.isSpeedy=!1"]
+    assert re.findall(r"this\.isSpeedy=[^,]+", notebook_comm.resource(MATERIAL_BUNDLE)) == ["this.isSpeedy=!1"]
 
 
 def test_threads_take_turns(kernel):
@@ -426,7 +428,7 @@ def test_threads_take_turns(kernel):
 
 def test_a_turn_within_a_turn_sends_once(kernel):
     sent = []
-    kernel_lock.when_turns_end(lambda: sent.append(1))
+    kernel_lock.call_after_turns(lambda: sent.append(1))
     with kernel_lock.turn(), kernel_lock.turn():
         assert not sent
     assert sent == [1]
@@ -497,11 +499,11 @@ def points(view):
 def test_a_script_shows_what_it_has_computed_without_an_event_loop(make, view_class, tmp_path):
     job = make()
     view = view_class(job)
-    before, words = view.png(), view.said()
+    before, words = view.png(), view.text()
     computed(job)
     view.save(tmp_path / "view.png")
     assert len((tmp_path / "view.png").read_bytes()) > len(before)
-    assert view.said() != words
+    assert view.text() != words
     later = view_class(job)  # a view that was made after the end has no more
     assert points(view) >= points(later) > 0
     assert len(view.elements()) == len(view.figures()) > 0
@@ -519,11 +521,11 @@ def test_a_race_that_runs_is_saved_as_far_as_it_is():
     race.start()
     race.take(40)
     assert view.png()
-    assert (view.player.shown.head, view.player.playing) == (39, True)
+    assert (view.player.reader.head, view.player.playing) == (39, True)
     race.take(3)
     view.scrub(7)  # a hand holds it there
     assert view.png()
-    assert view.player.shown.head == 7
+    assert view.player.reader.head == 7
 
 
 def test_a_race_in_a_loop_is_saved_at_its_end():
@@ -531,7 +533,7 @@ def test_a_race_in_a_loop_is_saved_at_its_end():
     for _ in range(10):
         view.pump()
         assert view.png()
-        assert view.player.shown.head == 7
+        assert view.player.reader.head == 7
 
 
 def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
@@ -543,7 +545,7 @@ def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
     (shown,) = kernel.published
     assert shown.data["text/plain"].startswith("OrderStudyView, RaceView: Press Run")
     assert len(text_of(shown.data)) < 300_000
-    (key,) = notebook._Output.all
+    (key,) = notebook._Output.by_key
     page = PageComm()
     kernel.targets["alrviz"](page, {"content": {"data": {"key": key}}})
     assert "Two at once" in page.sent[0][0]["document"]
@@ -571,7 +573,7 @@ def test_where_panel_lacks_what_it_needs_a_picture_is_shown_and_the_package_name
     assert "pip install jupyter_bokeh" in shown.data["text/html"]
     assert "pip install jupyter_bokeh" in shown.data["text/plain"]
     assert size(shown.data["image/png"])[0] > 1000
-    assert EXEC not in shown.data
+    assert EXEC_MIME not in shown.data
 
 
 def test_where_nobody_connects_a_picture_is_shown(monkeypatch):

@@ -29,7 +29,7 @@ def slow(monkeypatch):
 def test_before_it_runs_it_says_what_run_will_do():
     view = alrviz.OrderStudyView(study())
     assert "Press Run: 3 orders, judged on the same 4 test folds of 432 rows" in view.sentence.object
-    assert "0 of 12 fits" in view.bar.told.object
+    assert "0 of 12 fits" in view.bar.progress.object
     assert (view.bar.run.disabled, view.bar.stop.disabled) == (False, True)
 
 
@@ -40,7 +40,7 @@ def test_it_fills_while_it_computes_and_ends_with_the_verdict(slow):
     figure = view.pictures["losses"].plot.figure
     until(view, lambda: "After 2 of 4 folds:" in view.sentence.object)
     assert len(view.pictures["losses"].plot["means"].data["x"]) == 3
-    until(view, lambda: "12 of 12 fits · done" in view.bar.told.object)
+    until(view, lambda: "12 of 12 fits · done" in view.bar.progress.object)
     assert view.pictures["losses"].plot.figure is figure, "fed, not made anew"
     verdict = view.study.verdict()
     assert view.sentence.object == f"<div class='sentence'>{verdict.sentence.replace('n = ', 'n&nbsp;=&nbsp;')}.</div>"
@@ -60,24 +60,24 @@ def test_what_failed_is_drawn_as_that_and_computed_again(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(workers, "compute", compute)
         view = alrviz.OrderStudyView(study().run())
-    assert "4 failed" in view.bar.told.object
+    assert "4 failed" in view.bar.progress.object
     assert "n&nbsp;=&nbsp;2 could not be fitted: out of &lt;memory&gt;" in view.sentence.object
     assert view.pictures["losses"].plot["absent"].data["x"] == [2.0]
-    assert view.bar.redo.visible
-    view.press_redo()
+    assert view.bar.retry.visible
+    view.press_retry()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.pump()
-    assert not view.bar.redo.visible
+    assert not view.bar.retry.visible
     assert view.pictures["losses"].plot["absent"].data["x"] == []
 
 
 def test_an_outdated_study_is_faded_and_run_asks_for_another():
     first, second = study().run(), study(folds=3)
-    view = alrviz.OrderStudyView(first, again=lambda: second)
+    view = alrviz.OrderStudyView(first, rerun=lambda: second)
     assert view.bar.run.disabled
     view.outdated = True
     assert view.body.styles["opacity"] != "1"
-    assert "outdated: settings have changed" in view.bar.told.object
+    assert "outdated: settings have changed" in view.bar.progress.object
     assert not view.bar.run.disabled
     view.press_run()
     assert view.study is second
@@ -91,7 +91,7 @@ def test_without_a_study_nothing_can_be_pressed():
     assert (view.bar.run.disabled, view.bar.stop.disabled) == (True, True)
     view.press_run()
     view.press_stop()
-    view.press_redo()
+    view.press_retry()
     assert view.csv_of_fits() == ""
 
 
@@ -125,5 +125,5 @@ def test_an_error_that_ends_it_is_said(monkeypatch):
     view.press_run()
     until(view, lambda: view.study.phase == "failed")
     view.pump()
-    assert "ended by an error: no space &lt;left&gt;" in view.bar.told.object
+    assert "ended by an error: no space &lt;left&gt;" in view.bar.progress.object
     assert view.bar.run.label == "Resume"

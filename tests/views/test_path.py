@@ -37,10 +37,10 @@ def settle(view):
 def test_before_it_runs_it_says_what_run_will_do_and_fits_where_the_slider_is():
     view = alrviz.PathView(study())
     assert "Press Run: 2 paths along alpha" in view.sentence.object
-    assert "0 of 5 fits" in view.bar.told.object
+    assert "0 of 5 fits" in view.bar.progress.object
     settle(view)
     assert view.losses.plot["live"].data["x"] == [10.0]
-    assert "fitted in" in view._fitted.object
+    assert "fitted in" in view.fit_text.object
     assert not view.fit_here.visible
 
 
@@ -51,7 +51,7 @@ def test_it_fills_and_ends_with_the_sentence(monkeypatch):
     until(view, lambda: "No path is complete yet" in view.sentence.object)
     figure = view.losses.plot.figure
     until(view, lambda: "After 1 of 2 paths:" in view.sentence.object)
-    until(view, lambda: "· done" in view.bar.told.object)
+    until(view, lambda: "· done" in view.bar.progress.object)
     assert view.losses.plot.figure is figure, "fed, not made anew"
     assert view.sentence.object == f"<div class='sentence'>{sentence(view.study)}</div>"
     lines = view.study.summary().query("racer == 1").sort_values("alpha", ascending=False)
@@ -82,7 +82,7 @@ def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(monkeypatch):
 
 def test_the_fit_follows_the_slider_and_fits_looked_at_are_remembered(done):
     view = alrviz.PathView(done)
-    assert "of the path" in view._fitted.object
+    assert "of the path" in view.fit_text.object
     view.slider.panel.value = 31.6
     settle(view)
     assert (view.alpha, view.slider.panel.label) == (31.6, "alpha = 31.6")
@@ -111,7 +111,7 @@ def test_the_latest_wish_wins_and_the_fit_under_way_is_not_lost(done, monkeypatc
     view = alrviz.PathView(done)
     for alpha in (3.16, 1.0, 0.316):
         view.slider.panel.value = alpha
-    assert "fitting" in view._fitted.object
+    assert "fitting" in view.fit_text.object
     go.set()
     settle(view)
     assert seen == [3.16, 0.316]
@@ -145,13 +145,13 @@ def test_large_tables_are_fitted_when_a_button_is_pressed(done, monkeypatch):
     view = alrviz.PathView(done)
     view.slider.panel.value = 3.16
     assert not view.follower.busy
-    assert "press Fit here" in view._fitted.object
+    assert "press Fit here" in view.fit_text.object
     assert view.fit_here.visible
     view._press_fit()
     assert (view.fit_here.label, view.fit_here.description[:7]) == ("Give up", "Give up")
     settle(view)
     assert view.fit_here.label == "Fit here"
-    assert "fitted in" in view._fitted.object
+    assert "fitted in" in view.fit_text.object
 
 
 def test_an_error_of_the_fit_is_said(done, monkeypatch):
@@ -162,7 +162,7 @@ def test_an_error_of_the_fit_is_said(done, monkeypatch):
     view = alrviz.PathView(done)
     view.slider.panel.value = 3.16
     settle(view)
-    assert "no &lt;such&gt; fit" in view._fitted.object
+    assert "no &lt;such&gt; fit" in view.fit_text.object
 
 
 def test_a_path_that_failed_is_said_and_computed_again(monkeypatch):
@@ -179,7 +179,7 @@ def test_a_path_that_failed_is_said_and_computed_again(monkeypatch):
         view = alrviz.PathView(study(RECIPES[:1]).run())
     assert "Failed: out of &lt;memory&gt;" in view.sentence.object
     assert view.readings == []
-    view.press_redo()
+    view.press_retry()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.pump()
     assert len(view.readings) == 1

@@ -2,9 +2,9 @@
 
 import pytest
 
-from alrviz.views.core.trace_reader import FILM
+from alrviz.views.core.trace_reader import FILM_TICKS
 from alrviz.views.race import player as of_player
-from alrviz.views.race.player import MEANT, REST, Player
+from alrviz.views.race.player import LOOP_REST_TICKS, PRESS_GRACE_SECONDS, Player
 from tests.races import ByHand
 
 
@@ -34,13 +34,13 @@ def test_a_press_that_found_no_race_is_repeated_as_it_was():
     made = []
     player = Player(lambda: made[-1] if made else None)
     player.step()
-    assert player.waits
+    assert player.is_waiting
     assert player.buttons["may_stop"]
     made.append(ByHand())
-    player.press_again()
+    player.repeat_press()
     assert made[0].calls == ["step 1"], "a full run was started for one step"
-    assert not player.waits
-    player.press_again()
+    assert not player.is_waiting
+    player.repeat_press()
     assert made[0].calls == ["step 1"]
 
 
@@ -57,7 +57,7 @@ def test_a_press_of_run_as_a_race_begins_by_itself_does_not_pause_it(clock):
     player = Player()
     player.load_race(race)
     player.begin()
-    clock[0] += 0.9 * MEANT
+    clock[0] += 0.9 * PRESS_GRACE_SECONDS
     player.run()
     assert player.playing
     assert race.calls == ["start"]
@@ -70,7 +70,7 @@ def test_before_the_first_point_no_press_comes_too_late_to_be_met(clock):
     race = ByHand()
     player = outdated(race)
     player.begin()
-    clock[0] += 30 * MEANT  # it compiles
+    clock[0] += 30 * PRESS_GRACE_SECONDS  # it compiles
     player.run()
     assert player.playing
     assert race.calls == ["start"]
@@ -85,7 +85,7 @@ def test_later_a_press_pauses_what_has_begun_by_itself(clock):
     player.begin()
     race.take(1)
     player.advance()
-    clock[0] += 1.1 * MEANT
+    clock[0] += 1.1 * PRESS_GRACE_SECONDS
     player.run()
     assert not player.playing
     assert race.calls == ["start", "pause"]
@@ -117,19 +117,19 @@ def test_stop_gives_up_what_run_waits_for():
     player = outdated(None)
     player.run()
     player.stop()
-    assert not player.waits
-    assert player.word.startswith("stopped")
-    player.press_again()
+    assert not player.is_waiting
+    assert player.status_html.startswith("stopped")
+    player.repeat_press()
     assert not player.playing
 
 
 def test_stop_before_there_is_any_race_says_so():
     player = Player(lambda: None)
     player.run()
-    assert player.word.startswith("getting ready")
+    assert player.status_html.startswith("getting ready")
     assert player.buttons["may_stop"]
     player.stop()
-    assert player.word == "stopped"
+    assert player.status_html == "stopped"
     assert not player.buttons["may_stop"]
 
 
@@ -143,13 +143,13 @@ def test_a_coming_race_is_not_mixed_with_the_one_still_drawn():
     assert player.buttons["head"] == 29
     player.outdated = True
     player.run()
-    assert player.shown.race is old
-    assert "recorded earlier" in player.word
+    assert player.reader.race is old
+    assert "recorded earlier" in player.status_html
     assert (player.buttons["head"], player.buttons["last"]) == (0, -1)
     new.take(2)
-    assert player.arrived()
-    assert player.shown.race is new
-    assert player.word == "running"
+    assert player.switch_to_next()
+    assert player.reader.race is new
+    assert player.status_html == "running"
 
 
 def test_a_race_resumed_elsewhere_is_followed_and_one_paused_here_is_not():
@@ -161,7 +161,7 @@ def test_a_race_resumed_elsewhere_is_followed_and_one_paused_here_is_not():
     race.take(1)
     player.advance()
     assert not player.playing
-    assert player.shown.head == 4
+    assert player.reader.head == 4
     race.phase = "paused"
     player.advance()
     player.scrub(race.runs[0].trace[-1].index)
@@ -169,7 +169,7 @@ def test_a_race_resumed_elsewhere_is_followed_and_one_paused_here_is_not():
     for _ in range(3):
         player.advance()
     assert player.playing
-    assert player.shown.head == 7
+    assert player.reader.head == 7
 
 
 def test_who_has_scrubbed_back_is_left_there():
@@ -180,7 +180,7 @@ def test_who_has_scrubbed_back_is_left_there():
     player.advance()
     race.take(3)
     player.advance()
-    assert player.shown.head == 2
+    assert player.reader.head == 2
     assert not player.playing
 
 
@@ -190,24 +190,24 @@ def test_a_showing_that_is_not_over_says_where_it_stands():
     race.end()
     player = Player()
     player.load_race(race)
-    assert player.word == "ended"
+    assert player.status_html == "ended"
     player.scrub(3)
-    assert player.word == "step 3 of 299"
+    assert player.status_html == "step 3 of 299"
     player.run()
-    assert player.word == "running"
+    assert player.status_html == "running"
     player.advance()
     player.run()
-    at = player.shown.head
+    at = player.reader.head
     assert at > 3
-    assert player.word == f"paused at {at} of 299"
+    assert player.status_html == f"paused at {at} of 299"
     player.scrub(10)
-    assert player.word == "step 10 of 299"
+    assert player.status_html == "step 10 of 299"
     race.recorded = True
-    assert player.word.endswith("recorded earlier</b> &middot; step 10 of 299")
+    assert player.status_html.endswith("recorded earlier</b> &middot; step 10 of 299")
     player.step()
-    assert player.shown.head == 11
+    assert player.reader.head == 11
     player.scrub(299)
-    assert player.word == "<b>recorded earlier</b>"
+    assert player.status_html == "<b>recorded earlier</b>"
 
 
 def film_of(steps):
@@ -223,38 +223,38 @@ def film_of(steps):
 @pytest.mark.parametrize(("steps", "ticks"), [(7, 30), (31, 35), (161, 75)])
 def test_a_film_plays_by_itself_from_the_first_step_and_shows_every_one_of_a_short_fit(steps, ticks):
     player = film_of(steps)
-    assert player.shown.head == 0
+    assert player.reader.head == 0
     assert player.playing
     heads = []
     while player.playing:
         player.advance()
-        heads.append(player.shown.head)
+        heads.append(player.reader.head)
     assert heads[-1] == steps - 1
-    assert FILM <= len(heads) <= ticks
+    assert FILM_TICKS <= len(heads) <= ticks
     if steps <= 31:
         assert set(range(1, steps)) <= set(heads)
-    assert player.word == "ended"
+    assert player.status_html == "ended"
 
 
 def test_a_film_that_is_stopped_stands_still_and_run_goes_on_from_there():
     player = film_of(13)
     for _ in range(9):
         player.advance()
-    at = player.shown.head
+    at = player.reader.head
     assert 0 < at < 12
     player.stop()
     for _ in range(5):
         player.advance()
-    assert player.shown.head == at
-    assert player.word == f"stopped at {at} of 12"
+    assert player.reader.head == at
+    assert player.status_html == f"stopped at {at} of 12"
     assert player.buttons["last"] == 12
     race = player.race
     player.run()
     assert player.race is race
     while player.playing:
         player.advance()
-        assert player.shown.head >= at
-    assert player.word == "ended"
+        assert player.reader.head >= at
+    assert player.status_html == "ended"
 
 
 def test_a_film_does_not_lag_behind_a_fit_that_goes_on():
@@ -264,14 +264,14 @@ def test_a_film_does_not_lag_behind_a_fit_that_goes_on():
     for k in range(10):
         race.take(1)
         player.advance()
-        assert player.shown.head == k
+        assert player.reader.head == k
 
 
 def test_run_goes_on_to_the_new_settings_while_the_old_race_is_shown():
     fresh = ByHand()
     player = playing(ByHand())
     assert player.buttons["running"]
-    player.again, player.outdated = lambda: fresh, True
+    player.rerun, player.outdated = lambda: fresh, True
     assert not player.buttons["running"]
     player.run()
     assert fresh.calls == ["start"]
@@ -287,9 +287,9 @@ def test_a_race_that_began_and_ended_elsewhere_between_two_looks_is_played(film)
     race.take(5)
     race.end()
     assert player.advance()
-    for _ in range(3 * FILM):
+    for _ in range(3 * FILM_TICKS):
         player.advance()
-    assert player.shown.head == player.shown.last == 4
+    assert player.reader.head == player.reader.last == 4
 
 
 def test_a_step_that_comes_after_stop_is_not_played():
@@ -342,41 +342,41 @@ def test_a_loop_plays_again_from_the_start_after_a_rest_at_the_end_until_it_is_t
     player = ended(steps)
     player.advance()
     assert not player.playing
-    player.repeat(True)
+    player.set_loop(True)
     heads = []
     for _ in range(600):
         player.advance()
-        heads.append(player.shown.head)
-    last = player.shown.last
+        heads.append(player.reader.head)
+    last = player.reader.last
     starts = [k for k in range(1, len(heads)) if heads[k] < heads[k - 1]]
     assert len(starts) >= 2
     assert all(heads[k] == 0 for k in starts)
-    assert all(heads[k - REST : k] == [last] * REST for k in starts)
+    assert all(heads[k - LOOP_REST_TICKS : k] == [last] * LOOP_REST_TICKS for k in starts)
     assert player.playing
-    assert player.word == "in a loop"
-    player.repeat(False)
+    assert player.status_html == "in a loop"
+    player.set_loop(False)
     for _ in range(400):
         player.advance()
-    assert (player.playing, player.shown.head) == (False, last)
+    assert (player.playing, player.reader.head) == (False, last)
 
 
 def test_without_a_choice_a_race_holds_at_its_end():
     player = ended(40)
     for _ in range(100):
         player.advance()
-    assert (player.playing, player.shown.head) == (False, player.shown.last)
+    assert (player.playing, player.reader.head) == (False, player.reader.last)
 
 
 def test_pause_and_stop_end_a_loop_where_it_is():
     player = ended(200)
-    player.repeat(True)
-    for _ in range(REST):
+    player.set_loop(True)
+    for _ in range(LOOP_REST_TICKS):
         player.advance()
     player.run()
-    head = player.shown.head
+    head = player.reader.head
     player.advance()
-    assert (player.playing, player.shown.head) == (False, head)
+    assert (player.playing, player.reader.head) == (False, head)
     player.run()
     player.stop()
     assert not player.playing
-    assert player.rest == 0, "all of it has been seen"
+    assert player.last_hidden == 0, "all of it has been seen"

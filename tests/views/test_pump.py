@@ -7,7 +7,7 @@ import panel as pn
 import pytest
 
 from alrviz.views.core import pump
-from alrviz.views.core.pump import Pump, _Ticking
+from alrviz.views.core.pump import Pump, _TickThread
 
 
 class Callback:
@@ -38,7 +38,7 @@ def made(monkeypatch):
 
 def test_it_rests_when_nothing_is_to_come_and_is_woken_again(made):
     answers, rested = [True, False, False], []
-    one = Pump(lambda: answers.pop(0), 50, rested=lambda: rested.append(len(answers)))
+    one = Pump(lambda: answers.pop(0), 50, on_rest=lambda: rested.append(len(answers)))
     assert not made
     one.wake()
     one.wake()
@@ -66,10 +66,10 @@ def test_it_waits_for_the_page(made, monkeypatch):
 def test_a_visitor_who_leaves_a_served_page_is_told_once(made, monkeypatch):
     left, told = [], []
     monkeypatch.setattr(pn.state, "on_session_destroyed", told.append)
-    Pump(lambda: False, 50, gone=lambda: left.append(1)).wake()
+    Pump(lambda: False, 50, on_leave=lambda: left.append(1)).wake()
     assert not told  # a notebook has no session that ends
     monkeypatch.setattr(pump, "server_session", lambda: "a session")
-    one = Pump(lambda: False, 50, gone=lambda: left.append(1))
+    one = Pump(lambda: False, 50, on_leave=lambda: left.append(1))
     one.wake()
     one.wake()
     assert len(told) == 1
@@ -79,7 +79,7 @@ def test_a_visitor_who_leaves_a_served_page_is_told_once(made, monkeypatch):
 
 def test_a_thread_that_was_stopped_does_not_wake_with_the_next():
     calls = []
-    ticking = _Ticking(lambda: calls.append(threading.current_thread()), 0.02)
+    ticking = _TickThread(lambda: calls.append(threading.current_thread()), 0.02)
     for _ in range(3):
         ticking.start()
         ticking.stop()

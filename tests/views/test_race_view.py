@@ -11,7 +11,7 @@ import alrviz
 from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.recorded import read_recorded, record
-from alrviz.views.core.trace_reader import LEAST
+from alrviz.views.core.trace_reader import MIN_ITERATIONS_PER_TICK
 from alrviz.views.race.race_view import RaceView
 from tests.races import ByHand, searching
 from tests.views.raced import drawn, finished, pressed, pump, view_of
@@ -52,7 +52,7 @@ def test_a_race_over_in_a_blink_is_shown_little_by_little_and_racers_stay_level(
     steps = np.diff([a for a, _ in lengths])
     assert (steps >= 0).all()
     assert max(steps) <= 10
-    assert min(steps[steps > 0]) >= min(LEAST, 1)
+    assert min(steps[steps > 0]) >= min(MIN_ITERATIONS_PER_TICK, 1)
     assert view.player.playing
 
 
@@ -67,7 +67,7 @@ def test_curves_words_and_slider_are_of_one_iteration_at_every_tick():
         assert f"At iteration {at:,} " in view.side.object
         assert f"At iteration {at}: " in view.sentence.object
         seen.add(at)
-        if view.player.shown.head >= view.player.shown.last:
+        if view.player.reader.head >= view.player.reader.last:
             race.end()
     assert len(seen) > 20
 
@@ -92,7 +92,7 @@ def test_stop_leaves_what_is_on_the_screen_and_nothing_comes_after():
     view.press_stop()
     assert race.calls[-1] == "stop"
     assert "Stopped by you" in view.sentence.object
-    assert view.player.word == "stopped"
+    assert view.player.status_html == "stopped"
     race.take(5)
     pump(view, 5)
     assert len(drawn(view)) == before
@@ -108,18 +108,18 @@ def test_stop_of_a_race_that_has_ended_but_is_still_shown_ends_it_there_and_offe
     assert before < 100
     view.press_stop()
     assert len(drawn(view)) == before
-    assert view.player.word == "stopped"
+    assert view.player.status_html == "stopped"
     assert view.sentence.object.startswith("<p class='sentence'>Stopped by you after lr")
     assert view.transport.stop.disabled
     assert (view.transport.slider.value, view.transport.slider.end) == (before - 1, before - 1)
     assert len(pd.read_csv(io.StringIO(view._csv()), comment="#")) == 2 * before
     again = view_of(race)  # after a reload
     assert len(drawn(again)) == before
-    assert (again.transport.rest.visible, again.transport.rest.label) == (True, "Show all 99")
-    view.show_rest()
+    assert (again.transport.show_rest.visible, again.transport.show_rest.label) == (True, "Show all 99")
+    view.show_hidden()
     assert len(drawn(view)) == 100
     assert "Stopped" not in view.sentence.object
-    assert not view.transport.rest.visible
+    assert not view.transport.show_rest.visible
 
 
 def test_what_was_still_on_its_way_to_the_screen_when_stop_was_pressed_is_taken_back():
@@ -153,7 +153,7 @@ def test_stop_as_a_new_race_arrives_shows_nothing_of_it_where_the_screen_had_the
     first, second = ByHand(), ByHand()
     first.take(5)
     first.end()
-    view = view_of(first, again=lambda: second)
+    view = view_of(first, rerun=lambda: second)
     number = view.transport.stop.drawn[0]
     view.press_run()
     second.take(3)
@@ -161,7 +161,7 @@ def test_stop_as_a_new_race_arrives_shows_nothing_of_it_where_the_screen_had_the
     view.press_stop()
     view.transport.stop.pressed = [number, 4, 1]
     assert len(drawn(view)) == 0
-    assert view.transport.rest.visible
+    assert view.transport.show_rest.visible
 
 
 def test_pause_step_back_and_forward_only_move_the_view():
@@ -232,7 +232,7 @@ def test_a_new_race_keeps_the_old_picture_until_it_has_points():
     first, second = ByHand(), ByHand()
     first.take(5)
     first.end()
-    view = view_of(first, again=lambda: second)
+    view = view_of(first, rerun=lambda: second)
     assert len(drawn(view)) == 5
     view.press_run()
     assert second.calls == ["start"]
@@ -250,7 +250,7 @@ def test_stop_before_the_first_point():
     first, second = ByHand(), ByHand()
     first.take(5)
     first.end()
-    view = view_of(first, again=lambda: second)
+    view = view_of(first, rerun=lambda: second)
     view.press_run()
     view.press_stop()
     assert view.race is second
@@ -262,7 +262,7 @@ def test_outdated_is_marked_and_run_makes_another_race():
     first, second = ByHand(), ByHand()
     first.take(5)
     first.end()
-    view = view_of(first, again=lambda: second)
+    view = view_of(first, rerun=lambda: second)
     view.outdated = True
     assert "outdated" in view.status.object
     assert view.picture.pane.styles["opacity"] != "1"
@@ -293,7 +293,7 @@ def test_the_penalty_of_each_order_is_followed_played_and_kept_as_any_measure_is
     assert not any(item.label["value"].endswith("rows") for item in view.picture.plot.figure.legend[0].items
                    if item.visible)  # fmt: skip
     view.pump()
-    view.picture.describe(view._told)
+    view.picture.describe(view._verdict)
     assert "alpha, the penalty of each order" in view.picture.plot.figure.tags[0]
     view.scrub(1)
     assert [drawn(view, k).tolist() for k in (0, 1)] == [[10.0], [10.0]]
@@ -308,8 +308,8 @@ def test_the_penalty_of_each_order_is_followed_played_and_kept_as_any_measure_is
 def test_a_race_stopped_among_trials_keeps_in_its_table_what_was_seen():
     race = searching((10.0, 10.0), (0.5, 40.0), (0.2, 80.0), iterations=2)
     view = view_of(race)
-    view.player.shown.move(2)
-    view.player.shown.seen = 2
+    view.player.reader.move(2)
+    view.player.reader.last_shown = 2
     view.press_stop()
     frame = pd.read_csv(io.StringIO(view._csv()), comment="#")
     assert frame.groupby("racer").size().tolist() == [3, 3]
@@ -362,11 +362,11 @@ def test_the_playback_menu_sets_speed_and_loop_and_says_what_is_chosen():
     assert (view.speed, view.loop, menu.label) == (2.0, True, "2x")
     assert (view.player.speed, view.player.playing) == (2.0, True)
     pump(view, 2)
-    assert view.player.shown.head < view.player.shown.last
+    assert view.player.reader.head < view.player.reader.last
     assert "At iteration" in view.sentence.object or view.sentence.object == verdict
     for _ in range(200):
         view.pump()
-        if view.player.shown.head >= view.player.shown.last:
+        if view.player.reader.head >= view.player.reader.last:
             break
     pump(view, 5)
     assert view.sentence.object == verdict, "at its end it says how the race ended"
@@ -390,13 +390,13 @@ def test_a_fitted_model_shows_its_own_fit():
     model = alrviz.LRClassifier(alpha=0.1).fit(dataset.X, dataset.y)
     view = view_of(model)
     pump(view, 3)
-    assert view.player.shown.last == model.trace_[-1].index
+    assert view.player.reader.last == model.trace_[-1].index
     assert drawn(view)[-1] == pytest.approx(model.trace_[-1].nll / model.trace_.rows)
     assert "converged" in view.sentence.object
     view.press_back()
-    assert view.player.shown.head == view.player.shown.last - 1
+    assert view.player.reader.head == view.player.reader.last - 1
     view.scrub(10**6)
     view.press_run()
-    assert not view.player.waits, "there is no race to begin"
+    assert not view.player.is_waiting, "there is no race to begin"
     assert "LRClassifier" in view.origin().made_from
     assert view._csv().count("\n") > model.trace_[-1].index

@@ -28,7 +28,7 @@ def test_a_race_is_what_its_view_shows():
     race = finished(5)
     data = data_of(replay(race))
     view = view_of(race)
-    assert [line["name"] for line in data["lines"]] == [racer.name for racer in view.player.shown.racers]
+    assert [line["name"] for line in data["lines"]] == [racer.name for racer in view.player.reader.racers]
     assert data["sentences"][-1][1] == re.sub("<[^>]*>", "", view.sentence.object)
     (nll,) = [of for of in data["measures"] if of["label"].startswith("NLL per row")]
     frame = race.frame()
@@ -154,7 +154,7 @@ def test_a_path_goes_from_the_strongest_pull_to_the_weakest():
     assert data["axes"][0]["falling"]
     away = curve.filter(regex=r"^away_\d+$")
     np.testing.assert_allclose([frame[0] for frame in data["panels"][0]["frames"]], away, rtol=1e-3)
-    assert data_of(alrviz.PathView(study)._film().decode()) == data
+    assert data_of(alrviz.PathView(study).replay_page().decode()) == data
 
 
 def test_the_views_save_it(fitted):

@@ -19,7 +19,7 @@ def view():
     made = alrviz.SelectionView(alrviz.choose_tuples(data, keeps=(0.25, 1.0), folds=2, n_jobs=1), keep=25)
     made.wait()
     yield made
-    made.give_up()
+    made.cancel_search()
 
 
 def test_until_something_is_found_it_says_what_it_does(monkeypatch):
@@ -31,20 +31,20 @@ def test_until_something_is_found_it_says_what_it_does(monkeypatch):
 
     monkeypatch.setattr(module.LiveSelection, "search", waits)
     made = alrviz.SelectionView(alrviz.choose_tuples(alrviz.load_demo("twelve-bits"), folds=2, n_jobs=1))
-    assert "…" in made.found.object
+    assert "…" in made.search_text.object
     looked.set()
     made.wait()
-    assert "are kept" in made.found.object
-    made.give_up()
+    assert "are kept" in made.search_text.object
+    made.cancel_search()
 
 
 def test_it_says_what_is_kept_and_what_a_search_from_below_misses(view):
-    assert "Of 66 pairs (30 were looked at) 8 are kept." in view.found.object
-    assert "<b>bit_7 + bit_11</b> was never looked at" in view.found.object
+    assert "Of 66 pairs (30 were looked at) 8 are kept." in view.search_text.object
+    assert "<b>bit_7 + bit_11</b> was never looked at" in view.search_text.object
     view.keep = 100
     view.wait()
-    assert "Of 66 pairs 66 are kept." in view.found.object
-    assert "it is kept" in view.found.object
+    assert "Of 66 pairs 66 are kept." in view.search_text.object
+    assert "it is kept" in view.search_text.object
 
 
 def test_the_line_is_dragged_in_the_picture_and_by_the_slider(view):
@@ -61,24 +61,24 @@ def test_the_line_is_dragged_in_the_picture_and_by_the_slider(view):
 
 
 def test_of_very_many_tuples_the_gains_are_drawn_when_the_hand_rests(view, monkeypatch):
-    monkeypatch.setattr(drawn, "TOLD", 20)
+    monkeypatch.setattr(drawn, "MAX_MARKS", 20)
     source = view.gains.plot["kept"]
     before = len(source.data["x"])
-    monkeypatch.setattr(module, "REST", 1e9)
+    monkeypatch.setattr(module, "DRAG_PAUSE_SECONDS", 1e9)
     view.keep = 75
     until(view, lambda: len(view.search.levels[0].kept) == 9)
     assert len(source.data["x"]) == before
-    monkeypatch.setattr(module, "REST", 0.0)
+    monkeypatch.setattr(module, "DRAG_PAUSE_SECONDS", 0.0)
     until(view, lambda: len(source.data["x"]) > before)
 
 
 def test_the_study_runs_below_and_its_verdict_is_a_sentence(view):
     assert "Press Run: 4 models, each on 2 test folds of 4,000 rows" in view.sentence.object
     view.press_run()
-    until(view, lambda: view.study.phase == "done" and "8 of 8 fits" in view.bar.told.object)
+    until(view, lambda: view.study.phase == "done" and "8 of 8 fits" in view.bar.progress.object)
     assert view.study.verdict().sentence.replace("n = ", "n&nbsp;=&nbsp;") in view.sentence.object
     assert len(view.shares["log_loss"].plot["lines"][0].data["x"]) == 2
-    assert "in 0 of" not in view.found.object
+    assert "in 0 of" not in view.search_text.object
 
 
 def test_its_tuples_are_a_csv_and_a_table(view):

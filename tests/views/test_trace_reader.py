@@ -8,7 +8,7 @@ import pytest
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.race.player import Player
-from alrviz.views.race.words import ROWS_SHOWN, ends_html, numbers_html, separation_html, values_html
+from alrviz.views.race.words import TABLE_ROWS, ends_html, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step, searching
 
 TRIALS = 12
@@ -40,11 +40,11 @@ def test_the_head_is_an_iteration_and_no_place_in_the_trace(race):
     watched = watched_at(race, 2)
     searched = watched.racers[1]
     assert searched.columns["index"].tolist() == [0, 1, 2, 3]
-    assert searched.tried == TRIALS
+    assert searched.trial_fits == TRIALS
     assert watched.last == 6
-    assert watched.at(searched, "index") == 2
-    assert watched.at(searched, "nll") == pytest.approx(15.0)
-    assert searched.lane(upto=watched.seen).iterations == 2
+    assert watched.value_at_head(searched, "index") == 2
+    assert watched.value_at_head(searched, "nll") == pytest.approx(15.0)
+    assert searched.summary(upto=watched.last_shown).iterations == 2
     assert watched.curves()[1].columns["index"].tolist() == [0, 1, 2]
 
 
@@ -66,11 +66,11 @@ def test_columns_grow_and_what_was_drawn_stays_as_it_was(race):
 
 def test_everything_was_shown_at_the_last_iteration(race):
     watched = watched_at(race, 6)
-    assert watched.shown
+    assert watched.is_finished
     assert watched.pull() == 0, "trial fits were read twice"
     race.runs[1].trace._closed = False
     race.runs[1].trace.append(a_step(4, 1.0))
-    assert not watched.shown
+    assert not watched.is_finished
 
 
 def test_the_table_has_a_row_an_iteration(race):
@@ -98,7 +98,7 @@ def test_milestones_of_a_race_that_goes_on_are_said_to_be_of_the_best_so_far():
     assert "near the lowest F <b>so far</b>" in ends_html(watched_at(race, 11))
     race.end()
     watched = watched_at(race, 11)
-    assert watched.shown
+    assert watched.is_finished
     assert "to reach that near the lowest F</p>" in values_html(watched)
     assert "so far" not in ends_html(watched)
 
@@ -117,12 +117,14 @@ def test_trials_of_alphas_are_steps_between_iterations_0_and_1():
     plain, searched = watched.racers
     assert searched.columns["index"].tolist() == [0, 0, 0, 1, 2, 3]
     assert searched.columns["alpha_2"][1:].tolist() == [10.0, 40.0, 40.0, 40.0, 40.0]
-    assert (watched.last, watched.counted, searched.trials(2), plain.trials(3)) == (5, "step", 2, 0)
-    assert watched.at(searched, "heldout_log_loss") == watched.at(searched, "nll") / 10 + 0.1, "as at iteration 0"
+    assert (watched.last, watched.step_name, searched.trials(2), plain.trials(3)) == (5, "step", 2, 0)
+    assert watched.value_at_head(searched, "heldout_log_loss") == watched.value_at_head(searched, "nll") / 10 + 0.1, (
+        "as at iteration 0"
+    )
     assert ">2 trials<" in values_html(watched)
     assert "step length" not in values_html(watched)
-    assert searched.lane(upto=2).found == ()
-    assert searched.lane().found == (0.5, 40.0)
+    assert searched.summary(upto=2).found == ()
+    assert searched.summary().found == (0.5, 40.0)
     assert "trial" not in values_html(watched_at(searching((10.0, 10.0)), 3))
     assert "<td>3</td>" in ends_html(watched_at(searching((10.0, 10.0)), 4)), "iterations, not steps"
 
@@ -140,8 +142,8 @@ def test_what_was_tried_for_an_order_is_played_before_the_first_iteration():
     assert racer.columns["index"].tolist() == [0, 0, 0, 1, 2]
     np.testing.assert_array_equal(racer.columns["alpha_1"], [np.nan, 9.0, 9.0, 3.0, 3.0])
     np.testing.assert_array_equal(racer.columns["alpha_2"], [np.nan, np.nan, 7.0, np.nan, np.nan])
-    assert (racer.lane().found, racer.lane().order, racer.trials()) == ((3.0,), 1, 2)
-    assert len(racer) + racer.tried == len(run.trace)
+    assert (racer.summary().found, racer.summary().order, racer.trials()) == ((3.0,), 1, 2)
+    assert len(racer) + racer.trial_fits == len(run.trace)
     race.take(2)
     racer.pull()
     assert racer.columns["index"].tolist() == [0, 0, 0, 1, 2, 3, 4]
@@ -169,7 +171,7 @@ def test_rows_that_all_lead_send_a_free_racer_to_zero_but_not_a_bounded_one():
         race.runs[0].trace.append(a_step(0, 1.0, lead=1.0))
         watched = watched_at(race, 0)
         assert watched.to_zero == (bounds is None)
-        assert watched.racers[0].lane().bounded == (bounds is not None)
+        assert watched.racers[0].summary().bounded == (bounds is not None)
 
 
 def test_racers_of_two_objectives_have_the_milestones_of_their_own():
@@ -202,5 +204,5 @@ def test_a_long_table_is_spread_over_the_iterations():
     long.take(500, racer=0)
     rows = numbers_html(watched_at(long, 499)).split("<tr><td>")[1:]
     shown = [int(row.split("</td>")[0]) for row in rows]
-    assert (len(shown), shown[0], shown[-1]) == (ROWS_SHOWN, 0, 499)
-    assert f"{ROWS_SHOWN} of 500 iterations" in numbers_html(watched_at(long, 499))
+    assert (len(shown), shown[0], shown[-1]) == (TABLE_ROWS, 0, 499)
+    assert f"{TABLE_ROWS} of 500 iterations" in numbers_html(watched_at(long, 499))

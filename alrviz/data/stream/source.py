@@ -22,9 +22,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from alrviz.data.compression import DAMAGES, PACKERS
-from alrviz.data.delimited import BEHIND, footer_places, read_delimited
+from alrviz.data.delimited import last_rows, read_delimited
+from alrviz.data.find_table import behind_table
 from alrviz.data.frames import column_of_arrow, is_text
-from alrviz.data.layout import left_out
+from alrviz.data.layout import count_footer
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_values import MOST_TITLES
@@ -33,7 +34,7 @@ from alrviz.data.records import UnevenRows, record_batches
 from alrviz.data.source import default_name, first_lines, sniff_format
 from alrviz.data.text import TextColumn
 from alrviz.data.values import Values
-from alrviz.errors import MissingFileError, TableError, TableFileError, listed, nearest
+from alrviz.errors import NOT_IN_BATCHES, MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
 
 BATCH = 2**17  # rows of a Parquet batch
@@ -101,11 +102,13 @@ class Source:
     def batches(
         self,
         stop: StopToken = NEVER,
-        wanted: Callable[[int, int], NDArray[np.intp]] | None = None,
+        sample_rows: Callable[[int, int], NDArray[np.intp]] | None = None,
         notes: list[str] | None = None,
     ) -> Iterator[Batch]:
-        """Yield all rows, batch by batch. `wanted`, of the number of a batch's first row and how many it has, says
-        which of them (m,) its columns are to have; None for all. Remarks on mended lines are added to `notes`.
+        """Yield all rows, batch by batch.
+
+        `sample_rows` returns which rows (m,) of a batch its columns have, given the number of its first row and of its
+        rows; None for all. Remarks on mended lines are added to `notes`.
 
         Raises:
             TableError: a file is damaged, cut short, or has other columns than the first.
@@ -117,10 +120,10 @@ class Source:
             with _broken(path):
                 for batch in _FORMATS[self.format][1](path, self, stop, notes):
                     stop.check()
-                    own = batch if wanted is None else batch.take(pa.array(wanted(first, batch.num_rows)))
+                    sampled = batch if sample_rows is None else batch.take(pa.array(sample_rows(first, batch.num_rows)))
                     columns = {
                         name: column_of_arrow(name, pa.chunked_array([column]), declared, [])
-                        for name, column, declared in zip(self.names, own.columns, self.types, strict=True)
+                        for name, column, declared in zip(self.names, sampled.columns, self.types, strict=True)
                     }
                     yield Batch(path, first, batch.num_rows, columns)
                     first += batch.num_rows
@@ -139,11 +142,12 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected: Collec
     files = tuple(_files(paths))
     options, first = options or ReadOptions(), files[0]
     fill_down = options.fill_down or any(own.fill_down for _, own in options.columns)
-    for name, said in (("skip_footer", options.skip_footer), ("sheet", options.sheet), ("fill_down", fill_down)):
-        if said:
+    for name, value in (("skip_footer", options.skip_footer), ("sheet", options.sheet), ("fill_down", fill_down)):
+        if value:
             raise TableError(
-                f"{name}={said!r} is not there for a table read in batches; mend the file beforehand, or read it "
-                "whole with read_table"
+                f"{name}={value!r} is not there for a table read in batches; mend the file beforehand, or read it "
+                "whole with read_table",
+                code=NOT_IN_BATCHES,
             )
     kinds = {path: _format(path) for path in files}
     if other := next((path for path in files if kinds[path] != kinds[first]), None):
@@ -155,42 +159,45 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected: Collec
         head = layout(first, options, expected)
     for path in files[1:]:
         with _broken(path):
-            found = layout(path, head.options, expected)
-        if found.schema != head.schema:
-            raise TableError(_other_columns(path, found.schema, first, head.schema))
+            other_layout = layout(path, head.options, expected)
+        if other_layout.schema != head.schema:
+            raise TableError(_other_columns(path, other_layout.schema, first, head.schema))
     names, types = zip(*head.schema, strict=True)
     return Source(files, kinds[first], names, types, head.options, head.head, tuple(map(_stamp, files)), head.kinds)
 
 
 def _files(paths: Any) -> Iterator[Path]:
-    """The files of what was said, sorted within a folder or a pattern."""
-    every = [paths] if isinstance(paths, str | os.PathLike) else paths
-    if not isinstance(every, list | tuple) or not every or not all(isinstance(one, str | os.PathLike) for one in every):
-        what = "an empty list" if isinstance(every, list | tuple) and not every else type(paths).__name__
+    """Yield the files of paths, folders and patterns, sorted within a folder or a pattern."""
+    sources = [paths] if isinstance(paths, str | os.PathLike) else paths
+    is_list = isinstance(sources, list | tuple) and bool(sources)
+    if not is_list or not all(isinstance(source, str | os.PathLike) for source in sources):
+        what = "an empty list" if isinstance(sources, list | tuple) and not sources else type(paths).__name__
         raise TableError(
             f"a table cannot be opened from {what}; a path, a folder, a pattern or a list of them was expected "
             "(read_table takes what is in memory)"
         )
-    for said in every:
-        path = Path(said).expanduser()
+    for source in sources:
+        path = Path(source).expanduser()
         if path.is_dir():
-            inside = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith((".", "_")))
-            if not inside:
+            folder_files = sorted(
+                file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_"))
+            )
+            if not folder_files:
                 raise TableError(f"the folder {os.fspath(path)!r} holds no file; files of one table were expected")
-            yield from inside
+            yield from folder_files
         elif path.exists():
             yield path
         else:
             matched = sorted(glob.glob(os.fspath(path), recursive=True))
             if not matched:
                 near = nearest(path.name, os.listdir(path.parent)) if path.parent.is_dir() else ""
-                raise MissingFileError(f"no file {os.fspath(said)!r}{near}")
+                raise MissingFileError(f"no file {os.fspath(source)!r}{near}")
             yield from filter(Path.is_file, map(Path, matched))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _require_unchanged(path: Path, stamp: tuple[int, int]) -> None:
@@ -207,15 +214,16 @@ def _require_unchanged(path: Path, stamp: tuple[int, int]) -> None:
         )
 
 
-def _other_columns(path: Path, found: "_Schema", first: Path, expected: "_Schema") -> str:
-    known, here = dict(expected), dict(found)
-    lost, more = [name for name in known if name not in here], [name for name in here if name not in known]
-    typed = [name for name in known if name in here and here[name] != known[name]]
-    how = [f"without {listed(lost)}"] * bool(lost) + [f"with {listed(more)} besides"] * bool(more)
-    how += [f"{name!r} is {here[name]}, not {known[name]}" for name in typed]
+def _other_columns(path: Path, schema: "_Schema", first: Path, expected: "_Schema") -> str:
+    types, new = dict(expected), dict(schema)
+    absent, surplus = [name for name in types if name not in new], [name for name in new if name not in types]
+    changed = [name for name in types if name in new and new[name] != types[name]]
+    differences = [f"without {listed(absent)}"] * bool(absent) + [f"with {listed(surplus)} besides"] * bool(surplus)
+    differences += [f"{name!r} is {new[name]}, not {types[name]}" for name in changed]
+    how = " and ".join(differences) or "in another order"
     return (
-        f"{path.name!r} has other columns than {first.name!r}: {' and '.join(how) or 'in another order'}; files of one "
-        "table have the same columns in the same order"
+        f"{path.name!r} has other columns than {first.name!r}: {how}; files "
+        "of one table have the same columns in the same order"
     )
 
 
@@ -227,7 +235,9 @@ def _broken(path: Path) -> Iterator[None]:
     except TableError as error:
         if path.name in str(error):
             raise
-        raise type(error)(f"{path.name!r}: {error}") from error
+        named = type(error)(f"{path.name!r}: {error}")
+        named.code = error.code
+        raise named from error
     except MemoryError:
         raise
     except FileNotFoundError as error:
@@ -277,7 +287,8 @@ def _format(path: Path) -> str:
     if kind not in _FORMATS:
         raise TableError(
             f"{path.name!r} is {_NAMED.get(kind, kind)}, which is not read in batches; Parquet, Arrow or delimited "
-            "text was expected, or read_table, which reads it whole"
+            "text was expected, or read_table, which reads it whole",
+            code=NOT_IN_BATCHES,
         )
     return kind
 
@@ -299,13 +310,15 @@ def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) ->
     raw = read_delimited(head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected=expected)
     if raw.options.encoding == MIXED and options.encoding is None:
         how = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
-        raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {how}")
+        raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {how}",
+                         code=NOT_IN_BATCHES)  # fmt: skip
     if raw.is_stacked:
-        raise TableError(f"{path.name!r} {PARTED}")
+        raise TableError(f"{path.name!r} {PARTED}", code=NOT_IN_BATCHES)
     if raw.options.comment:
         raise TableError(
             f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "
-            "take them out, or read the table whole with read_table"
+            "take them out, or read the table whole with read_table",
+            code=NOT_IN_BATCHES,
         )
     in_force = replace(raw.options, skip_footer=options.skip_footer)
     return _Layout([(column.name, pa.string()) for column in raw.columns], in_force, raw.head, raw.kinds)
@@ -331,17 +344,18 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
                 raise
             return  # names, and no rows behind them
     tail = (text.tail if len(text.tail) < TAIL else text.tail.partition(b"\n")[2]).decode("utf-8", "replace")
-    places = [] if options.skip_footer is not None else footer_places(tail, delimiter, len(source.names))
-    left = sum(batch.num_rows for batch in waiting) - len(places)
+    last = last_rows(tail, delimiter)[0] if options.skip_footer is None else []
+    n_footer = count_footer(last, len(source.names))
+    left = sum(batch.num_rows for batch in waiting) - n_footer
     for batch in waiting:
         if left > 0:
             yield batch.slice(0, left)
         left -= batch.num_rows
-    n_rows -= len(places)
+    n_rows -= n_footer
     uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
-    if places:
-        remarks.append(left_out([tail.split("\n")[place].strip(" ,;\t|\r") for place in places], BEHIND))
+    if n_footer:
+        remarks.append(behind_table(last[-n_footer:]))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
     notes += [f"{path.name!r}: {remark}" for remark in remarks]
@@ -357,7 +371,7 @@ def _require_no_names(batch: pa.RecordBatch, source: Source, n_before: int) -> N
         repeats &= column.indices.to_numpy(zero_copy_only=False) == place
         if place < 0 or not repeats.any():
             return
-    raise TableError(f"row {n_before + int(repeats.argmax()) + 1:,} {STACKED}")
+    raise TableError(f"row {n_before + int(repeats.argmax()) + 1:,} {STACKED}", code=NOT_IN_BATCHES)
 
 
 def _parquet_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.data.dataset import Column, Dataset, Table
+from alrviz.data.dataset import Column, Dataset, dataset_of
 from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.encoded import SMOOTH_WAYS, Encoded
 from alrviz.data.interpret import interpret
@@ -31,6 +31,7 @@ from alrviz.data.stream.cache import SUFFIX, CodeCache, open_cache
 from alrviz.data.stream.coding import Coding, Progress, code_table
 from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.stream.source import Source, open_source
+from alrviz.data.table import Table
 from alrviz.data.text import RawTable, TextColumn
 from alrviz.data.values import Values
 from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
@@ -285,13 +286,15 @@ def open_table(
     raw = RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort, source.stated_kinds)
     table = Table.of(source.name, interpret(raw, stop), OWN_LIMITS, options, notes)
     try:
-        sample = table.dataset(target, kinds=kinds, stop=stop)
+        sample = dataset_of(table, target, kinds=kinds, stop=stop)
     except TableError as error:
         if error.code != MEASURED_TARGET:
             raise
+        name = target or table.default_target.name
+        n_values = table.values[table.position(name)].series.nunique()
         raise TableError(
-            f"{str(error).partition(';')[0]}; a class of few values was expected: choose another target, or cut this "
-            "one beforehand"
+            f"column {name!r} holds {n_values:,} different numbers; a class of few values was expected: choose another "
+            "target, or cut this one beforehand"
         ) from error
     notes = [*table.notes]  # not the sample's own: what repeats there, or is rare, need not in the table
     if rows > SAMPLE:

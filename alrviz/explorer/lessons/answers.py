@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.lesson import Question, Said
+from alrviz.explorer.lesson import AnswerValue, Question
 from alrviz.explorer.lessons.ranges import holds
 from alrviz.pictures.prediction import Place, Prediction
 from alrviz.studies.core.study import Study
@@ -95,11 +95,11 @@ class Measure:
     min_args: int
     max_args: int
     numeric: bool
-    compute: Callable[[Any, tuple[str, ...], tuple[str, ...]], Said]
+    compute: Callable[[Any, tuple[str, ...], tuple[str, ...]], AnswerValue]
     description: str
 
 
-def answer(question: Question, result: object) -> Said:
+def answer(question: Question, result: object) -> AnswerValue:
     """Return the right answer to the question.
 
     Raises:
@@ -137,7 +137,7 @@ def _study_tables(result: Any) -> list[pd.DataFrame]:
 def _race_tables(race: Any) -> list[pd.DataFrame]:
     reader = RaceReader(race)
     reader.pull()
-    lanes = [racer.lane() for racer in reader.racers]
+    lanes = [racer.summary() for racer in reader.racers]
     milestone_iterations: dict[str, list[float | None]] = {}
     for same_objective in by_objective(lanes).values():
         marks = milestones(same_objective)
@@ -323,7 +323,7 @@ MEASURES: Mapping[str, Measure] = {
 _ITERATION_COLUMNS = {"iteration": ("near", "nearer_1", "iterations")}  # numbers of a race that are x on its picture
 
 
-def on_picture(question: Question, answer_text: Said, axes: NumberAxes) -> Prediction | None:
+def on_picture(question: Question, answer_text: AnswerValue, axes: NumberAxes) -> Prediction | None:
     """Return an answer as marks on a picture; None if it is no number on the picture's axes."""
     if question.answer is None or question.answer.measure not in ("value", "values"):
         return None
@@ -344,11 +344,11 @@ def on_picture(question: Question, answer_text: Said, axes: NumberAxes) -> Predi
 def _place(column: str, conditions: Mapping[str, str], value: str | float, axes: NumberAxes) -> Place | None:
     if isinstance(value, str):
         return None
-    if column in _ITERATION_COLUMNS.get(axes.along, ()):
+    if column in _ITERATION_COLUMNS.get(axes.x_column, ()):
         return value, None
-    if column not in axes.up:
+    if column not in axes.y_columns:
         return None
     x = None
     with suppress(ValueError):
-        x = float(conditions[axes.along]) if axes.along in conditions else None
+        x = float(conditions[axes.x_column]) if axes.x_column in conditions else None
     return x, value

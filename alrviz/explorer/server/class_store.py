@@ -22,7 +22,7 @@ from alrviz.errors import AlrvizError, StoreError, for_page
 from alrviz.explorer.lesson import Answer, Option, Question
 from alrviz.explorer.server.classes import IDLE_CLASS_SECONDS, Classes, Classroom, Round, Vote
 from alrviz.fitting.store import Store, StoredRun
-from alrviz.fitting.store.store import BEAT, INTERRUPTED
+from alrviz.fitting.store.store import HEARTBEAT_SECONDS, INTERRUPTED
 from alrviz.job import Job
 from alrviz.stop import StopToken
 
@@ -75,7 +75,7 @@ class ClassAutosave:
                     spec = json.dumps({"code": room.code})
                     store.begin(room.owner, KIND, spec, "", name=room.code, version=__version__, id=room.secret)
                 waited = 0.0 if self._save(store) else waited + TICK_SECONDS
-                if waited >= BEAT:
+                if waited >= HEARTBEAT_SECONDS:
                     store.beat(room.secret)
                     waited = 0.0
             if self._delete:

@@ -41,8 +41,8 @@ from alrviz.memory import free_memory
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Table
     from alrviz.data.options import ReadOptions
+    from alrviz.data.table import Table
 
 POLL_SECONDS = 0.05  # between two checks of a reading's token, time and memory
 LONG_READING_SECONDS = 1.0  # after which a reading is long; starting its process does not count

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from alrviz.data.dataset import Table
 from alrviz.data.limits import size_text
 from alrviz.data.options import ReadOptions
+from alrviz.data.table import Table
 from alrviz.errors import TableError
 from alrviz.explorer.server.limits import ServerLimits, is_within
 

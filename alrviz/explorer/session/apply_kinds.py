@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from alrviz.data.dataset import Dataset, Table
+from alrviz.data.dataset import Dataset, dataset_of
+from alrviz.data.table import Table
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import Upload
@@ -69,7 +70,7 @@ def with_kinds(
         target, quartiles = previous.target, previous.quartiles or None
     kinds_by_name = {**other_kinds, **{name: kind for name, kind in chosen_kinds.items() if kind not in TARGETS}}
     kinds_by_name.pop(target if target is not None else table.default_target.name, None)
-    return table.dataset(target, kinds=kinds_by_name, quartiles=quartiles, stop=stop)
+    return dataset_of(table, target, kinds=kinds_by_name, quartiles=quartiles, stop=stop)
 
 
 def with_split(dataset: Dataset, slug: str, previous: Dataset | None = None) -> Dataset:

@@ -17,7 +17,7 @@ import pandas as pd
 from alrviz.errors import TableError
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Table
+    from alrviz.data.table import Table
 
 MAX_FILTERS = 32
 MAX_LEVELS = 400  # of one filter; mail programs cut longer links

@@ -7,9 +7,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.dataset import Dataset
-from alrviz.studies.maps.decision_map import MOST_POINTS
+from alrviz.studies.maps.decision_map import MAX_POINTS as MAP_POINTS
 
-MAX_POINTS = MOST_POINTS  # a map samples larger tables, and would not show every new point
+MAX_POINTS = MAP_POINTS  # a map samples larger tables, and would not show every new point
 CLASSES = ("a", "b", "c")  # of a blank sketch
 NEW_CLASS_NAME = "new"  # added to a table's classes; a single letter could be one of them already
 _SIGNIFICANT_DIGITS = 4  # of a coordinate; a pixel resolves fewer

@@ -30,8 +30,9 @@ from alrviz.job import LatestJob
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset, Table
+    from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
+    from alrviz.data.table import Table
 
 T = TypeVar("T")
 _NO_KINDS: Mapping[int, str] = MappingProxyType({})

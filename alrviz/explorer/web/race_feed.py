@@ -70,7 +70,7 @@ class RaceFeed:
         if is_over and not reader.cut and self._tie_scoring is None and reader.last >= 0:
             self._tie_scoring = score_heldout(reader)
         reader.move(reader.last)
-        film = race_film(reader, by=entry.server_words or "its owner", most=MAX_FILM_STEPS, over=is_over)
+        film = race_film(reader, by=entry.server_words or "its owner", max_steps=MAX_FILM_STEPS, has_ended=is_over)
         n_settled = min((len(racer) - 1 for racer in unfinished), default=reader.last)
         return self._delta.tell(film, n_settled, _words(entry, is_over))
 

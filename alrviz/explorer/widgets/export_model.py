@@ -263,9 +263,9 @@ class ExportModel:
         model, classifier = self._model, self._classifier  # read now: the choice may change while the thread works
 
         def work(stop: StopToken) -> tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]:
-            from alrviz.estimators.predict_table import predict_and_tell, predictions_csv
+            from alrviz.estimators.predict_table import predict_with_notes, predictions_csv
 
-            predictions, notes = predict_and_tell(
+            predictions, notes = predict_with_notes(
                 classifier or model.make(), data, limits=limits, keep="all", stop=stop
             )
             position = list(predictions.columns).index("prediction")

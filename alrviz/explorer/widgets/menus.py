@@ -9,7 +9,7 @@ from alrviz.data.demos import demo_names
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import first_demo
-from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
+from alrviz.views.core.style import SCREEN_READER_ONLY, WORDS_ON_BUTTONS
 
 
 def select(label: str, options: Mapping[str, object], width: int | None, **params: object) -> pmui.Select:
@@ -20,7 +20,7 @@ def select(label: str, options: Mapping[str, object], width: int | None, **param
 def order_buttons() -> pmui.RadioButtonGroup:
     """Return the buttons of orders 1 to 3."""
     return pmui.RadioButtonGroup(
-        options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
+        options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[SCREEN_READER_ONLY],
         sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from alrviz.data.splits import CHUNK
 from alrviz.data.stream.table import Stream
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import with_likely_order
-from alrviz.fitting.families.selected import most_kept
+from alrviz.fitting.families.selected import max_kept
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -89,9 +89,9 @@ def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
     Parameters and tables are those of the sample; the seconds of a pass are proportional to the rows.
     """
     recipe, columns = of_sample.recipe, stream.sample.X.shape[1]
-    shapes = recipe.definition.counted(with_likely_order(recipe, columns).params, columns)
+    shapes = recipe.definition.counted_tuples(with_likely_order(recipe, columns).params, columns)
     sizes, keep = tuple_sizes(shapes[-1], columns), recipe.params.get("keep", 1.0)
-    tuples = sum(most_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
+    tuples = sum(max_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
     seconds = stream.n_rows * tuples * max(2, stream.sample.n_classes) / VISITS_PER_SECOND
     chunks = Cost(bytes=4 * CHUNK * (2 * columns + 12))  # one being fitted, one read ahead
     estimate = of_sample.estimate

@@ -55,7 +55,7 @@ class RaceStarter:
     ):
         self._session, self._tasks, self._buttons = session, tasks, buttons
         self._adopt, self._noun, self._on_estimate = adopt, noun, on_estimate
-        buttons.player.again = self.new_race
+        buttons.player.rerun = self.new_race
         self._run_pressed = False  # whether a press of Run asked for the estimate; it then also accepts a refusal
         self._activity = ""  # of the estimating thread, for the cost line
         self._estimated: Hashable = None  # table and recipes of the latest estimate
@@ -71,7 +71,7 @@ class RaceStarter:
 
     def set_autorun(self, autorun: bool) -> None:
         """Set whether the next race may start by itself, and forget an earlier press of Stop."""
-        self.autorun, self._buttons.player.halted = autorun, False
+        self.autorun, self._buttons.player.is_stopped = autorun, False
 
     def set_race(self, dataset: Dataset | Stream | None, recipes: tuple[Recipe, ...]) -> None:
         """Set the race that Run starts and estimate its cost; drop a press of Run that waits for an older estimate."""
@@ -80,8 +80,8 @@ class RaceStarter:
         if dataset is not None and self._estimate(dataset):
             self._run_pressed = False
             if not player.for_table:
-                player.give_up()
-                player.expected = player.expected and self.autorun
+                player.cancel_press()
+                player.starts_itself = player.starts_itself and self.autorun
                 self._buttons.say_status()
 
     def forget(self) -> None:
@@ -101,7 +101,7 @@ class RaceStarter:
     def solvers(self) -> list[str]:
         """For each racer which solver will run and why; "" if it is the one that its recipe names."""
         choices = [racer.estimate.choice if racer.estimate else None for racer in self.estimates]
-        return ["" if choice is None or choice.as_asked else choice.reason for choice in choices]
+        return ["" if choice is None or choice.as_requested else choice.reason for choice in choices]
 
     @property
     def threads(self) -> int:
@@ -130,7 +130,7 @@ class RaceStarter:
 
     def _look(self) -> None:
         """Show the progress of the estimate, and whether a press of Run waits for it."""
-        suffix = f" the {self._noun} starts then" if self._buttons.player.waits else ""
+        suffix = f" the {self._noun} starts then" if self._buttons.player.is_waiting else ""
         self.show_text(f"{self._activity} …{suffix}")
 
     def _take(self, estimates: list[RecipeEstimate]) -> None:
@@ -138,15 +138,15 @@ class RaceStarter:
         self.pane.object = cost_html(estimates)
         self.refused = next((f"{racer.name} is refused: {racer.refused}" for racer in estimates if racer.refused), "")
         self._on_estimate()
-        if self._buttons.player.waits:
+        if self._buttons.player.is_waiting:
             self.autorun = False
-            self._buttons.press_again()
+            self._buttons.repeat_press()
         else:
             self.start_if_cheap()
 
     def _fail(self, error: Exception) -> None:
         self.pane.object, self._estimated = "", None  # Run asks again
-        self._buttons.give_up()
+        self._buttons.cancel_press()
         self._tasks.show_error("cost", error)
 
     def show_text(self, text: str) -> None:
@@ -165,9 +165,9 @@ class RaceStarter:
     def start_if_cheap(self) -> None:
         """Start the race if it may start by itself and its estimate is low."""
         player = self._buttons.player
-        if not self.autorun or not self.known or player.halted or self._session.runs.asking:
+        if not self.autorun or not self.known or player.is_stopped or self._session.runs.asking:
             return
-        self.autorun = player.expected = False
+        self.autorun = player.starts_itself = False
         if not self.refused and is_cheap(self.estimates):
             player.outdated = True  # the race on the screen is another one
             self._buttons.begin()
@@ -202,5 +202,5 @@ class RaceStarter:
             return self._adopt(new_race, bytes=race_bytes(self.estimates), threads=self.threads)
         except AlrvizError as error:  # refused, or more than the server can ever hold
             self._tasks.show_error("cost", error)
-            self._buttons.give_up()
+            self._buttons.cancel_press()
             return None

@@ -255,7 +255,7 @@ class StudyPage(Page):
         values = {name: value for name, value in values.items() if value != getattr(State(), name)}
         values = {name: value for name, value in values.items() if value in self.valid_values.get(name, (value,))}
         self.study_view = self.runner.view = view = type(self).view_class(
-            again=self.runner.start, wake=session.wake, dark=session.dark, ready=False, **self.view_params, **values
+            rerun=self.runner.start, wake=session.wake, dark=session.dark, ready=False, **self.view_params, **values
         )
         self._write_view = session.link.connect(
             self._page, view, self.packed_params, self.linked_params, self._link_state

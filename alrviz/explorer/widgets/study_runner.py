@@ -103,9 +103,9 @@ class StudyRunner:
         """Enable or disable Run."""
         state = self.state
         if state is StudyState.IDLE:
-            self.view.forget_press()
+            self.view.cancel_press()
         self.view.param.update(
-            ready=state not in (StudyState.IDLE, StudyState.ESTIMATING), coming=state is StudyState.ESTIMATING
+            ready=state not in (StudyState.IDLE, StudyState.ESTIMATING), ready_soon=state is StudyState.ESTIMATING
         )
 
     # -- the estimate ----------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class StudyRunner:
     def wait_for_table(self) -> None:
         """Keep a press of Run for the table that is being read."""
         if self.view.study is None:
-            self._awaits_table, self.view.coming = True, True
+            self._awaits_table, self.view.ready_soon = True, True
             self.view.tell(READING)
 
     def reset(self, sentence: str = "") -> None:
@@ -130,14 +130,14 @@ class StudyRunner:
         if settings == self._settings:
             self._tasks.hide_error("study")
             if awaited:  # the table was not loaded: show the previous study again
-                view.forget_press()
+                view.cancel_press()
                 view.tell(ESTIMATING)
                 self._show_state()
                 if self.costs is not None:
                     self.show(self.costs)
             return
         if self._settings is not None:  # a press meant the previous settings, or waits for its table
-            view.forget_press()
+            view.cancel_press()
         self._settings, self.costs = settings, None
         view.outdated = view.study is not None
         self._show_state()
@@ -186,9 +186,9 @@ class StudyRunner:
                     self.keep.value = study.entry.keep
             self._show_state()
             if session.runs.asking:  # Run is free when the question is answered
-                view.forget_press()
-            elif view.waits:
-                view.press_again()
+                view.cancel_press()
+            elif view.is_waiting:
+                view.repeat_press()
             elif (
                 self._autorun_seconds is not None
                 and view.study.phase == "waiting"
@@ -227,9 +227,9 @@ class StudyRunner:
 
     def pump(self) -> bool:
         """Follow the study; returns whether there may be more."""
-        was_drawn = self.view.drawn
+        was_drawn = self.view.drawn_state
         moving = self.view.pump()
-        if self.view.drawn != was_drawn:
+        if self.view.drawn_state != was_drawn:
             self._on_change()
         return moving
 

@@ -9,7 +9,7 @@ from panel.viewable import Viewable
 
 from alrviz.explorer.page import Page, Tab
 from alrviz.explorer.session.session import Session
-from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
+from alrviz.views.core.style import SCREEN_READER_ONLY, WORDS_IN_ONE_LINE
 
 
 class TabbedPage(Page):
@@ -59,7 +59,7 @@ class TabbedPage(Page):
         """Build the page. controls: shown between the menu of tabs and the tab's part."""
         session, first_slug = self.session, next(iter(self.tabs.values()))
         self.choice = pmui.RadioButtonGroup(
-            options=dict(self.tabs), value=self.front_slug, size="small", label="Tab", stylesheets=[HEARD],
+            options=dict(self.tabs), value=self.front_slug, size="small", label="Tab", stylesheets=[SCREEN_READER_ONLY],
             sx=WORDS_IN_ONE_LINE, margin=(0, 8, 0, 0),
         )  # fmt: skip
         self.choice.param.watch(

@@ -1,4 +1,4 @@
-"""`Cost`: what work takes, as a value that adds up."""
+"""`Cost`: the resources that work takes, as a value that adds up."""
 
 from dataclasses import dataclass, replace
 
@@ -7,14 +7,14 @@ from alrviz.passes.cost_model import seconds_on_this_machine
 
 @dataclass(frozen=True)
 class Cost:
-    """What a pass, a fit or a study takes.
+    """The resources of a pass, a fit or a study.
 
     Attributes:
-        parameters: of the model; of several models that are in memory together, of all.
+        parameters: of the model; of all models that are in memory together.
         bytes: memory at the peak.
-        seconds: 0 where they are not known.
-        passes: passes over the rows (a loss and its gradient) in these seconds; 0 where work does not run in passes,
-            or its seconds are not known.
+        seconds: 0 if they are not known.
+        passes: passes over the rows (a loss and its gradient) in these seconds; 0 if the work has no passes, or its
+            seconds are not known.
 
     >>> counting, step = Cost(bytes=800, seconds=0.5), Cost(parameters=10, bytes=1000, seconds=0.1, passes=1)
     >>> counting + 20 * step
@@ -31,7 +31,7 @@ class Cost:
     passes: float = 0
 
     def __add__(self, later: "Cost") -> "Cost":
-        """Return the cost of one after the other: the memory of the larger one serves both."""
+        """Return the cost of one after the other; the memory of the larger one serves both."""
         return Cost(
             max(self.parameters, later.parameters),
             max(self.bytes, later.bytes),
@@ -40,26 +40,26 @@ class Cost:
         )
 
     def __rmul__(self, times: float) -> "Cost":
-        """Return the cost of doing this `times` times, one after the other."""
+        """Return the cost of this `times` times, one after the other."""
         return replace(self, seconds=times * self.seconds, passes=times * self.passes)
 
-    def alongside(self, other: "Cost") -> "Cost":
+    def alongside(self, second: "Cost") -> "Cost":
         """Return the cost of both in memory at the same time, taking turns on the same processors."""
-        both = self + other
-        return replace(both, parameters=self.parameters + other.parameters, bytes=self.bytes + other.bytes)
+        total = self + second
+        return replace(total, parameters=self.parameters + second.parameters, bytes=self.bytes + second.bytes)
 
     def shared_by(self, n_processes: int) -> "Cost":
-        """Return the cost of this work spread over processes: each has the memory, and a part of the seconds."""
+        """Return the cost of this work spread over processes: each takes the memory, and a part of the seconds."""
         return replace(self, bytes=n_processes * self.bytes, seconds=self.seconds / n_processes)
 
 
 def calibrate(cost: Cost, n_classes: int, n_jobs: int | None = None) -> Cost:
-    """Return the cost of passes with seconds of this machine on so many threads (None: all), from those of one thread
-    of the reference machine.
+    """Return the cost with seconds of this machine on so many threads (None: all), from those of one thread of the
+    reference machine.
 
-    The first call in a process times a small pass: 10 ms, and what compiling it takes.
+    The first call in a process times a small pass: 10 ms, plus the time to compile it.
     """
     if not cost.passes:
         return cost
-    each = seconds_on_this_machine(cost.seconds / cost.passes, n_jobs, n_classes)
-    return replace(cost, seconds=cost.passes * each)
+    pass_seconds = seconds_on_this_machine(cost.seconds / cost.passes, n_jobs, n_classes)
+    return replace(cost, seconds=cost.passes * pass_seconds)

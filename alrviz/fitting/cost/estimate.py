@@ -1,7 +1,7 @@
-"""`estimate`: what a fit costs, which solver its memory limit leaves, and why it is refused, if it is.
+"""The estimate of a fit: its cost, the solver that fits into the memory limit, and why the fit is refused, if it is.
 
-Linear families are estimated by their cells (`estimate_cells`), first by bounds that need no look at the rows; other
-families by formulas of their own (`estimate_by_formula`); tables read in batches once their cells are counted.
+Linear families are estimated from their cells (`estimate_cells`), at first by bounds that do not need the rows; other
+families by their own formulas (`estimate_by_formula`); tables read in batches once their cells are counted.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.cost.cost import Cost
-from alrviz.fitting.cost.peak_memory import MANY, VISIT, RowCounts, peak_bytes, tables_of
-from alrviz.fitting.cost.table_shape import NO_BLOCKS, PLANNED, TableShape, count_tuples, estimate_seen
+from alrviz.fitting.cost.peak_memory import MANY_STEPS, VISIT_BYTES, RowCounts, peak_bytes, tables_of
+from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, NO_BLOCKS, TableShape, count_tuples, estimate_seen
 from alrviz.fitting.solvers.choice import SolverChoice, choose
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.memory import free_memory
@@ -47,27 +47,26 @@ if TYPE_CHECKING:
     from alrviz.models.streamed import StreamedCounts
 
 SettingsT = TypeVar("SettingsT", bound="FitSettings")
-# Tuples of all orders that a fit is covered for at most: planning and joining them takes about 0.2 ms each, one and a
-# half minutes for so many, before the first step.
-MOST_COVERED = 2**19
-# Joint values that a model's table is taken to hold, in those of training rows: new rows show as many again, and slots
-# that stand empty take up to as much as both (measured: a sixth to four fifths of this).
-NEW = 4
+# Planning and joining a tuple takes about 0.2 ms: one and a half minutes for so many, before the first step.
+MAX_COVERED_TUPLES = 2**19
+# Size of a model's table, in joint values of the training rows: new rows have as many again, and empty slots take up to
+# as much as both (measured: a sixth to four fifths of this).
+NEW_VALUES_FACTOR = 4
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of one fit, and what the memory limit decides.
+    """The cost of one fit, and what follows from the memory limit.
 
     Attributes:
         cost: parameters, C + C * (number of possible cells); bytes at the peak of preparing and fitting; seconds of one
-            pass on one thread of the reference machine. Of a family that is fitted at one go: 0 passes, and the seconds
-            of the fit.
+            pass on one thread of the reference machine. For a family without steps: 0 passes, and the seconds of the
+            fit.
         cells_seen: cells that occur in the rows, or an upper bound.
         allowed: bytes that may be used.
-        choice: the solver that will run, and why; None where nothing is fitted yet.
+        choice: the solver that will run, and why; None if there is no fit yet.
         refused: why the fit is refused; "" if it is not. Its bytes may then be a lower bound.
-        model_bytes: bytes of the table that the model builds once it scores many new rows; not in `cost`.
+        model_bytes: bytes of the table that the model builds when it scores many new rows; not in `cost`.
     """
 
     cost: Cost
@@ -79,7 +78,7 @@ class Estimate:
 
     @property
     def reserved_bytes(self) -> int:
-        """Bytes to reserve for the fit, and for its model as long as that scores rows."""
+        """Bytes to reserve for the fit, and for its model as long as it scores rows."""
         return self.cost.bytes + self.model_bytes
 
 
@@ -87,69 +86,70 @@ def estimate(recipe: "FitSettings", shape: TableShape, max_memory: int | None = 
     """Return the estimate of a fit of `recipe`; nothing is compiled or fitted.
 
     Args:
-        recipe: what is fitted.
+        recipe: the recipe of the fit.
         shape: the table.
-        max_memory: bytes that may be used; None for half of what is free.
+        max_memory: bytes that may be used; None for half of the free memory.
 
     Raises:
-        RecipeError: an order that is higher than the number of columns, or still to be chosen.
+        RecipeError: an order above the number of columns, or "auto".
     """
     return recipe.definition.estimate(recipe, shape, max_memory)
 
 
 def require_memory(estimate: Estimate) -> None:
-    """Raise `MemoryLimitError` with the numbers if the fit is refused."""
+    """Raise `MemoryLimitError` with the needed and allowed bytes if the fit is refused."""
     if estimate.refused:
         raise MemoryLimitError(estimate.refused, estimate.cost.bytes, estimate.allowed)
 
 
 def allowed_bytes(max_memory: int | None) -> int:
-    """Return the bytes that may be used: half of what is free where no limit is given."""
+    """Return the bytes that may be used: the limit, or half of the free memory."""
     return free_memory() // 2 if max_memory is None else max_memory
 
 
 def known_order(recipe: "FitSettings") -> int:
-    """Return a recipe's order, 1 where it has none; `RecipeError` where rows are still to choose it."""
+    """Return a recipe's order, 1 if it has none; raise `RecipeError` if it is "auto"."""
     order = recipe.params.get("order", 1)
     if order == "auto":
-        raise RecipeError("order='auto' is chosen once a run begins, and has no cost before; expected a whole number")
+        raise RecipeError("order='auto' is chosen when a run starts and has no cost before; expected a whole number")
     return int(order)
 
 
 def with_likely_order(recipe: SettingsT, n_columns: int) -> SettingsT:
-    """Return the recipe itself, or, where rows are still to choose its order, the one of order 2: a guess."""
+    """Return the recipe, with order 2, a guess, in place of "auto"."""
     return recipe.replace(order=min(2, n_columns)) if recipe.params.get("order") == "auto" else recipe
 
 
 def estimate_cells(recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-    """Return the estimate of a recipe of a linear family, by the cells that occur."""
+    """Return the estimate of a recipe of a linear family, from the cells that occur."""
     encoded, order = shape.encoded, known_order(recipe)
     check_order(encoded.n_columns, order)
-    of_levels = partial(
+    with_counts = partial(
         estimate_levels, encoded.levels, encoded.n_classes, encoded.n_rows, recipe, n_heldout=shape.n_heldout,
         max_memory=max_memory,
     )  # fmt: skip
-    least = of_levels(cells_seen=0, merged=(0, 0))
-    if least.refused:  # too many cells to look for, or the list of tuples alone is too long
-        most = of_levels()
-        return without_seconds(most if most.refused else least)
+    lower_bound = with_counts(cells_seen=0, merged=(0, 0))
+    if lower_bound.refused:  # too many cells to look for, or too many tuples to list
+        upper_bound = with_counts()
+        return without_seconds(upper_bound if upper_bound.refused else lower_bound)
 
-    tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
+    tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     n_tuples = count_tuples(encoded.levels, tuples)
-    if n_tuples > MOST_COVERED and shape.covers:
-        return without_seconds(replace(least, refused=_too_many(order, encoded.n_columns, n_tuples)))
-    if n_tuples > PLANNED:  # listing millions of tuples takes seconds and gigabytes: first by what they have at least
-        least = of_levels(cells_seen=shape.fewest_cells(tuples), plan=NO_BLOCKS, merged=(0, 0))
-        if least.refused:
-            return without_seconds(least)
+    if n_tuples > MAX_COVERED_TUPLES and shape.covers:
+        return without_seconds(replace(lower_bound, refused=_too_many(order, encoded.n_columns, n_tuples)))
+    if n_tuples > MAX_PLANNED_TUPLES:  # listing millions of tuples takes seconds and gigabytes
+        lower_bound = with_counts(cells_seen=shape.min_cells(tuples), plan=NO_BLOCKS, merged=(0, 0))
+        if lower_bound.refused:
+            return without_seconds(lower_bound)
 
-    seen = shape.cells_seen(tuples)
-    if of_levels(cells_seen=seen, plan=NO_BLOCKS, merged=(0, 0)).refused:  # no need to plan, which takes seconds
-        return without_seconds(of_levels(cells_seen=seen, plan=NO_BLOCKS))
-    merged = shape.merged_rows()
-    return of_levels(
-        cells_seen=seen, plan=shape.plan(tuples), merged=merged, weight=_weight(encoded, recipe), n_jobs=shape.n_jobs
-    )
+    cells_seen = shape.cells_seen(tuples)
+    if with_counts(cells_seen=cells_seen, plan=NO_BLOCKS, merged=(0, 0)).refused:  # planning would take seconds
+        return without_seconds(with_counts(cells_seen=cells_seen, plan=NO_BLOCKS))
+    merged_rows = shape.merged_rows()
+    return with_counts(
+        cells_seen=cells_seen, plan=shape.plan(tuples), merged=merged_rows, weight=_weight(encoded, recipe),
+        n_jobs=shape.n_jobs,
+    )  # fmt: skip
 
 
 def estimate_levels(
@@ -171,165 +171,177 @@ def estimate_levels(
     Args:
         levels: (a,) number of levels of each column.
         n_classes, n_rows: classes, and training rows.
-        recipe: what is fitted.
-        cells_seen: cells that occur; None for as many as there can be.
-        plan: of the cover; None for a block for each tuple.
-        n_heldout: rows that are watched.
-        merged: training and held-out rows left once repeats are merged; None for all.
-        weight: of all training rows together; None for 1 each.
+        recipe: the recipe of the fit.
+        cells_seen: cells that occur; None for the maximum.
+        plan: of the cover; None for a block per tuple.
+        n_heldout: held-out rows.
+        merged: training and held-out rows after repeats are merged; None for all.
+        weight: sum of the weights of the training rows; None for 1 each.
         n_jobs: threads; None for all.
-        max_memory: bytes that may be used; None for half of what is free.
+        max_memory: bytes that may be used; None for half of the free memory.
 
     Raises:
-        RecipeError: if the order is higher than the number of columns.
+        RecipeError: an order above the number of columns.
     """
     levels = np.asarray(levels, np.int64)
     order = int(recipe.params["order"])
     check_order(len(levels), order)
-    tuples = recipe.definition.counted(recipe.params, len(levels))[-1]
+    tuples = recipe.definition.counted_tuples(recipe.params, len(levels))[-1]
     used_levels = levels[tuple_columns(levels, tuples)]
     sizes = tuple_sizes(tuples, len(used_levels))
     cells = sum(count_cells(used_levels, size) for size in sizes)
     n_tuples = sum(comb(len(used_levels), size) for size in sizes)
     rows = RowCounts(n_rows, n_heldout, *(merged or (n_rows, n_heldout)))
-    seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
+    n_seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
     tables = tables_of(used_levels, sizes[-1], rows, cells_seen, plan, resolve_jobs(n_jobs))
-    free = _free(recipe.params.get("share"), seen, n_tuples, n_classes)
-    dimensions = (levels, order, rows, n_classes, n_tuples, cells, seen, free, tables)
+    n_free = _free(recipe.params.get("share"), n_seen, n_tuples, n_classes)
+    dimensions = (levels, order, rows, n_classes, n_tuples, cells, n_seen, n_free, tables)
     steps = int(recipe.params.get("max_iter", 0))
-    allowed = allowed_bytes(max_memory)
-    vector = 8 * free
-    choice = choose(recipe.params, (allowed - peak_bytes(*dimensions, MANY, 0)) / vector)
+    max_bytes = allowed_bytes(max_memory)
+    vector = 8 * n_free
+    choice = choose(recipe.params, (max_bytes - peak_bytes(*dimensions, MANY_STEPS, 0)) / vector)
     solver_bytes = choice.vectors * vector
     if choice.solver in STOCHASTIC:
-        solver_bytes += VISIT * int(max_visits(n_rows if weight is None else weight, rows.kept))
+        solver_bytes += VISIT_BYTES * int(max_visits(n_rows if weight is None else weight, rows.n_merged))
     size = peak_bytes(*dimensions, steps, solver_bytes)
-    work = PassSize(rows.kept, n_classes, seen, tables.blocks, tables.joint, tables.links)
+    work = PassSize(rows.n_merged, n_classes, n_seen, tables.blocks, tables.joint, tables.links)
     cost = Cost(n_classes * (1 + cells), size, work.reference_seconds(), 1)
-    refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
-    result = Estimate(cost, seen, allowed, choice, refused, table_bytes(NEW * tables.joint, n_classes))
+    refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, max_bytes)
+    result = Estimate(
+        cost, n_seen, max_bytes, choice, refused, table_bytes(NEW_VALUES_FACTOR * tables.joint, n_classes)
+    )
     return result if cells <= MAX_CELLS else without_seconds(result)
 
 
 def estimate_by_formula(
     cost: Cost, choice: SolverChoice, what: str, shape: TableShape, max_memory: int | None
 ) -> Estimate:
-    """Return the estimate of a family that has no cells of order n; `what` takes the memory ("features", "tables")."""
-    encoded, allowed, refused = shape.encoded, allowed_bytes(max_memory), ""
-    if cost.bytes > allowed:
-        refused = (
+    """Return the estimate of a family without cells of order n; `what` names what takes the memory ("features",
+    "tables").
+    """
+    encoded, max_bytes, refusal = shape.encoded, allowed_bytes(max_memory), ""
+    if cost.bytes > max_bytes:
+        refusal = (
             f"the {what} of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
-            f"{cost.bytes / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. Choose fewer rows or "
+            f"{cost.bytes / 2**20:,.0f} MiB here and {max_bytes / 2**20:,.0f} MiB may be used. Choose fewer rows or "
             "columns, or a higher max_memory"
         )
-    return Estimate(cost, 0, allowed, choice, refused)
+    return Estimate(cost, 0, max_bytes, choice, refusal)
 
 
 def without_seconds(estimate: Estimate) -> Estimate:
-    """A pass of what was only bounded has no seconds."""
+    """Return an estimate without the seconds of a pass: its size is only a bound."""
     return replace(estimate, cost=replace(estimate.cost, seconds=0.0, passes=0))
 
 
-def _free(share: object, seen: int, n_tuples: int, n_classes: int) -> int:
-    """Free weights of models/parameterisation.py."""
-    shared = {"cell": seen, "tuple": min(seen, n_tuples), "all": 1}
-    return shared[share] + n_classes if share in shared else (seen + 1) * n_classes
+def _free(share: object, n_seen: int, n_tuples: int, n_classes: int) -> int:
+    """Return the number of free weights; see models/parameterisation.py."""
+    shared = {"cell": n_seen, "tuple": min(n_seen, n_tuples), "all": 1}
+    return shared[share] + n_classes if share in shared else (n_seen + 1) * n_classes
 
 
 def _weight(encoded: "Encoded", recipe: "FitSettings") -> float:
-    """Weight of the training rows together, at most: "balanced" leaves it, named classes may raise it."""
-    named = recipe.params.get("class_weight")
-    return float(encoded.weights.sum()) * (max([1.0, *named.values()]) if isinstance(named, Mapping) else 1.0)
+    """Return the maximum sum of weights of the training rows: "balanced" keeps it, named classes may raise it."""
+    class_weight = recipe.params.get("class_weight")
+    return float(encoded.weights.sum()) * (
+        max([1.0, *class_weight.values()]) if isinstance(class_weight, Mapping) else 1.0
+    )
 
 
-def estimate_stream(streamed: "StreamedCounts", allowed: int, solver: str, sample: int) -> Estimate:
-    """Return the estimate of a fit by `solver` ("none": no steps) to a table read in batches, once its cells are
-    counted and `sample` rows are at hand.
+def estimate_stream(streamed: "StreamedCounts", max_bytes: int, solver: str, sample: int) -> Estimate:
+    """Return the estimate of a fit to a table read in batches, once its cells are counted and `sample` rows are in
+    memory;
+    `solver` "none" takes no steps.
     """
     tables, passes = streamed.tables, streamed.passes
-    cells, wide, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded_width, tables.n_classes
-    steps, full = solver != "none", solver in ("auto", "tron", "lbfgs")
-    # what passes look up; sums (and diagonals) of a chunk, or of one a thread, beside those of the levels of a tree,
-    # or what AdaGrad moves; weights, counts, vectors of a solver; keys and scores of the sample
-    vector, sums = 8 * (cells + 1) * classes, wide * (1 + full)
-    at_once = 1 if sums > MIN_SHARED_SUM_BYTES else passes.n_jobs
-    tree = (ceil(log(max(2, passes.n_chunks), FANOUT)) + at_once) * vector * (1 + full)
-    moved = (
-        steps * 5 * 4 * passes.cells.n_rows * (passes.padded_width + (passes.padded_width == 3))
-    )  # as single_table pads
-    needed = sums + max(at_once * sums + tree, moved)
-    needed += (11 + 24 * full) * vector
-    needed += full * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded_width)
-    refused, lighter = "", "solver='averaged', " if full else ""
-    if needed > allowed:
-        refused = (
-            f"order {tables.space.order} has {cells:,} cells here and needs about {needed / 2**20:,.0f} MiB; "
-            f"{allowed / 2**20:,.0f} MiB may be used: choose {lighter}a lower order, fewer columns or levels, or allow "
-            "more"
+    cells, table_bytes_, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded_width, tables.n_classes
+    has_steps, uses_full_passes = solver != "none", solver in ("auto", "tron", "lbfgs")
+    # In order: the table that passes look up; sums (and diagonals) of a chunk, or one per thread, plus those of the
+    # levels of a tree, or the tables of AdaGrad; weights, counts and a solver's vectors; keys and scores of the sample.
+    vector, sums = 8 * (cells + 1) * classes, table_bytes_ * (1 + uses_full_passes)
+    n_sums = 1 if sums > MIN_SHARED_SUM_BYTES else passes.n_jobs
+    tree = (ceil(log(max(2, passes.n_chunks), FANOUT)) + n_sums) * vector * (1 + uses_full_passes)
+    # padded as in single_table
+    adagrad_bytes = has_steps * 5 * 4 * passes.cells.n_rows * (passes.padded_width + (passes.padded_width == 3))
+    needed_bytes = sums + max(n_sums * sums + tree, adagrad_bytes)
+    needed_bytes += (11 + 24 * uses_full_passes) * vector
+    needed_bytes += uses_full_passes * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded_width)
+    refusal, lighter_solver = "", "solver='averaged', " if uses_full_passes else ""
+    if needed_bytes > max_bytes:
+        refusal = (
+            f"order {tables.space.order} has {cells:,} cells here and needs about {needed_bytes / 2**20:,.0f} MiB; "
+            f"{max_bytes / 2**20:,.0f} MiB may be used: choose {lighter_solver}a lower order, fewer columns or "
+            "levels, or allow more"
         )
-    choice = SolverChoice(solver, 0, f"{solver}, as the recipe says", 0, as_asked=True)
-    cost = Cost((cells + 1) * classes, int(needed))
-    return Estimate(cost, cells, allowed, choice if steps else None, refused)
+    choice = SolverChoice(solver, 0, f"{solver}, as the recipe says", 0, as_requested=True)
+    cost = Cost((cells + 1) * classes, int(needed_bytes))
+    return Estimate(cost, cells, max_bytes, choice if has_steps else None, refusal)
 
 
 def estimate_counting(
-    tuples: Tuples, n_rows: int, n_classes: int, levels: NDArray[np.int64], allowed: int,
+    tuples: Tuples, n_rows: int, n_classes: int, levels: NDArray[np.int64], max_bytes: int,
     sample: "Callable[[], Encoded]", stop: StopToken = NEVER,
 ) -> Estimate:  # fmt: skip
-    """Return the estimate of counting tuples of columns of so many levels (a,), read in batches, before it is counted.
+    """Return the estimate of counting tuples of columns of so many levels (a,), read in batches, before counting them.
 
-    `sample` gives rows drawn from it: how many cells they have, and half of them, tells about how many all have.
+    `sample` returns rows of the table: the cells of all and of half of them are extrapolated to the whole table.
     """
     space = space_of(levels, tuples)
-    each = 8 * (2 * class_widths(n_classes)[1] + 6 * n_classes) + 64  # counts, index and what scores are made of
-    cells = most = int(np.minimum(space.cards, n_rows).sum())
+    # counts, index, and the tables that scores are made from
+    cell_bytes = 8 * (2 * class_widths(n_classes)[1] + 6 * n_classes) + 64
+    cells = max_cells = int(np.minimum(space.cards, n_rows).sum())
     if isinstance(tuples, SelectedCells) and tuples.parts == tuples.tuples:
-        cells = most = len(tuples.cells)
-    if most * each > allowed:
+        cells = max_cells = len(tuples.cells)
+    if max_cells * cell_bytes > max_bytes:
         rows = sample()
-        half, whole = (max(1, _admitted(part, tuples, stop)) for part in (rows.take(np.arange(rows.n_rows // 2)), rows))
-        cells = min(most, round(whole * (n_rows / rows.n_rows) ** min(1.0, max(0.0, log2(whole / half)))))
-    refused, order = "", space.order
-    if cells * each > allowed:
-        fits = f"order={order - 1}, " if order > 1 else ""
-        refused = (
-            f"counting {space.n_tuples:,} tuples of order {order} takes about {cells * each / 2**20:,.0f} MiB here, "
-            f"for some {cells:,} cells; {allowed / 2**20:,.0f} MiB may be used: choose {fits}hsalr with a smaller "
-            "keep, or fewer columns or levels"
+        half_cells, sample_cells = (
+            max(1, _count_cells(part, tuples, stop)) for part in (rows.take(np.arange(rows.n_rows // 2)), rows)
         )
-    return Estimate(Cost((cells + 1) * n_classes, cells * each), cells, allowed, refused=refused)
+        cells = min(
+            max_cells,
+            round(sample_cells * (n_rows / rows.n_rows) ** min(1.0, max(0.0, log2(sample_cells / half_cells)))),
+        )
+    refusal, order = "", space.order
+    if cells * cell_bytes > max_bytes:
+        lower_order = f"order={order - 1}, " if order > 1 else ""
+        refusal = (
+            f"counting {space.n_tuples:,} tuples of order {order} takes about {cells * cell_bytes / 2**20:,.0f} MiB "
+            f"here, for some {cells:,} cells; {max_bytes / 2**20:,.0f} MiB may be used: choose {lower_order}hsalr with "
+            "a smaller keep, or fewer columns or levels"
+        )
+    return Estimate(Cost((cells + 1) * n_classes, cells * cell_bytes), cells, max_bytes, refused=refusal)
 
 
-def _admitted(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
-    """About how many cells of tuples rows have; of a choice of cells those that count."""
+def _count_cells(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
+    """Return about how many cells of tuples the rows have; for a selection of cells those that are in it."""
     if not isinstance(tuples, SelectedCells):
         return estimate_seen(rows, tuples, stop)
     space = space_of(rows.levels, tuples)
-    every = np.arange(space.n_tuples), np.arange(rows.n_rows)
-    return len(tuples.select(space, index_cells(space, [every], as_kernel_codes(rows.codes), 1, stop).seen))
+    all_pairs = np.arange(space.n_tuples), np.arange(rows.n_rows)
+    return len(tuples.select(space, index_cells(space, [all_pairs], as_kernel_codes(rows.codes), 1, stop).seen))
 
 
 def _too_many(order: int, n_columns: int, n_tuples: int) -> str:
     return (
-        f"order {order} of {n_columns:,} columns has {n_tuples:,} tuples; at most {MOST_COVERED:,} are fitted. "
+        f"order {order} of {n_columns:,} columns has {n_tuples:,} tuples; at most {MAX_COVERED_TUPLES:,} are fitted. "
         "Choose a lower order, fewer columns, or a model that keeps some of the tuples: hlr or salr with keep=1000"
     )
 
 
-def _refusal(order: int, cells: int, table_rows: int, size: int, allowed: int) -> str:
+def _refusal(order: int, cells: int, table_rows: int, size: int, max_bytes: int) -> str:
     if cells > MAX_CELLS:
         return (
             f"order {order} has {cells:,} cells here; at most {MAX_CELLS:,} can be numbered. "
             "Choose a lower order, or fewer levels or columns"
         )
-    if size > allowed:
+    if size > max_bytes:
         return (
-            f"order {order} needs about {size / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. "
+            f"order {order} needs about {size / 2**20:,.0f} MiB here and {max_bytes / 2**20:,.0f} MiB may be used. "
             "Choose a lower order, fewer levels or columns, or a higher max_memory"
         )
     if table_rows > MAX_ROWS:
         return (
-            f"order {order} has {table_rows:,} tuples and cells that occur; at most {MAX_ROWS:,} can be told apart. "
+            f"order {order} has {table_rows:,} tuples and cells that occur; at most {MAX_ROWS:,} can be numbered. "
             "Choose a lower order, or fewer levels or columns"
         )
     return ""

@@ -1,7 +1,7 @@
-"""`TableShape`: a table as an estimate of costs sees it, and how many cells its rows have.
+"""`TableShape`: a table as an estimate sees it, and how many cells its rows have.
 
-Cells that occur are counted in all tuples, or in a sample of them. A cover is planned for up to `PLANNED` tuples;
-beyond, or without rows at hand, every tuple counts as a block: an upper bound.
+Cells that occur are counted in all tuples, or in a sample of them. A cover is planned for up to `MAX_PLANNED_TUPLES`;
+beyond, or without rows, every tuple counts as a block: an upper bound.
 """
 
 from dataclasses import dataclass
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.fitting.prepare import TrainingData
 
-# Tuples up to which all are looked at for cells that occur; of more so many are drawn, by the cells they could have: on
-# Covertype at order 3 a hundredth of the tuples have half of the cells, and 256 tuples drawn alike were 12 % off.
-SAMPLE, DRAWN = 256, 128
-# Tuples up to which the cover is planned for an estimate alone: about a second. Beyond, each counts as a block.
-PLANNED = 30_000
-# Tuples of an order that are listed to look for their cells; of more so many are drawn at random.
+# Up to SAMPLE_LIMIT tuples are all counted; of more N_SAMPLED_TUPLES are drawn, in proportion to their possible cells:
+# on Covertype at order 3 a hundredth of the tuples have half of the cells, and 256 tuples drawn uniformly were 12 %
+# off.
+MAX_COUNTED_TUPLES, N_SAMPLED_TUPLES = 256, 128
+# Planning the cover of so many tuples takes about a second.
+MAX_PLANNED_TUPLES = 30_000
+# Of an order with more tuples so many are drawn at random, because listing them takes too much memory.
 _MAX_LISTED_TUPLES, _SAMPLED_TUPLES = 2**20, 2**14
-# What no plan takes less than: where columns tell the same, a few blocks hold all tuples, and joint values are few.
+# A lower bound of any plan: with redundant columns a few blocks hold all tuples, and joint values are few.
 NO_BLOCKS = Plan((), 0.0, 0.0)
 
 
@@ -46,11 +47,11 @@ class TableShape:
 
     Attributes:
         encoded: the training rows.
-        heldout: rows that are watched, or None.
-        prepared: the same rows, prepared for a fit: repeats are merged, and cells and plans found for the estimate stay
-            there for the fit. None for an estimate alone.
-        stop: ends the looking for cells that occur.
-        covers: whether the fit covers all tuples with blocks; False where they are only counted.
+        heldout: held-out rows, or None.
+        prepared: the same rows, prepared for a fit: repeats are merged, and the counts and plans of the estimate are
+            cached there for the fit. None for an estimate alone.
+        stop: ends the counting of cells.
+        covers: whether the fit covers all tuples with blocks; False if they are only counted.
     """
 
     encoded: "Encoded"
@@ -61,7 +62,7 @@ class TableShape:
 
     @classmethod
     def of(cls, prepared: "TrainingData", stop: StopToken = NEVER) -> "TableShape":
-        """Return the shape of rows that are prepared."""
+        """Return the shape of prepared rows."""
         return cls(prepared.encoded, prepared.holdout, prepared, stop)
 
     @property
@@ -71,7 +72,7 @@ class TableShape:
 
     @property
     def n_heldout(self) -> int:
-        """Number of rows that are watched."""
+        """Number of held-out rows."""
         return 0 if self.heldout is None else self.heldout.n_rows
 
     @property
@@ -80,99 +81,103 @@ class TableShape:
         return None if self.prepared is None else self.prepared.n_jobs
 
     def merged_rows(self) -> tuple[int, int] | None:
-        """Return how many training and held-out rows are left once repeats are merged; None where that is unknown."""
-        return None if self.prepared is None else self.prepared.kept(self.stop)
+        """Return the numbers of training and held-out rows after repeats are merged; None if unknown."""
+        return None if self.prepared is None else self.prepared.merged_row_counts(self.stop)
 
-    def fewest_cells(self, tuples: int | AllOrders) -> int:
-        """Return how many cells the rows have at least in all tuples, without listing these."""
+    def min_cells(self, tuples: int | AllOrders) -> int:
+        """Return the minimum number of cells that the rows have in all tuples, without listing these."""
         columns = tuple_columns(self.encoded.levels, tuples)
         rows = self.encoded.of_columns(columns)
-        return sum(_fewest_cells(rows, size) for size in tuple_sizes(tuples, len(columns)))
+        return sum(_min_cells(rows, size) for size in tuple_sizes(tuples, len(columns)))
 
     def cells_seen(self, tuples: int | AllOrders) -> int:
-        """Return how many cells of tuples the rows have: counted, or estimated from a sample of the tuples."""
+        """Return how many cells of tuples occur in the rows: counted, or estimated from a sample of the tuples."""
 
         def count() -> int:
             columns = tuple_columns(self.encoded.levels, tuples)
             rows, jobs = self.encoded.of_columns(columns), self.n_jobs or 1
             return sum(estimate_seen(rows, size, self.stop, jobs) for size in tuple_sizes(tuples, len(columns)))
 
-        return count() if self.prepared is None else self.prepared.seen(tuples, count, self.stop)
+        return count() if self.prepared is None else self.prepared.cells_seen(tuples, count, self.stop)
 
     def plan(self, tuples: int | AllOrders) -> Plan | None:
-        """Return the plan of a cover of tuples; None where every tuple counts as a block."""
+        """Return the plan of a cover of tuples; None if every tuple counts as a block."""
         if not self.covers:
             return NO_BLOCKS
         if self.prepared is not None:
             return self.prepared.plan(tuples, self.stop)
-        if count_tuples(self.encoded.levels, tuples) > PLANNED:
+        if count_tuples(self.encoded.levels, tuples) > MAX_PLANNED_TUPLES:
             return None
         return plan_cover(self.encoded.codes, space_of(self.encoded.levels, tuples), stop=self.stop)
 
 
 def count_tuples(levels: NDArray[np.int64], tuples: int | AllOrders) -> int:
-    """Return how many tuples there are of columns of so many levels (a,), without listing them."""
+    """Return the number of tuples of columns of so many levels (a,), without listing them."""
     n_columns = len(tuple_columns(levels, tuples))
     return sum(comb(n_columns, size) for size in tuple_sizes(tuples, n_columns))
 
 
 def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
-    """Return how many cells of tuples the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
+    """Return how many cells of tuples occur in the rows: exact for few tuples, else estimated from a sample."""
     if isinstance(tuples, int) and (n_tuples := comb(encoded.n_columns, tuples)) > _MAX_LISTED_TUPLES:
-        some = TupleSpace(encoded.levels, _random_tuples(encoded.n_columns, tuples))
-        return round(n_tuples / some.n_tuples * _estimate_seen(encoded, some, stop, n_jobs))
+        sample = TupleSpace(encoded.levels, _random_tuples(encoded.n_columns, tuples))
+        return round(n_tuples / sample.n_tuples * _estimate_seen(encoded, sample, stop, n_jobs))
     return _estimate_seen(encoded, space_of(encoded.levels, tuples), stop, n_jobs)
 
 
 def _estimate_seen(encoded: "Encoded", space: AnySpace, stop: StopToken, n_jobs: int) -> int:
-    every = space.n_tuples <= SAMPLE
-    chosen, most = (space.tuples, space.cards) if every else _drawn(space, encoded.n_rows)
-    whole = np.array([codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)])
-    seen = np.empty(len(chosen), np.int64)
+    counts_all = space.n_tuples <= MAX_COUNTED_TUPLES
+    tuples, max_cells = (space.tuples, space.cards) if counts_all else _sampled_tuples(space, encoded.n_rows)
+    is_complete = np.array(
+        [codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)]
+    )
+    counts = np.empty(len(tuples), np.int64)
 
-    def one(k: int) -> None:  # a tuple of fewer columns repeats its last
+    def count(k: int) -> None:  # a tuple of fewer columns repeats its last
         stop.check()
-        seen[k] = _occurring(encoded, np.unique(chosen[k]), bool(whole[chosen[k]].all()))
+        counts[k] = _count_occurring(encoded, np.unique(tuples[k]), bool(is_complete[tuples[k]].all()))
 
-    run_parts(one, len(chosen), n_jobs)
+    run_parts(count, len(tuples), n_jobs)
     grids = has_full_grid(space, encoded.chains)
-    if every:
-        return int(np.where(grids, space.cards, seen).sum())
-    some = np.minimum(space.cards, encoded.n_rows)[~grids].sum()
-    return int(space.cards[grids].sum()) + round(float(some) * float(np.mean(seen / most)))
+    if counts_all:
+        return int(np.where(grids, space.cards, counts).sum())
+    total = np.minimum(space.cards, encoded.n_rows)[~grids].sum()
+    return int(space.cards[grids].sum()) + round(float(total) * float(np.mean(counts / max_cells)))
 
 
 def _random_tuples(n_columns: int, size: int) -> list[list[int]]:
-    """Return _SAMPLED_TUPLES tuples of so many columns, some perhaps twice; always the same."""
-    drawn = np.sort(np.random.default_rng(0).integers(n_columns, size=(2 * _SAMPLED_TUPLES, size)), axis=1)
-    return drawn[(np.diff(drawn, axis=1) > 0).all(axis=1)][:_SAMPLED_TUPLES].tolist()
+    """Return _SAMPLED_TUPLES random tuples of so many columns, possibly with repeats; always the same."""
+    candidates = np.sort(np.random.default_rng(0).integers(n_columns, size=(2 * _SAMPLED_TUPLES, size)), axis=1)
+    return candidates[(np.diff(candidates, axis=1) > 0).all(axis=1)][:_SAMPLED_TUPLES].tolist()
 
 
-def _fewest_cells(encoded: "Encoded", size: int) -> int:
-    """Return how many cells rows have at least in all tuples of so many columns: each as many as its richest column."""
-    seen = sorted(len(np.unique(codes[codes < top])) for codes, top in zip(encoded.codes, encoded.levels, strict=True))
-    return sum(levels * comb(below, size - 1) for below, levels in enumerate(seen))
+def _min_cells(encoded: "Encoded", size: int) -> int:
+    """Return the minimum number of cells in all tuples of so many columns: each has as many as its richest column."""
+    level_counts = sorted(
+        len(np.unique(codes[codes < top])) for codes, top in zip(encoded.codes, encoded.levels, strict=True)
+    )
+    return sum(levels * comb(n_smaller, size - 1) for n_smaller, levels in enumerate(level_counts))
 
 
-def _drawn(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the columns (DRAWN, n) of tuples spread evenly over the cells that so many rows could have, and how many
-    those are in each.
+def _sampled_tuples(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the columns (N_SAMPLED_TUPLES, n) of tuples spread evenly over the possible cells of so many rows, and how
+    many of these each tuple has.
     """
-    most = np.minimum(space.cards, max(1, n_rows)).astype(np.float64)
-    sizes = np.argsort(most, kind="stable")
-    ends = np.cumsum(most[sizes])
-    chosen = sizes[np.searchsorted(ends, (np.arange(DRAWN) + 0.5) / DRAWN * ends[-1])]
-    return space.tuples[chosen], most[chosen]
+    possible = np.minimum(space.cards, max(1, n_rows)).astype(np.float64)
+    sizes = np.argsort(possible, kind="stable")
+    ends = np.cumsum(possible[sizes])
+    sampled = sizes[np.searchsorted(ends, (np.arange(N_SAMPLED_TUPLES) + 0.5) / N_SAMPLED_TUPLES * ends[-1])]
+    return space.tuples[sampled], possible[sampled]
 
 
-def _occurring(encoded: "Encoded", columns: np.ndarray, whole: bool) -> int:
-    """How many cells rows have in a tuple; `whole`: all of them have a level in each of its columns."""
+def _count_occurring(encoded: "Encoded", columns: np.ndarray, is_complete: bool) -> int:
+    """Return how many cells of a tuple occur; `is_complete` if no row has a missing level in it."""
     card = int(encoded.levels[columns].prod())
     key = encoded.codes[columns[0]].astype(np.int64 if card >= 2**31 else np.int32)
     for j in columns[1:]:
         key *= key.dtype.type(encoded.levels[j])
         key += encoded.codes[j]
-    if not whole:
+    if not is_complete:
         key = key[(encoded.codes[columns] < encoded.levels[columns][:, None]).all(axis=0)]
     if card > 8 * len(key):
         return len(np.unique(key))

@@ -1,1 +1,1 @@
-"""Density-based logistic regression: its objective, the weights of fixed bandwidths, the solver of both levels."""
+"""Density-based logistic regression: its objective, the weights at fixed bandwidths, and the solver of both."""

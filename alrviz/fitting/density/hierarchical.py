@@ -1,16 +1,16 @@
-"""The solver of DLR: weights by Newton's method, bandwidths by BFGS on what is left of E once the weights follow.
+"""The solver of DLR: weights by Newton's method, bandwidths by BFGS on E at the optimal weights.
 
-    inner step   one of Newton's on F(w) (newton.py), until every slope is below SETTLED a row
-    outer step   d = -B dE/dlog h, no bandwidth by more than LONGEST; the first t of 1, 1/2, 1/4 ... with
+    inner step   one Newton step on F(w) (newton.py), until every slope per row is below OPTIMAL_SLOPE
+    outer step   d = -B dE/dlog h, no |d| above MAX_LOG_STEP; the first t of 1, 1/2, 1/4 ... with
                  E(log h + t d) <= E + 1e-4 t dE.d. At each trial the weights are brought to their optimum again,
-                 except in the mode "paper", where they stand still ([DLR] Algorithm 1)
+                 except in the mode "paper", where they stay ([DLR] Algorithm 1)
 
-B starts as the inverse of Gauss-Newton's diagonal, made so long that the first step reaches LONGEST (the weights give
-way, so that E bends less than the diagonal says), and learns by BFGS; but not in "paper", whose slopes are of no single
-function. There the fit ends once a step moves no bandwidth by more than STILL. Trials are taken on the grids of their
-start (models/density.py): there E and its slopes agree.
+B starts as the inverse of Gauss-Newton's diagonal, scaled so that the first step reaches MAX_LOG_STEP (the weights
+follow h, so that E bends less than the diagonal says), and is updated by BFGS; not in "paper", whose slopes belong to
+no single function. There the fit ends once a step moves no bandwidth by more than MIN_LOG_STEP. Trials use the grids of
+their start (models/density.py), on which E and its slopes agree.
 
-Measured against L-BFGS over (w, log h) at once: docs/dlr.md.
+Measured against L-BFGS over (w, log h) together: docs/dlr.md.
 """
 
 from dataclasses import dataclass, replace
@@ -20,55 +20,55 @@ import numpy as np
 from alrviz.fitting.density.objective import DensityObjective, DensityPoint
 from alrviz.fitting.density.weights import WeightsObjective
 from alrviz.fitting.objectives.ridge import Point
-from alrviz.fitting.solvers.newton import SETTLED, minimise, newton
+from alrviz.fitting.solvers.newton import OPTIMAL_SLOPE, minimise, newton
 from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.models.density import VoteFeatures
 from alrviz.passes.aligned_buffers import Floats
 
-# By how much log h moves at most in one step: a grid is good for that (0.5 to 2 times its bandwidth).
-LONGEST = float(np.log(2.0))
-SUFFICIENT = 1e-4
-GROWTH = 4.0
-# A loss below this a row counts as this: where all rows are fitted E falls towards 0 for ever.
-FITTED = 1e-6
-# Of log h: a hundredth of the bandwidth.
-STILL = 0.01
-MOST_TRIALS = 12
-_AT_REST = "the weights are at their optimum for these bandwidths"
-_SETTLED = "the weights are at their optimum and no step of the bandwidths would lower the loss by more than tol"
-_END = "no step of the bandwidths lowers the loss any further"
-_STILL = "the last step moved no bandwidth by more than a hundredth"
+# The most that log h moves in one step; a grid is accurate from 0.5 to 2 times its bandwidth.
+MAX_LOG_STEP = float(np.log(2.0))
+SUFFICIENT_DECREASE = 1e-4
+STEP_GROWTH = 4.0
+# A loss per row below this counts as this: where all rows are fitted E falls towards 0 for ever.
+MIN_ROW_LOSS = 1e-6
+# Of log h: one percent of the bandwidth.
+MIN_LOG_STEP = 0.01
+MAX_TRIALS = 12
+_WEIGHTS_OPTIMAL = "the weights are at their optimum for these bandwidths"
+_OPTIMAL = "the weights are at their optimum and no step of the bandwidths would lower the loss by more than tol"
+_NO_DECREASE = "no step of the bandwidths lowers the loss any further"
+_SMALL_STEP = "the last step moved no bandwidth by more than a hundredth"
 
 
 @dataclass(frozen=True, eq=False)
-class OuterMemory:
-    """What goes on from step to step: whether the weights are settled, the inverse Hessian of E, how far h moved."""
+class OuterCarry:
+    """Carried from step to step: whether the weights are optimal, the inverse Hessian of E, the last move of log h."""
 
-    settled: bool = False
+    weights_optimal: bool = False
     inverse: Floats | None = None
-    moved: float = np.inf
+    last_move: float = np.inf
 
 
 @dataclass(frozen=True, eq=False)
 class OuterTrial:
-    """Weights and features at other bandwidths, E there, and what it took."""
+    """Weights and features at other bandwidths, E there, and the evaluations and passes it took."""
 
-    of: WeightsObjective
+    weights_objective: WeightsObjective
     inner: Point
     features: VoteFeatures
-    validated: VoteFeatures | None
-    goal: float
+    validation_features: VoteFeatures | None
+    e: float
     evaluations: int
     passes: float
 
 
 @dataclass(frozen=True)
 class Hierarchical(Solver):
-    """Weights inside, bandwidths outside. Carries a `OuterMemory`.
+    """Weights inside, bandwidths outside; carries an `OuterCarry`.
 
     Args:
-        tol: ends where a step of the bandwidths is expected to lower E by less than this share of itself, or of FITTED
-            a row where that is more.
+        tol: the fit ends if a step of the bandwidths is expected to lower E by less than this share of it, or of
+            MIN_ROW_LOSS per row if that is more.
     """
 
     tol: float = 1e-6
@@ -76,102 +76,104 @@ class Hierarchical(Solver):
     def init(self, objective: DensityObjective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         point = objective.value_grad(w0)
-        return SolverState(0, point, 1, 2.0, carry=OuterMemory(), extra=objective.report(point))
+        return SolverState(0, point, 1, 2.0, carry=OuterCarry(), extra=objective.report(point))
 
     def advance(self, objective: DensityObjective, state: SolverState) -> SolverState:
-        """Return the state one step later, inner or outer."""
-        memory: OuterMemory = state.carry
-        if not memory.settled:
+        """Return the state after one more step, inner or outer."""
+        memory: OuterCarry = state.carry
+        if not memory.weights_optimal:
             new = self._inner(objective, state)
             if not new.stalled:
                 return new
-        if not objective.moves:
-            return _ended(state, _AT_REST)
+        if not objective.fits_bandwidths:
+            return _final_state(state, _WEIGHTS_OPTIMAL)
         return self._outer(objective, state)
 
     def _inner(self, objective: DensityObjective, state: SolverState) -> SolverState:
         point: DensityPoint = state.point  # type: ignore[assignment]
-        if point.of.criterion(point.inner) < SETTLED:
+        if point.weights_objective.criterion(point.inner) < OPTIMAL_SLOPE:
             return replace(state, stalled=True)
-        new = newton(point.of, replace(state, point=point.inner))
+        new = newton(point.weights_objective, replace(state, point=point.inner))
         if new.stalled:
             return new
-        moved = objective.point(point.of, new.point, point.features, point.validated)
-        memory = replace(state.carry, settled=point.of.criterion(new.point) < SETTLED)
-        return replace(new, point=moved, carry=memory, extra=objective.report(moved))
+        new_point = objective.point(point.weights_objective, new.point, point.features, point.validation_features)
+        memory = replace(state.carry, weights_optimal=point.weights_objective.criterion(new.point) < OPTIMAL_SLOPE)
+        return replace(new, point=new_point, carry=memory, extra=objective.report(new_point))
 
     def _outer(self, objective: DensityObjective, state: SolverState) -> SolverState:
         point: DensityPoint = state.point  # type: ignore[assignment]
-        if objective.mode == "paper" and state.carry.moved < STILL:
-            return _ended(state, _STILL)
+        if objective.mode == "paper" and state.carry.last_move < MIN_LOG_STEP:
+            return _final_state(state, _SMALL_STEP)
         direction, inverse = _direction(objective, point, state.carry.inverse)
         gain = -float(point.slopes @ direction)
-        if gain <= self.tol * max(abs(point.goal), FITTED * objective.judging):
-            return _ended(state, _SETTLED)
+        if gain <= self.tol * max(abs(point.e), MIN_ROW_LOSS * objective.e_weight):
+            return _final_state(state, _OPTIMAL)
         low, high = objective.features.bounds
         spacing = objective.features.spacing(point.features.log_h)
-        t, spent = 1.0, state
-        for _ in range(MOST_TRIALS):
+        t, counted = 1.0, state
+        for _ in range(MAX_TRIALS):
             log_h = np.clip(point.features.log_h + t * direction, low, high)
             trial = _trial(objective, point, log_h, spacing)
-            spent = replace(
-                spent, evaluations=spent.evaluations + trial.evaluations, passes=spent.passes + trial.passes
+            counted = replace(
+                counted, evaluations=counted.evaluations + trial.evaluations, passes=counted.passes + trial.passes
             )
             slope = float(point.slopes @ (log_h - point.features.log_h))
-            if trial.goal <= point.goal + SUFFICIENT * slope and slope < 0.0:
-                return _accepted(objective, spent, trial, spacing, inverse, t)
+            if trial.e <= point.e + SUFFICIENT_DECREASE * slope and slope < 0.0:
+                return _accepted(objective, counted, trial, spacing, inverse, t)
             t *= 0.5
-        return _ended(spent, _END)
+        return _final_state(counted, _NO_DECREASE)
 
 
-def _ended(state: SolverState, note: str) -> SolverState:
+def _final_state(state: SolverState, note: str) -> SolverState:
     return replace(state, index=state.index + 1, step_size=0.0, stalled=True, note=note, kind="inner")
 
 
 def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats | None) -> tuple[Floats, Floats]:
-    """Where the bandwidths go, no further than LONGEST, and the inverse Hessian that says so."""
+    """Return the step of log h, at most MAX_LOG_STEP in each, and the inverse Hessian it follows from."""
     first = inverse is None
     if inverse is None or objective.mode == "paper":
         curvature = objective.curvature(point)
         inverse = np.diag(1.0 / np.maximum(curvature, 1e-3 * max(float(curvature.max(initial=0.0)), 1e-300)))
-    if not point.slopes.any():  # as where all weights are 0, which leaves no curvature either: nothing to scale
+    if not point.slopes.any():  # as with all weights 0, where there is no curvature either
         return np.zeros_like(point.slopes), inverse
     direction = -(inverse @ point.slopes)
     if float(direction @ point.slopes) >= 0.0:
         direction = -point.slopes
-    scale = LONGEST / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
+    scale = MAX_LOG_STEP / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
     if first and objective.mode != "paper":
         return direction * scale, inverse * scale
     return direction * min(1.0, scale), inverse
 
 
 def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spacing: np.ndarray | None) -> OuterTrial:
-    """Other bandwidths, and the weights that go with them; what no bandwidth changes is taken from the point."""
+    """Return the weights at other bandwidths; what no bandwidth changes is taken from the point."""
     features = objective.training(log_h, spacing, point.features)
-    of = objective.at(features)
+    weights_objective = objective.at(features)
     if objective.mode == "paper":
-        inner, evaluations, passes = of.value_grad(point.inner.w), 1, 1.0
+        inner, evaluations, passes = weights_objective.value_grad(point.inner.w), 1, 1.0
     else:
-        inner, evaluations, passes = minimise(of, point.inner.w)
-    validated = objective.validation_features(features, spacing, point.validated)
-    goal, _, _ = objective.goal(inner, validated)
-    return OuterTrial(of, inner, features, validated, goal, evaluations, passes + 1.0)
+        inner, evaluations, passes = minimise(weights_objective, point.inner.w)
+    validation_features = objective.validate(features, spacing, point.validation_features)
+    e, _, _ = objective.outer_value(inner, validation_features)
+    return OuterTrial(weights_objective, inner, features, validation_features, e, evaluations, passes + 1.0)
 
 
 def _accepted(
     objective: DensityObjective, state: SolverState, trial: OuterTrial, spacing: np.ndarray, inverse: Floats, t: float
 ) -> SolverState:
-    """The state at a trial, on the grids of its own bandwidths."""
-    before: DensityPoint = state.point  # type: ignore[assignment]
+    """Return the state at an accepted trial, on the grids of its own bandwidths."""
+    previous: DensityPoint = state.point  # type: ignore[assignment]
     if not np.array_equal(objective.features.spacing(trial.features.log_h), spacing):
-        start = replace(before, inner=trial.inner)
-        again = _trial(objective, start, trial.features.log_h, None)
-        state = replace(state, evaluations=state.evaluations + again.evaluations, passes=state.passes + again.passes)
-        trial = again
-    point = objective.point(trial.of, trial.inner, trial.features, trial.validated)
-    step = point.features.log_h - before.features.log_h
-    inverse = _bfgs(inverse, step, point.slopes - before.slopes)
-    memory = OuterMemory(objective.mode != "paper", inverse, float(np.abs(step).max(initial=0.0)))
+        start = replace(previous, inner=trial.inner)
+        repeated = _trial(objective, start, trial.features.log_h, None)
+        state = replace(
+            state, evaluations=state.evaluations + repeated.evaluations, passes=state.passes + repeated.passes
+        )
+        trial = repeated
+    point = objective.point(trial.weights_objective, trial.inner, trial.features, trial.validation_features)
+    step = point.features.log_h - previous.features.log_h
+    inverse = _bfgs(inverse, step, point.slopes - previous.slopes)
+    memory = OuterCarry(objective.mode != "paper", inverse, float(np.abs(step).max(initial=0.0)))
     return SolverState(
         state.index + 1, point, state.evaluations, state.passes, step_size=t, carry=memory, kind="outer",
         extra=objective.report(point),
@@ -179,12 +181,12 @@ def _accepted(
 
 
 def _bfgs(inverse: Floats, s: Floats, y: Floats) -> Floats:
-    """The inverse Hessian that knows this step too (Nocedal and Wright, 6.17).
+    """Return the inverse Hessian updated by this step (Nocedal and Wright, 6.17).
 
-    Where E does not bend up along the step it has no such inverse: the next step goes GROWTH times as far.
+    Where E does not curve upwards along the step there is no update, and the next step goes STEP_GROWTH times as far.
     """
     product = float(s @ y)
     if product <= 1e-10 * float(np.sqrt((s @ s) * (y @ y))):
-        return GROWTH * inverse
-    turned = np.eye(len(s)) - np.outer(s, y) / product
-    return turned @ inverse @ turned.T + np.outer(s, s) / product
+        return STEP_GROWTH * inverse
+    projection = np.eye(len(s)) - np.outer(s, y) / product
+    return projection @ inverse @ projection.T + np.outer(s, s) / product

@@ -13,7 +13,7 @@ Slopes are by log h (dphi = dphi / dlog h, r the residuals of the rows that E is
     total     partial - v . d(grad_w F)/dlog h_d,  H_w v = grad_w E_val                       "validation"
               = partial - sum_i sum_k dphi_dki (w_dk q_ik + v_dk r_ik),  q = the change of r that v makes
 
-A point of the stream is one flat vector (w, log h): what snapshots keep and what a run is replayed from.
+A point's weights are one flat vector (w, log h), which snapshots store and replay.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ VALIDATES = ("validation", "paper")
 
 
 class DensityRows(Rows):
-    """Rows beside the training rows, with their numbers (a_num, N) and codes (a_cat, N)."""
+    """Rows other than the training rows, with their numbers (a_num, N) and codes (a_cat, N)."""
 
     def __init__(self, rows: Rows, numbers: Floats, codes: np.ndarray):
         super().__init__(rows.y, rows.weights, rows.n_classes, n_jobs=rows.n_jobs)
@@ -46,38 +46,38 @@ class DensityRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class DensityPoint(Point):
-    """A point (w, log h), and what it is judged by.
+    """A point (w, log h) with the value and slopes of both levels.
 
     Attributes:
         inner: the point of the weights at these features.
-        of: the objective of the weights at these features.
+        weights_objective: the objective of the weights at these features.
         features: of the training rows.
-        validated: of the validation rows; None without any.
-        goal: E, what the bandwidths are to lower.
+        validation_features: of the validation rows; None without any.
+        e: E, which the bandwidths minimise.
         validation: sums over the validation rows; None without any.
         slopes: (D_num,) dE/dlog h; 0 where h is fixed.
     """
 
     inner: Point
-    of: WeightsObjective
+    weights_objective: WeightsObjective
     features: VoteFeatures
-    validated: VoteFeatures | None
-    goal: float
+    validation_features: VoteFeatures | None
+    e: float
     validation: Sums | None
     slopes: Floats
 
 
 class DensityObjective:
-    """F, E and their slopes on the rows of a training set, and of a validation set where the mode has one.
+    """F, E and their slopes on the rows of a training set, and of a validation set if the mode has one.
 
     Args:
-        features: what the training rows vote for.
+        features: the votes of the training rows.
         rows: training rows; their weights count rows in NLL (class weights already multiplied in).
         mode: "loo", "silverman", "validation" or "paper".
         alpha, center: of the penalty on w; center 0 or 1.
         validation: the rows of E_val, or None.
-        columns: place in the table of each numeric feature, for reports.
-        stop: asked between the parts of every pass.
+        columns: column number of each numeric feature, for reports.
+        stop: checked between the parts of every pass.
     """
 
     bounds = None
@@ -99,7 +99,7 @@ class DensityObjective:
         self.features, self.rows, self.mode, self.alpha, self.center = features, rows, mode, alpha, center
         self.validation, self.columns, self.stop = validation, columns, stop
         self.total = float(rows.weights.sum())
-        self.judging = self.total if validation is None else float(validation.weights.sum())
+        self.e_weight = self.total if validation is None else float(validation.weights.sum())
 
     @property
     def n_classes(self) -> int:
@@ -107,55 +107,55 @@ class DensityObjective:
         return self.rows.n_classes
 
     @property
-    def moves(self) -> bool:
-        """Whether there are bandwidths that are fitted."""
+    def fits_bandwidths(self) -> bool:
+        """Whether bandwidths are fitted."""
         return self.mode != "silverman" and len(self.columns) > 0
 
     def start(self, value: float) -> Floats:
-        """Return the vector v (P,) of weights of that value, intercepts 0, and Silverman's bandwidths."""
-        of = self.features
-        w = all_weights(np.empty((of.n_features, of.n_values, 0)), value)
-        return np.concatenate([w.ravel(), np.log(of.silverman)])
+        """Return the vector v (P,) with all weights equal to `value`, intercepts 0, and Silverman's bandwidths."""
+        features = self.features
+        w = all_weights(np.empty((features.n_features, features.n_values, 0)), value)
+        return np.concatenate([w.ravel(), np.log(features.silverman)])
 
     def weights_of(self, model: DensityModel) -> Floats:
         """Return the vector v (P,) of a model of the same columns and classes.
 
         Raises:
-            RecipeError: if the model has others.
+            RecipeError: the model has other columns or classes.
         """
         fits = isinstance(model, DensityModel) and model.features.n_features == self.features.n_features
         if not fits or model.n_classes != self.n_classes or len(model.log_h) != len(self.columns):
             raise RecipeError(
-                f"start is no model of these {self.features.n_features} columns and {self.n_classes} classes; expected "
-                "one of dlr, fitted to the same rows"
+                f"start is not a model of these {self.features.n_features} columns and {self.n_classes} classes; "
+                "expected one of dlr, fitted to the same rows"
             )
         low, high = self.features.bounds
         return np.concatenate([model.w.ravel(), np.clip(model.log_h, low, high)])
 
     def split(self, v: Floats) -> tuple[Floats, Floats]:
         """Return w (D + 1, K) and log h (D_num,) of a vector."""
-        of = self.features
-        size = (of.n_features + 1) * of.n_values
-        return v[:size].reshape(of.n_features + 1, of.n_values), v[size:]
+        features = self.features
+        size = (features.n_features + 1) * features.n_values
+        return v[:size].reshape(features.n_features + 1, features.n_values), v[size:]
 
     def training(
         self, log_h: Floats, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
     ) -> VoteFeatures:
-        """Return the features of the training rows, on the grids of log h (D_num,) or on given ones."""
+        """Return the features of the training rows, on the grids of log h (D_num,) or those with this `spacing`."""
         leave = self.mode in LEAVES_OUT
-        return self.features.training(log_h, leave, self.moves, spacing, previous, self.stop)
+        return self.features.training(log_h, leave, self.fits_bandwidths, spacing, previous, self.stop)
 
     def at(self, features: VoteFeatures) -> WeightsObjective:
         """Return the objective of the weights at these features."""
         return WeightsObjective(FeatureRows(self.rows, features.phi), self.alpha, self.center, self.stop)
 
-    def validation_features(
+    def validate(
         self, features: VoteFeatures, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
     ) -> VoteFeatures | None:
         """Return the features of the validation rows at the bandwidths of `features`, on grids of `spacing` (D_num,);
         None without such rows.
 
-        previous: those of other bandwidths, as in `DensityFeatures.rows`.
+        previous: features at other bandwidths, as in `DensityFeatures.rows`.
         """
         rows = self.validation
         if rows is None:
@@ -166,65 +166,73 @@ class DensityObjective:
         """Return the point at `v`."""
         w, log_h = self.split(v)
         features = self.training(log_h)
-        of = self.at(features)
-        return self.point(of, of.value_grad(w.copy()), features, self.validation_features(features))
+        weights_objective = self.at(features)
+        return self.point(weights_objective, weights_objective.value_grad(w.copy()), features, self.validate(features))
 
     def follow(self, log_h: Floats, w: Floats, previous: VoteFeatures | None = None) -> DensityPoint:
-        """Return the point at other bandwidths (D_num,), its weights at their optimum there, searched from `w`.
+        """Return the point at other bandwidths (D_num,) with the weights optimal there, searched from `w`.
 
-        What a hand that moves a bandwidth asks for; `previous` as in `DensityFeatures.training`.
+        For a page on which a visitor moves a bandwidth; `previous` as in `DensityFeatures.training`.
         """
         low, high = self.features.bounds
         features = self.training(np.clip(log_h, low, high), previous=previous)
-        of = self.at(features)
-        inner, _, _ = minimise(of, np.array(w, np.float64))
-        return self.point(of, inner, features, self.validation_features(features))
+        weights_objective = self.at(features)
+        inner, _, _ = minimise(weights_objective, np.array(w, np.float64))
+        return self.point(weights_objective, inner, features, self.validate(features))
 
-    def goal(self, inner: Point, validated: VoteFeatures | None) -> tuple[float, Sums | None, Floats | None]:
+    def outer_value(
+        self, inner: Point, validation_features: VoteFeatures | None
+    ) -> tuple[float, Sums | None, Floats | None]:
         """Return E at a point of the weights, the sums over validation rows and their residuals (N, W); None without
         any.
         """
-        if self.validation is None or validated is None:
+        if self.validation is None or validation_features is None:
             return inner.objective, None, None
-        z = FeatureRows(self.validation, validated.phi).scores(inner.w, self.stop)
+        z = FeatureRows(self.validation, validation_features.phi).scores(inner.w, self.stop)
         residual = self.validation.scores()
         sums = self.validation.loss_and_residual(z, None, 0.0, z, residual, self.stop)
         return sums.nll, sums, residual
 
     def point(
-        self, of: WeightsObjective, inner: Point, features: VoteFeatures, validated: VoteFeatures | None
+        self,
+        weights_objective: WeightsObjective,
+        inner: Point,
+        features: VoteFeatures,
+        validation_features: VoteFeatures | None,
     ) -> DensityPoint:
-        """Return the point of the stream at these weights and features."""
-        goal, sums, residual = self.goal(inner, validated)
+        """Return the point with these weights and features."""
+        e, sums, residual = self.outer_value(inner, validation_features)
         slopes = np.zeros(len(features.log_h))
-        if self.moves:
-            slopes = self._slopes(of, inner, features, validated, residual)
+        if self.fits_bandwidths:
+            slopes = self._slopes(weights_objective, inner, features, validation_features, residual)
         v = np.concatenate([inner.w.ravel(), features.log_h])
         gradient = np.concatenate([inner.gradient.ravel(), slopes])
         return DensityPoint(
             v, inner.z, inner.sums, inner.penalty, inner.objective, gradient,
-            inner=inner, of=of, features=features, validated=validated, goal=goal, validation=sums, slopes=slopes,
+            inner=inner, weights_objective=weights_objective, features=features,
+            validation_features=validation_features, e=e, validation=sums, slopes=slopes,
         )  # fmt: skip
 
     def _slopes(
         self,
-        of: WeightsObjective,
+        weights_objective: WeightsObjective,
         inner: Point,
         features: VoteFeatures,
-        validated: VoteFeatures | None,
+        validation_features: VoteFeatures | None,
         residual: Floats | None,
     ) -> Floats:
-        """dE/dlog h: of a sum over the training rows, or over the validation rows whose residuals are given."""
-        if self.validation is None or validated is None or residual is None:
-            return self._sum(of.of, inner.w, features, self._residual(inner))
-        rows = FeatureRows(self.validation, validated.phi)
-        partial = self._sum(rows, inner.w, validated, residual)
+        """Return dE/dlog h: of a sum over the training rows, or over the validation rows with the given residuals."""
+        if self.validation is None or validation_features is None or residual is None:
+            return self._sum(weights_objective.feature_rows, inner.w, features, self._residual(inner))
+        rows = FeatureRows(self.validation, validation_features.phi)
+        partial = self._sum(rows, inner.w, validation_features, residual)
         if self.mode == "paper":
             return partial
-        v, _ = solve(of, inner, rows.sums(validated.phi, residual, stop=self.stop))
-        bent = self.rows.hessian_product(inner.z, of.change(v), self.stop)
-        followed = self._sum(of.of, inner.w, features, bent) + self._sum(of.of, v, features, self._residual(inner))
-        return partial - followed
+        v, _ = solve(weights_objective, inner, rows.sums(validation_features.phi, residual, stop=self.stop))
+        residual_change = self.rows.hessian_product(inner.z, weights_objective.change(v), self.stop)
+        rows = weights_objective.feature_rows
+        by_phi, by_w = (rows, inner.w, features, residual_change), (rows, v, features, self._residual(inner))
+        return partial - (self._sum(*by_phi) + self._sum(*by_w))
 
     def _residual(self, inner: Point) -> Floats:
         residual = self.rows.scores()
@@ -232,7 +240,7 @@ class DensityObjective:
         return residual
 
     def _sum(self, rows: FeatureRows, w: Floats, features: VoteFeatures, residual: Floats) -> Floats:
-        """sum_i sum_k residual_ik w_dk dphi_dki, (D_num,)."""
+        """Return sum_i sum_k residual_ik w_dk dphi_dki, (D_num,)."""
         assert features.dphi is not None
         count = len(features.log_h)
         return (w[:count] * rows.sums(features.dphi, residual, stop=self.stop)[:count]).sum(axis=1)
@@ -240,39 +248,39 @@ class DensityObjective:
     def curvature(self, point: DensityPoint) -> Floats:
         """Return Gauss-Newton's d2E/dlog h2 (D_num,) at fixed w, sum_i sum_k p (1 - p) (w dphi)^2."""
         rows, features, z = self.rows, point.features, point.z
-        if self.validation is not None and point.validated is not None:
-            rows, features = self.validation, point.validated
+        if self.validation is not None and point.validation_features is not None:
+            rows, features = self.validation, point.validation_features
             z = FeatureRows(rows, features.phi).scores(point.inner.w, self.stop)
         assert features.dphi is not None
-        bent = rows.diagonal(z, self.stop)
+        curvature = rows.diagonal(z, self.stop)
         count = len(features.log_h)
-        sums = FeatureRows(rows, features.phi).sums(features.dphi, bent, squared=True, stop=self.stop)
+        sums = FeatureRows(rows, features.phi).sums(features.dphi, curvature, squared=True, stop=self.stop)
         return (point.inner.w[:count] ** 2 * sums[:count]).sum(axis=1)
 
     def release(self, point: Point | None) -> None:
-        """Keep no room any more: a fit has ended at `point`, or before it had any."""
+        """Free the buffers of a fit that has ended at `point`, or before it had one."""
         if isinstance(point, DensityPoint):
-            point.of.release(point.inner)
+            point.weights_objective.release(point.inner)
 
     @property
-    def judged_as(self) -> str:
-        """What `judged` returns, in words."""
+    def monitored_name(self) -> str:
+        """What `monitored` returns, in words."""
         return "F" if self.validation is None else "the loss of the validation rows"
 
     def monitored(self, point: DensityPoint) -> float:
-        """Return E: what falls, but for "paper" by the bandwidths' steps only."""
-        return point.goal
+        """Return E, which every step lowers, except in "paper" the inner ones."""
+        return point.e
 
     def criterion(self, point: DensityPoint) -> float:
         """Return the largest of |dF/dw| and |dE/dlog h|, per row."""
-        return max(point.of.criterion(point.inner), self.unrest(point))
+        return max(point.weights_objective.criterion(point.inner), self.unrest(point))
 
     def unrest(self, point: DensityPoint) -> float:
         """Return the largest |dE/dlog h| per row."""
-        return float(np.abs(point.slopes).max(initial=0.0)) / self.judging
+        return float(np.abs(point.slopes).max(initial=0.0)) / self.e_weight
 
     def phi_norm(self, v: Floats) -> float:
-        """Return ||w||."""
+        """Return ||w||: the features do not depend on it."""
         w, _ = self.split(v)
         return float(np.sqrt((w * w).sum()))
 
@@ -292,9 +300,9 @@ class DensityObjective:
         return DensityModel(self.features, w, log_h)
 
     def report(self, point: DensityPoint) -> dict[str, float]:
-        """Return what a step says besides: the bandwidths "h_j" by column, and the validation rows' log loss."""
-        found = {f"h_{j}": h for j, h in zip(self.columns, np.exp(point.features.log_h).tolist(), strict=True)}
+        """Return additional values of a step: the bandwidths "h_j" by column, and the validation rows' log loss."""
+        values = {f"h_{j}": h for j, h in zip(self.columns, np.exp(point.features.log_h).tolist(), strict=True)}
         if point.validation is not None:
-            found["validation_log_loss"] = point.validation.nll / self.judging
-            found["validation_error"] = point.validation.wrong / self.judging
-        return found
+            values["validation_log_loss"] = point.validation.nll / self.e_weight
+            values["validation_error"] = point.validation.wrong / self.e_weight
+        return values

@@ -1,9 +1,9 @@
-"""The penalised log loss of weights on given features: what DLR minimises while its bandwidths stand still.
+"""The penalised log loss of weights on fixed features, which DLR minimises while its bandwidths do not change.
 
     z_k = w_k0 + sum_d w_kd phi_kd           F(w) = sum over rows of -log p(y|x) + alpha ||w - center||^2
 
-Shapes: w, its gradient and every direction are (D + 1, K), the last row the intercepts; K = 1 for two classes, of which
-z is the second's score minus the first's, and C for more. Center 1 means w = 1 and intercepts 0.
+Shapes: w, its gradient and every direction are (D + 1, K), the last row the intercepts; K = 1 for two classes, with z
+the second's score minus the first's, and K = C for more. Center 1 means w = 1 and intercepts 0.
 """
 
 import numpy as np
@@ -16,36 +16,36 @@ from alrviz.stop import NEVER, StopToken
 
 
 class WeightsObjective(ScoredObjective):
-    """F and its derivatives at given features.
+    """F and its derivatives at fixed features.
 
     Args:
-        of: rows and their features.
+        feature_rows: rows and their features.
         alpha: weight of the penalty, at least 0; on w, intercepts included.
         center: 0 or 1.
-        stop: asked between the parts of every pass.
+        stop: checked between the parts of every pass.
     """
 
-    def __init__(self, of: FeatureRows, alpha: float, center: int, stop: StopToken = NEVER):
+    def __init__(self, feature_rows: FeatureRows, alpha: float, center: int, stop: StopToken = NEVER):
         ridge = 2.0 * alpha if alpha else None
-        super().__init__(of.rows, all_weights(of.phi, center), ridge, alpha=alpha, stop=stop)
-        self.of = of
+        super().__init__(feature_rows.rows, all_weights(feature_rows.phi, center), ridge, alpha=alpha, stop=stop)
+        self.feature_rows = feature_rows
 
     def scores(self, w: Floats, rows: FeatureRows | None = None) -> Floats:
         """Return the scores (N, W) of the training rows, or of other `rows`: one forward pass."""
-        return (self.of if rows is None else rows).scores(w, self.stop)
+        return (self.feature_rows if rows is None else rows).scores(w, self.stop)
 
     def change(self, direction: Floats) -> Floats:
         """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
-        return self.of.change(direction, self.stop)
+        return self.feature_rows.change(direction, self.stop)
 
     def slopes(self, residual: Floats) -> Floats:
         """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
-        return self.of.sums(self.of.phi, residual, stop=self.stop)
+        return self.feature_rows.sums(self.feature_rows.phi, residual, stop=self.stop)
 
     def hessian_diagonal(self, point: Point) -> Floats:
         """Return the diagonal of the Hessian of F, shaped as w."""
-        bent = self.rows.diagonal(point.z, self.stop, buffer=self._lend(self.rows))
-        diagonal = self.of.sums(self.of.phi, bent, squared=True, stop=self.stop)
+        curvature = self.rows.diagonal(point.z, self.stop, buffer=self._lend(self.rows))
+        diagonal = self.feature_rows.sums(self.feature_rows.phi, curvature, squared=True, stop=self.stop)
         return diagonal if self._q is None else diagonal + self._q
 
     def criterion(self, point: Point) -> float:
@@ -53,35 +53,34 @@ class WeightsObjective(ScoredObjective):
         return float(np.abs(point.gradient).max(initial=0.0)) / self.total
 
     def phi_norm(self, w: Floats) -> float:
-        """Return ||w||: the features are given."""
+        """Return ||w||: the features do not depend on it."""
         return float(np.sqrt(dot(w, w)))
 
 
 def all_weights(phi: Floats, value: float) -> Floats:
-    """Return weights (D + 1, K) of that value, intercepts 0."""
+    """Return weights (D + 1, K) equal to `value`, intercepts 0."""
     w = np.full((phi.shape[0] + 1, phi.shape[1]), float(value))
     w[-1] = 0.0
     return w
 
 
-def solve(objective: Objective, point: Point, right: Floats, most: int = 200) -> tuple[Floats, int]:
-    """Return x with H x = right, shaped as the weights, H the Hessian of F at `point`, and the products it took:
-    conjugate gradients from 0.
+def solve(objective: Objective, point: Point, right: Floats, max_products: int = 200) -> tuple[Floats, int]:
+    """Return x with H x = right, shaped as the weights, and the number of products with H, the Hessian of F at `point`.
 
-    From 0 the iterates stay in the range of H, which softmax leaves singular without a penalty: of all solutions the
-    shortest is found.
+    By conjugate gradients from 0. From there the iterates stay in the range of H, which softmax leaves singular without
+    a penalty, so the shortest solution is found.
     """
     x, residual = np.zeros_like(right), right.copy()
     direction, size = residual.copy(), dot(residual, residual)
-    enough, products = 1e-24 * size, 0
-    while size > enough and products < most:
-        bent = objective.hvp(point, direction)
+    tolerance, products = 1e-24 * size, 0
+    while size > tolerance and products < max_products:
+        product = objective.hvp(point, direction)
         products += 1
-        curvature = dot(direction, bent)
+        curvature = dot(direction, product)
         if curvature <= 0.0:
             break
         x += size / curvature * direction
-        residual -= size / curvature * bent
-        before, size = size, dot(residual, residual)
-        direction = residual + size / before * direction
+        residual -= size / curvature * product
+        previous_size, size = size, dot(residual, residual)
+        direction = residual + size / previous_size * direction
     return x, products

@@ -1,14 +1,14 @@
-"""The registry of families: a module and a line here for each (or for each few that share all but a name).
+"""The registry of families: a module and a line here for each (or for a few that share all but a name).
 
     cells           lr, alr, anje       scores are sums over the cells of all tuples of n columns
     orders          hlr, halr           sums over the cells of tuples of one to n columns
-    selected        salr, hsalr         alr on the tuples that tell most
+    selected        salr, hsalr         alr on the most informative tuples
     networks        tan, kdb, ande      counts of each column with its parents
-    conditional     elr                 the same network, its tables found by steps
+    conditional     elr                 the same networks, with fitted tables
     density         dlr                 numbers as they are, by the densities of the classes
-    sklearn_models  rf, hgb, svm        what scikit-learn fits
+    sklearn_models  rf, hgb, svm        scikit-learn's models
 
-Recipes, estimators, studies and pages ask the registry, and never a family by its name.
+Recipes, estimators, studies and pages ask the registry; they never test for a family's name.
 """
 
 from collections.abc import Mapping
@@ -30,28 +30,28 @@ _KINDS = (
     LR, ALR, HLR, HALR, SelectiveALR, HierarchicalSelectiveALR, AnJE, DLR, ELR, TAN, KDB, AnDE, Forest, Boosting, SVM,
 )  # fmt: skip
 FAMILIES: Mapping[str, Family] = {kind.name: kind() for kind in _KINDS}
-# Whose fit is a run, a stream of steps (AnJE's has none to take); the others are fitted at one go, by make_estimator.
+# Families whose fit is a run of steps (AnJE's has none to take); make_estimator fits the others.
 RUNS = tuple(name for name, family in FAMILIES.items() if family.has_steps)
-# Which are fitted to tables that are read in batches.
+# Families that can be fitted to tables read in batches.
 STREAMS = tuple(name for name, family in FAMILIES.items() if family.streams)
 
 
 def family_of(name: object) -> Family:
-    """Return the family of that name; raises `RecipeError` naming the families there are."""
+    """Return the family of that name; raise `RecipeError` with the known families for any other."""
     if isinstance(name, str) and name in FAMILIES:
         return FAMILIES[name]
     letters = "".join(filter(str.isalpha, str(name).lower()))
-    meant = next((family.aliases[letters] for family in FAMILIES.values() if letters in family.aliases), None)
-    hint = f"; did you mean {meant}?" if meant else nearest(name, FAMILIES)
-    raise RecipeError(f"family {name!r} is not known; expected one of {', '.join(map(repr, FAMILIES))}{hint}")
+    suggestion = next((family.aliases[letters] for family in FAMILIES.values() if letters in family.aliases), None)
+    hint = f"; did you mean {suggestion}?" if suggestion else nearest(name, FAMILIES)
+    raise RecipeError(f"family {name!r} is unknown; expected one of {', '.join(map(repr, FAMILIES))}{hint}")
 
 
 def require_streams(family: str) -> None:
-    """Raise `RecipeError`, naming those that are, unless a family is fitted to tables that are read in batches."""
+    """Raise `RecipeError`, naming the families that can, unless a family can be fitted to tables read in batches."""
     if not family_of(family).streams:
         raise RecipeError(
-            f"{family} is not fitted to a table that is read in batches; expected one of "
-            f"{', '.join(map(repr, STREAMS))}, or read_table, which reads it whole"
+            f"{family} cannot be fitted to a table read in batches; expected one of "
+            f"{', '.join(map(repr, STREAMS))}, or read_table, which reads it into memory"
         )
 
 
@@ -61,9 +61,9 @@ def choices(family: str, name: str) -> tuple[Any, ...]:
 
 
 def check_param(family: str, name: str, value: Any) -> Any:
-    """Return the value of one parameter in its plain form; raises `RecipeError` on a bad name or value."""
+    """Return a parameter's value in its plain form; raise `RecipeError` for a bad name or value."""
     params = family_of(family).params
     if name not in params:
-        listed = ", ".join(sorted(params))
-        raise RecipeError(f"{family} has no parameter {name!r}; it has {listed}{nearest(name, params)}")
+        names = ", ".join(sorted(params))
+        raise RecipeError(f"{family} has no parameter {name!r}; it has {names}{nearest(name, params)}")
     return params[name].check(name, value)

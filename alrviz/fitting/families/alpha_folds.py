@@ -1,4 +1,4 @@
-"""The folds by which "auto" is chosen: training rows that judge fits of the others."""
+"""The folds that choose alpha="auto": fits to a part of the training rows, compared on the rest."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -19,9 +19,9 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
-from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, choose_alpha, judged_on, row_losses
+from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, candidate_of, choose_alpha, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
-from alrviz.fitting.solvers.row_space import SharedRows, shared
+from alrviz.fitting.solvers.row_space import GramFit, gram_matrices
 from alrviz.models.cell_space import MAX_GRID_CELLS, count_cells, has_full_grid, space_of, tuple_columns, tuple_sizes
 from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from alrviz.fitting.fit_settings import FitSettings
 
 AUTO = "auto"
-# The alpha of all orders before any is found, and if the rows are too few to hold some out.
+# The alpha of all orders before any is chosen, and if there are too few rows to hold some out.
 INITIAL_ALPHA = 1.0
-# Maximum rows of fits by the Gram matrix, which each fold keeps in memory, quadratic in the rows; and how many of its
-# entries take the time of a cell.
+# A Gram matrix, one per fold in memory, is quadratic in the rows; a pass over cells takes as long per cell as one over
+# so many of its entries.
 MAX_GRAM_ROWS, PAIRS_PER_CELL = 3000, 50.0
-# By which share of F a step would lower it where passes go on.
-NEARLY = 1e-5
+# The relative decrease of F per step at which passes over cells take over from the Gram matrix.
+HANDOVER_TOL = 1e-5
 
 
 def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the parameters of a fit whose alpha is still to be found."""
+    """Return a fit's parameters with a number in place of alpha="auto"."""
     return {**params, "alpha": INITIAL_ALPHA} if params.get("alpha") == AUTO else params
 
 
@@ -52,10 +52,10 @@ def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estim
     if recipe.params.get("alpha") != AUTO or fit.refused:
         return fit
     folds = n_validation_folds(encoded.class_rows)
-    each = fit.cost.bytes
-    if by_rows(recipe, encoded):  # a third of the rows beside the others, and the others beside themselves
-        each = 4 * encoded.n_rows**2 * (_n_alphas(recipe) + 1)
-    cost, refused = fit.cost.alongside(Cost(bytes=folds * each)), ""
+    fold_bytes = fit.cost.bytes
+    if uses_gram_matrix(recipe, encoded):  # validation with training rows, and training rows with themselves
+        fold_bytes = 4 * encoded.n_rows**2 * (_n_alphas(recipe) + 1)
+    cost, refused = fit.cost.alongside(Cost(bytes=folds * fold_bytes)), ""
     if cost.bytes > fit.allowed:
         refused = (
             f"alpha='auto' has {folds} fold{'s' * (folds > 1)} in memory beside the fit: about "
@@ -65,56 +65,59 @@ def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estim
     return replace(fit, cost=cost, refused=refused)
 
 
-def tuned(made: FitProblem, request: FitRequest) -> FitProblem:
-    """Return the fit with a solver that finds its alphas first, where they are to be found."""
+def tuned(problem: FitProblem, request: FitRequest) -> FitProblem:
+    """Return the fit with a solver that first finds the alphas, if alpha="auto"."""
     if request.params.get("alpha") != AUTO:
-        return made
+        return problem
     solver = AlphaTuned(
-        made.fit.solver, lambda: _to_tune(request), _descent(request), INITIAL_ALPHA, request.stop,
-        partial(first_weights, made.fit.objective, request),
+        problem.fit.solver, lambda: _to_tune(request), _descent(request), INITIAL_ALPHA, request.stop,
+        partial(first_weights, problem.fit.objective, request),
     )  # fmt: skip
-    return replace(made, fit=replace(made.fit, solver=solver))
+    return replace(problem, fit=replace(problem.fit, solver=solver))
 
 
 def best_on_folds(
-    request: FitRequest, hear: Callable[[dict[str, float]], None], goal: Candidate | None = None
+    request: FitRequest, on_trial: Callable[[dict[str, float]], None], goal: Candidate | None = None
 ) -> Candidate | None:
-    """Return what became of a recipe on its folds, at its best alphas where they are to be found, losses row by row;
-    None where there are too few rows to hold some out. `hear` hears of each trial; where the first fold is not below
-    the `goal`, the others may be left.
+    """Evaluate a recipe on its folds, at its best alphas with alpha="auto"; return the losses row by row, None if there
+    are too few rows to hold some out.
+
+    `on_trial` is called with each trial. Once the first fold is not below the `goal`, the others may be skipped.
     """
 
-    def told(candidate: Candidate) -> None:
-        hear({**candidate.named, "log_loss": candidate.loss, "folds": candidate.folds})
+    def report_candidate(candidate: Candidate) -> None:
+        on_trial({**candidate.named, "log_loss": candidate.loss, "folds": candidate.folds})
 
     if request.params.get("alpha") != AUTO:
-        folds = [_fold(made, weights_at_end(made, request.stop)) for made in _folds(request, False)]
+        folds = [_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]
         if not folds:
             return None
-        given = judged_on(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
-        told(given)
-        return given
+        candidate = candidate_of(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
+        report_candidate(candidate)
+        return candidate
     close = n_validation_folds(request.prepared.encoded.class_rows) == 1
     return choose_alpha(
-        _to_tune(request, False), replace(_descent(request), goal=goal, close=close), request.stop, told
+        _to_tune(request, False), replace(_descent(request), goal=goal, close=close), request.stop, report_candidate
     )
 
 
-def weights_at_end(made: FitProblem, stop: StopToken) -> Floats:
+def final_weights(problem: FitProblem, stop: StopToken) -> Floats:
     """Return the weights (M,) at the end of a fit."""
-    fit = made.fit
-    judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
+    fit = problem.fit
+    test = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
     state = fit.solver.init(fit.objective, fit.w0)
-    while judge.verdict(state) is None:
+    while test.verdict(state) is None:
         stop.check()
-        state = fit.solver.look(fit.objective, fit.solver.advance(fit.objective, state))
+        state = fit.solver.with_report_point(fit.objective, fit.solver.advance(fit.objective, state))
     w: Floats = state.point.w
     return w
 
 
 def _descent(request: FitRequest) -> Descent:
-    """Of rows that count a million times alphas are as much larger, by whole decades, so that rows of small weights are
-    searched as repeated ones are. And one fold of few rows judges too little to find the way.
+    """Return the search for alphas.
+
+    If rows have a mean weight of a million, alphas are as much larger, by whole decades, so that they are searched as
+    for repeated rows. A single fold of few rows is too noisy to follow its slope.
     """
     encoded = request.prepared.encoded
     unit = 10.0 ** floor(log10(max(1.0, float(encoded.weights.mean()))))
@@ -126,53 +129,59 @@ def _n_alphas(recipe: "FitSettings") -> int:
 
 
 def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
-    if not by_rows(request.recipe, request.prepared.encoded):
-        yield from (_fold(made, made.fit.w0) for made in _folds(request, merge))
+    if not uses_gram_matrix(request.recipe, request.prepared.encoded):
+        yield from (_fold(problem, problem.fit.w0) for problem in _folds(request, merge))
         return
-    order, whole, jobs = request.params["order"], _n_alphas(request.recipe) > 1, request.prepared.n_jobs
-    for learned, judging in _splits(request):
+    order, all_orders, jobs = request.params["order"], _n_alphas(request.recipe) > 1, request.prepared.n_jobs
+    for training, validation in _splits(request):
         request.stop.check()
-        learned, judging = (_telling_columns(rows, request.recipe) for rows in (learned, judging))
-        fit = _shared_rows(learned, request, whole)
-        yield RowFold(fit, shared(judging, learned, order, whole, jobs), judging.y, judging.weights)
+        training, validation = (_informative_columns(rows, request.recipe) for rows in (training, validation))
+        fit = _shared_rows(training, request, all_orders)
+        yield RowFold(
+            fit, gram_matrices(validation, training, order, all_orders, jobs), validation.y, validation.weights
+        )
 
 
 def first_weights(objective: ObjectiveProtocol, request: FitRequest, alpha: Alpha) -> Floats | None:
-    """Return the weights (M,) of the minimum at these alphas, by what rows share; None where it is found otherwise."""
+    """Return the weights (M,) of the minimum at these alphas from the Gram matrix; None if it does not apply."""
     prepared, stop = request.prepared, request.stop
-    if not isinstance(objective, LinearObjective) or not by_rows(request.recipe, prepared.encoded):
+    if not isinstance(objective, LinearObjective) or not uses_gram_matrix(request.recipe, prepared.encoded):
         return None
-    learned = _telling_columns(prepared.learned(stop), request.recipe)
-    fit = _shared_rows(learned, request, _n_alphas(request.recipe) > 1)
-    fit.fit(alpha if isinstance(alpha, tuple) else (alpha,), NEARLY)
+    training = _informative_columns(prepared.merged_rows(stop), request.recipe)
+    fit = _shared_rows(training, request, _n_alphas(request.recipe) > 1)
+    fit.fit(alpha if isinstance(alpha, tuple) else (alpha,), HANDOVER_TOL)
     residual = objective.rows.scores()
     residual[:, : objective.n_classes] = fit.residual.T
     w: Floats = objective.center - objective.slopes(residual) / objective.ridge
     return w
 
 
-def _shared_rows(encoded: Encoded, request: FitRequest, whole: bool) -> SharedRows:
+def _shared_rows(encoded: Encoded, request: FitRequest, all_orders: bool) -> GramFit:
     offset, params = np.zeros(encoded.n_classes), request.params
     if params["center"] == "shares":
-        own = np.bincount(encoded.y, encoded.weights, encoded.n_classes) + params["smoothing"] / encoded.n_classes
-        offset = np.log(own / own.sum())
-    by_order = shared(encoded, encoded, params["order"], whole, request.prepared.n_jobs)
-    return SharedRows(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
+        class_sums = (
+            np.bincount(encoded.y, encoded.weights, encoded.n_classes) + params["smoothing"] / encoded.n_classes
+        )
+        offset = np.log(class_sums / class_sums.sum())
+    by_order = gram_matrices(encoded, encoded, params["order"], all_orders, request.prepared.n_jobs)
+    return GramFit(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
 
 
-def _telling_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
-    """The columns that a recipe's tuples are made of."""
-    tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
+def _informative_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
+    """Return the columns that the recipe's tuples are made of."""
+    tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     return encoded.of_columns(tuple_columns(encoded.levels, tuples))
 
 
-def by_rows(recipe: "FitSettings", encoded: Encoded) -> bool:
-    """Return whether fits by what rows share are fits of this recipe, and take less than passes over its cells."""
+def uses_gram_matrix(recipe: "FitSettings", encoded: Encoded) -> bool:
+    """Return whether a recipe can be fitted by Gram matrices, in less time than by passes over its cells."""
     params, order, n, a = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
-    plain = all(params.get(name, only[0]) in only for name, only in _PLAIN.items())
-    if recipe.family not in ("lr", "hlr") or not plain or order > a or n > MAX_GRAM_ROWS:
+    is_supported = all(
+        params.get(name, allowed_values[0]) in allowed_values for name, allowed_values in _GRAM_SETTINGS.items()
+    )
+    if recipe.family not in ("lr", "hlr") or not is_supported or order > a or n > MAX_GRAM_ROWS:
         return False
-    tuples = recipe.definition.counted(params, a)[-1]
+    tuples = recipe.definition.counted_tuples(params, a)[-1]
     levels = encoded.levels[tuple_columns(encoded.levels, tuples)]
     a = len(levels)
     cells = sum(
@@ -185,20 +194,20 @@ def by_rows(recipe: "FitSettings", encoded: Encoded) -> bool:
     return not smooth.any() or bool(has_full_grid(space, encoded.chains)[smooth].all())
 
 
-# What a fit by what rows share is a fit of; the first is what a family without the parameter has.
-_PLAIN: Mapping[str, tuple[Any, ...]] = {
+# The settings that Gram matrices support; the first is that of a family without the parameter.
+_GRAM_SETTINGS: Mapping[str, tuple[Any, ...]] = {
     "scale": ("none",), "share": ("cell-class",), "objective": ("nll",), "bounds": (None,), "unseen": ("neutral",),
     "keep": (1.0,), "class_weight": (None,), "center": (0, "shares"),
 }  # fmt: skip
 
 
-def _fold(made: FitProblem, w: Floats) -> AlphaFold:
-    assert isinstance(made.fit.objective, LinearObjective) and isinstance(made.heldout, Rows)
-    return AlphaFold(made.fit.objective, made.heldout, w)
+def _fold(problem: FitProblem, w: Floats) -> AlphaFold:
+    assert isinstance(problem.fit.objective, LinearObjective) and isinstance(problem.heldout, Rows)
+    return AlphaFold(problem.fit.objective, problem.heldout, w)
 
 
 def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
-    """The rows of each fold to learn from and to judge by, those that can."""
+    """Yield the training and validation rows of each fold; none if the rows cannot be divided."""
     encoded = request.prepared.encoded
     try:
         folds = validation_folds(encoded.y, encoded.class_rows, request.recipe.seed, request.prepared.splitting)
@@ -210,13 +219,13 @@ def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
 
 def _folds(request: FitRequest, merge: bool) -> Iterator[FitProblem]:
     prepared, recipe = request.prepared, request.recipe
-    plain = recipe.replace(**with_number(recipe.params))
-    for learned, judging in _splits(request):
-        part = TrainingData(learned, judging, prepared.encoder, prepared.n_jobs, merge)
-        require_memory(estimate(plain, TableShape.of(part, request.stop), request.max_memory))
+    fixed_alpha_recipe = recipe.replace(**with_number(recipe.params))
+    for training, validation in _splits(request):
+        fold_data = TrainingData(training, validation, prepared.encoder, prepared.n_jobs, merge)
+        require_memory(estimate(fixed_alpha_recipe, TableShape.of(fold_data, request.stop), request.max_memory))
         yield recipe.definition.make(
             replace(
-                request, prepared=part, recipe=plain, params=with_number(request.params), tell=lambda what: None,
-                hear=lambda level: None,
+                request, prepared=fold_data, recipe=fixed_alpha_recipe, params=with_number(request.params),
+                report=lambda status: None, on_level=lambda level: None,
             )
         )  # fmt: skip

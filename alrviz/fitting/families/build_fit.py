@@ -1,6 +1,6 @@
-"""From counted tables and a recipe's parameters to what a driver runs: objective, solver, start.
+"""Objective, solver and start of a fit, from counted tables and a recipe's parameters.
 
-AnJE is assembled like the others, at its own weights and with no steps to take: one path serves every family.
+AnJE is assembled like the others, with its own weights and no steps to take: one path serves every family.
 """
 
 from collections.abc import Mapping
@@ -36,11 +36,11 @@ class Fit:
     """A fit ready to run.
 
     Attributes:
-        objective, solver, w0: what is minimised, how, and from where: (S + 1, C), or those that are free where
-            weights are shared; one vector of weights and bandwidths for dlr.
+        objective, solver, w0: what is minimised, how, and the start: (S + 1, C), or the free weights if weights are
+            shared; one vector of weights and bandwidths for dlr.
         max_iter, tol: step limit and tolerance.
-        spent: passes before the first step, where max_iter limits passes; None where it limits steps.
-        choice: the solver and why, where a sample chose it.
+        spent: passes before the first step, if max_iter limits passes; None if it limits steps.
+        choice: the solver and why, if a sample chose it.
     """
 
     objective: ObjectiveProtocol
@@ -63,21 +63,20 @@ def assemble(
     seed: int = 0,
     chains: NDArray[np.int64] | None = None,
 ) -> Fit:
-    """Return the fit that `params` (complete, as a recipe of a linear family holds them) make of `tables` and of the
-    `rows` of `cover`.
+    """Return the fit of `params` (a complete recipe of a linear family) to `tables` and the `rows` of `cover`.
 
-    `classes` are the labels that `class_weight` may name; `seed` is that of a start that is drawn; `chains` (a,) says
-    how many levels of each column are smooth.
+    `classes` are the labels that `class_weight` may name; `seed` draws a random start; `chains` (a,) are the numbers of
+    smooth levels of each column.
 
     Raises:
-        RecipeError: where a logarithm of 0 would follow, or a class weight names no class.
+        RecipeError: a logarithm of 0 would follow, or a class weight names no class.
     """
-    full = {**_NO_STEPS, **params}
-    weighted = class_weighted(rows, full["class_weight"], classes)
-    return _assemble(weighted, cover, tables, _METRICS[full["scale"]], full, seed, stop, chains)
+    complete_params = {**_NO_STEPS, **params}
+    weighted = class_weighted(rows, complete_params["class_weight"], classes)
+    return _assemble(weighted, cover, tables, _METRICS[complete_params["scale"]], complete_params, seed, stop, chains)
 
 
-# What is fitted where a family says nothing of it: AnJE, as it is.
+# The parameters of a family without a fit: AnJE.
 _NO_STEPS: Mapping[str, Any] = {
     "scale": "none", "class_weight": None,
     "alpha": 0.0, "penalty": "phi", "center": 0, "start": "anje", "solver": "gd", "objective": "nll", "bounds": None,
@@ -87,8 +86,7 @@ _METRICS = {
     "none": "lr", "diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta": "alr", "theta-gamma": "alrj"
 }  # fmt: skip
 _MODELS: Mapping[str, object] = {"zero": 0, "one": 1, "anje": "anje", "random": 0}
-# Standard deviation of the weights of start="random".
-_SPREAD = 0.1
+_RANDOM_START_STD = 0.1
 
 
 def _assemble(
@@ -121,18 +119,19 @@ def assemble_stream(
     streamed: StreamedCounts, trial: TrainValidationChunk, sample: TrainValidationChunk, params: Mapping[str, Any],
     stop: StopToken = NEVER, *, seed: int = 0, spent: float = 0.0, start: LinearModel | None = None,
 ) -> Fit:  # fmt: skip
-    """Return the fit that `params` make of a stream that was counted in `spent` passes; things are tried on `trial` and
-    `sample`, as StreamObjective says. With a model to start from, or no steps to take, none begins at a fit to the
-    sample.
+    """Return the fit of `params` to a stream that was counted in `spent` passes.
+
+    Step lengths and learners are chosen on `trial` and `sample`; see `StreamObjective`. Given a start model, or no
+    steps to take, the fit does not begin with a fit to the sample.
     """
-    full = {**_NO_STEPS, **params}
-    parameterisation, unseen, w0 = _weights(streamed.tables, _METRICS[full["scale"]], full, seed)
+    complete_params = {**_NO_STEPS, **params}
+    parameterisation, unseen, w0 = _weights(streamed.tables, _METRICS[complete_params["scale"]], complete_params, seed)
     objective = StreamObjective(
         streamed,
         parameterisation,
-        alpha=full["alpha"],
-        penalty=full["penalty"],
-        center=full["center"],
+        alpha=complete_params["alpha"],
+        penalty=complete_params["penalty"],
+        center=complete_params["center"],
         unseen=unseen,
         trial=trial,
         sample=sample,
@@ -142,47 +141,47 @@ def assemble_stream(
     if start is not None:
         w0 = objective.weights_of(start)
     choice = None
-    if full["solver"] == "auto":
-        name, why, solver = chosen_learner(objective, w0, full["memory"], seed)
-        choice = SolverChoice(name, full["memory"], why, 0)
+    if complete_params["solver"] == "auto":
+        name, reason, solver = chosen_learner(objective, w0, complete_params["memory"], seed)
+        choice = SolverChoice(name, complete_params["memory"], reason, 0)
     else:
-        solver = stream_solver(full["solver"], full["memory"], seed)
-    if isinstance(solver, FullPasses) and (start is not None or full["max_iter"] == 0):
+        solver = stream_solver(complete_params["solver"], complete_params["memory"], seed)
+    if isinstance(solver, FullPasses) and (start is not None or complete_params["max_iter"] == 0):
         solver = replace(solver, first=w0)
-    return Fit(objective, solver, w0, full["max_iter"], full["tol"], spent, choice)
+    return Fit(objective, solver, w0, complete_params["max_iter"], complete_params["tol"], spent, choice)
 
 
 def check_stream(params: Mapping[str, Any]) -> None:
-    """Raise `RecipeError` for what a fit over chunks has not of parameters that fits in memory have."""
-    for name, only in _STREAMS.items():
-        if name in params and params[name] not in only:
+    """Raise `RecipeError` for parameters that fits over chunks do not support."""
+    for name, allowed_values in _STREAM_SETTINGS.items():
+        if name in params and params[name] not in allowed_values:
             raise RecipeError(
-                f"{name}={params[name]!r} is not there for a table read in batches; expected "
-                f"{' or '.join(map(repr, only))}, or read_table, which reads it whole"
+                f"{name}={params[name]!r} is not supported for a table read in batches; expected "
+                f"{' or '.join(map(repr, allowed_values))}, or read_table, which reads it into memory"
             )
 
 
-_STREAMS: Mapping[str, tuple[object, ...]] = {
+_STREAM_SETTINGS: Mapping[str, tuple[object, ...]] = {
     "solver": ("auto", "averaged", "adagrad", "tron", "lbfgs"), "objective": ("nll",), "bounds": (None,),
     "class_weight": (None,), "share": ("cell-class",), "scale": ("none", "diagonal", "theta", "theta-gamma"),
 }  # fmt: skip
 
 
 def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Parameterisation, Floats]:
-    """Return how weights, one for each cell and class, become phi, and those of the start (S + 1, C)."""
-    full = {**_NO_STEPS, **params, "share": "cell-class"}
-    parameterisation, _, w0 = _weights(tables, _METRICS[full["scale"]], full, seed)
+    """Return how weights, one for each cell and class, become phi, and the start (S + 1, C)."""
+    complete_params = {**_NO_STEPS, **params, "share": "cell-class"}
+    parameterisation, _, w0 = _weights(tables, _METRICS[complete_params["scale"]], complete_params, seed)
     return parameterisation, w0
 
 
 def _weights(
     tables: Tables, name: str, params: Mapping[str, Any], seed: int, chains: NDArray[np.int64] | None = None
 ) -> tuple[Parameterisation, Unseen | None, Floats]:
-    """How weights become phi, what unseen cells add, and the weights of the start."""
+    """Return how weights become phi, what unseen cells add, and the start."""
     start_model = _MODELS[params["start"]]
     fallback = params["center"] if params["alpha"] else start_model
     m_estimate = params["unseen"] == "m-estimate"
-    if name in ("alr", "alrj") or start_model != 0 or fallback not in (0, "shares"):  # log theta is used somewhere
+    if name in ("alr", "alrj") or start_model != 0 or fallback not in (0, "shares"):  # these need log theta
         tables.require_finite()
         if m_estimate and tables.smoothing == 0:
             raise RecipeError(
@@ -193,7 +192,7 @@ def _weights(
         name, tables, params["alpha"], params["share"], on_phi=on_phi, ordered_levels=chains
     )
     if params["start"] == "random":
-        w0 = np.random.default_rng(seed).normal(0.0, _SPREAD, parameterisation.shape)
+        w0 = np.random.default_rng(seed).normal(0.0, _RANDOM_START_STD, parameterisation.shape)
     else:
         w0 = parameterisation.weights_of(start_model)
     return parameterisation, _unseen(parameterisation, fallback, params["missing"]) if m_estimate else None, w0

@@ -2,9 +2,9 @@
 
 score_k = b_k + sum over tuples t of phi[cell of x in t, k],    phi = scale * w
 
-lr     w found by steps; scale 1, or by the Hessian's diagonal
-alr    w found by steps; scale log theta, the generative model's own weights                    [ALR]
-anje   nothing is found: phi = gamma log theta, the generative model of order n; at n = 1 naive Bayes
+lr     w fitted; scale 1, or from the Hessian's diagonal
+alr    w fitted; scale log theta, the weights of the generative model                            [ALR]
+anje   nothing fitted: phi = gamma log theta, the generative model of order n; at n = 1 naive Bayes
 """
 
 import math
@@ -21,7 +21,9 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
-from alrviz.fitting.families.counted import (
+from alrviz.fitting.families.family import GREY, Family, FitProblem, FitRequest, StreamRequest, rows_key
+from alrviz.fitting.families.param import Param, in_digits
+from alrviz.fitting.families.selection_rows import (
     InMemory,
     OverPasses,
     first_rows,
@@ -30,8 +32,6 @@ from alrviz.fitting.families.counted import (
     test_part,
     validation_part,
 )
-from alrviz.fitting.families.family import GREY, Family, FitProblem, FitRequest, StreamRequest, rows_key
-from alrviz.fitting.families.param import Param, in_digits
 from alrviz.fitting.families.shared_params import (
     ALPHA,
     BOUNDS,
@@ -59,7 +59,7 @@ from alrviz.fitting.solvers.solver_support import (
     STOCHASTIC,
     check_solver,
     chosen_solver,
-    pulled,
+    has_penalty,
 )
 from alrviz.fitting.warm import warm_fit, warm_stream
 from alrviz.models.cell_space import AllOrders, Tuples, check_order
@@ -71,11 +71,11 @@ if TYPE_CHECKING:
     from alrviz.fitting.fit_settings import FitSettings
     from alrviz.fitting.prepare import TrainingData
 
-# Solvers that follow a metric which changes from step to step.
-_TAKE_METRIC = ("lbfgs", "gd")
+# Solvers that can follow a metric which changes at every step.
+_METRIC_SOLVERS = ("lbfgs", "gd")
 TABLES: Mapping[str, Param] = {"order": ORDER, "smoothing": SMOOTHING, "missing": MISSING, "unseen": UNSEEN}
-# What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, and factr
-# is 1e7; or at pgtol = 1e-33, which is never ([WANBIA-C] prints 1e-32).
+# The fits of [ALR] and [WANBIA-C]. SciPy's L-BFGS-B ends when F falls by less than tol = factr * eps of itself, with
+# factr 1e7, or at pgtol = 1e-33, which never happens ([WANBIA-C] prints 1e-32).
 _PAPER: Mapping[str, Any] = {
     "start": "zero",
     "alpha": 0.0,
@@ -92,64 +92,64 @@ _PAPER: Mapping[str, Any] = {
 
 
 class CellFamily(Family):
-    """What the linear families share.
+    """Base of the linear families.
 
-    A deriving class that overrides `make` is not fitted to tables that are read in batches unless it has a
-    `make_stream` too, and does not learn row by row unless it says `learns_rows`: both would leave its change out.
+    A subclass that overrides `make` cannot be fitted to tables read in batches unless it has a `make_stream` too, and
+    does not learn row by row unless it sets `learns_rows`: both would ignore its change.
     """
 
     has_steps = True
     streams = True
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there unless it is written out
-        own = vars(cls).keys()
-        # Learning row by row counts all tuples of one order, as they are: not those of a family with tuples of its own,
-        # nor what its `make` changes. `make_stream` does not call `make` either.
-        if {"tuples", "all_tuples", "make"} & own and "learns_rows" not in own:
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there if it is not written out
+        overrides = vars(cls).keys()
+        # Learning row by row counts all tuples of one order: it would ignore other `tuples` and whatever `make`
+        # changes. `make_stream` does not call `make` either.
+        if {"tuples", "all_tuples", "make"} & overrides and "learns_rows" not in overrides:
             cls.learns_rows = ""
-        if "make" in own and not {"make_stream", "streams"} & own:
+        if "make" in overrides and not {"make_stream", "streams"} & overrides:
             cls.streams = False
 
     def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
-        """Return whether its models have some of `all_tuples` alone."""
+        """Return whether its models have only some of `all_tuples`."""
         return type(self).tuples is not CellFamily.tuples
 
-    def counted(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
-        """All tuples of the order, where there are so many columns: the fit itself says that there are not."""
+    def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
+        """Return all tuples of the order; none if there are too few columns (the fit raises then)."""
         order = params["order"]
         return (self.all_tuples(params),) if order != "auto" and order <= n_columns else ()
 
     def all_tuples(self, params: Mapping[str, Any]) -> int | AllOrders:
-        """Return the tuples whose cells are the model's, or that it is chosen from."""
+        """Return the tuples of the model, or those that it selects from."""
         return int(params["order"])
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """By cells, counted or estimated; with those of the folds that find alpha."""
+        """Estimate from cells, counted or sampled; with the folds that find alpha."""
         return with_folds(estimate_cells(recipe, shape, max_memory), recipe, shape)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """The passes of the fit, of keys of 32 bits or not."""
+        """Compile the passes of the fit, for keys of 32 bits or not."""
         return warm_fit(recipe, n_classes, wide)
 
     def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
-        """The passes; keys are of 32 bits where a block of the plan has so many joint values."""
+        """Compile the passes; keys have 32 bits if a block of the plan has so many joint values."""
         wide = prepared.plan(self.all_tuples(recipe.params), stop).largest > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
 
     def make(self, request: FitRequest) -> FitProblem:
-        """Cover the rows, count, assemble; AnJE like the others, at its own weights and with no steps to take."""
-        prepared, params, tell, stop = request.prepared, request.params, request.tell, request.stop
+        """Cover the rows, count, assemble."""
+        prepared, params, report, stop = request.prepared, request.params, request.report, request.stop
         smoothing, classes = params["smoothing"], prepared.encoded.classes
-        tell("counting cells")
+        report("counting cells")
         tuples = self.tuples(InMemory(request), params, prepared.encoded.n_columns)
         covered = prepared.covered(tuples, stop)
-        tell("compiling")
+        report("compiling")
         compiled = warm_fit(request.recipe, prepared.encoded.n_classes, covered.rows.has_wide_keys)
-        tell("counting cells")
+        report("counting cells")
         tables = prepared.tables(tuples, smoothing, stop)
-        # before the objective: both hold a table of all cells
+        # before the objective: both hold a table of all cells in memory
         baseline = observers.baseline_losses(covered, tables, params.get("class_weight"), classes, stop)
         fit = assemble(
             covered.rows, covered.cover, tables, with_number(params), classes, stop, seed=request.recipe.seed,
@@ -158,42 +158,44 @@ class CellFamily(Family):
         return tuned(FitProblem(fit, covered.heldout, baseline, tables, compiled), request)
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
-        """The order, and what fits over chunks have: a `RecipeError` else."""
+        """Raise `RecipeError` for an order above the number of columns, or settings that fits over chunks do not
+        support.
+        """
         if params["order"] != "auto":
             check_order(n_columns, params["order"])
         check_stream(params)
 
     def make_stream(self, request: StreamRequest) -> tuple[FitProblem, Estimate]:
-        """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
+        """Count in a pass, then assemble."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
-        n_validation = n_validation_rows(cache.n_rows("train"))  # rows that are not learned from while they choose
-        request.tell("compiling")
-        bends = params.get("solver") in ("auto", "tron", "lbfgs") or params.get("selection") == "gain"
-        compiled = warm_stream(n_classes, coded.encoder.levels_, bends)
-        request.tell("counting cells")
+        n_validation = n_validation_rows(cache.n_rows("train"))  # held out while settings are chosen
+        request.report("compiling")
+        needs_curvature = params.get("solver") in ("auto", "tron", "lbfgs") or params.get("selection") == "gain"
+        compiled = warm_stream(n_classes, coded.encoder.levels_, needs_curvature)
+        request.report("counting cells")
 
-        @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
+        @lru_cache(maxsize=1)  # selecting tuples counts the chosen ones, which the fit needs again
         def count(tuples: Tuples, choosing: bool = False) -> StreamedCounts:
             n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
             require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
-            own = request.chunks(n_validation if choosing or request.choosing else 0)
-            request.used.append(own)
+            chunks = request.chunks(n_validation if choosing or request.choosing else 0)
+            request.used.append(chunks)
             return count_stream(
-                coded.levels, tuples, own, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
+                coded.levels, tuples, chunks, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
             )
 
         rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
         first = first_rows(coded, n_validation if request.choosing else 0)
         trial, sample = step_trial(first), sample_trial(first)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
-        estimate = estimate_stream(streamed, request.allowed, params.get("solver", "none"), sample.learned.n_rows)
+        estimate = estimate_stream(streamed, request.allowed, params.get("solver", "none"), sample.training.n_rows)
         require_memory(estimate)
-        spent = float(request.spent + sum(own.passes for own in request.used))
-        request.tell("comparing with AnJE")
+        spent = float(request.spent + sum(chunks.passes for chunks in request.used))
+        request.report("comparing with AnJE")
         baseline = observers.stream_losses(streamed, rows, stop)
         if params.get("solver") == "auto":
-            request.tell("choosing a solver on a sample")
+            request.report("choosing a solver on a sample")
         fit = assemble_stream(
             streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=spent, start=request.start
         )
@@ -201,63 +203,68 @@ class CellFamily(Family):
             estimate = replace(estimate, choice=fit.choice)
         return FitProblem(fit, rows, baseline, streamed.tables, compiled), estimate
 
-    def tuples(self, counted: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
-        """Return the tuples whose cells are the model's, which the rows may tell."""
+    def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
+        """Return the model's tuples, which may depend on the rows."""
         return self.all_tuples(params)
 
     def objective_key(self, recipe: "FitSettings") -> Hashable:
-        """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or
-        bounded: then the scale says which phi can be reached. A penalty on phi depends on the model it pulls toward; a
-        penalty on w also on the scale between w and phi (for lr without a scale w is phi).
+        """Return a key that is equal for recipes with the same objective.
+
+        Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or bounded:
+        then the scale decides which phi can be reached. A penalty on phi depends on its center; a penalty on w also on
+        the scale between w and phi (for lr without a scale w is phi).
         """
-        of = recipe.params
-        common: tuple[Hashable, ...] = (*self._cells_key(of), *rows_key(recipe), of.get("objective"))
-        scale = (recipe.family, of.get("scale"), of.get("smoothing"))
-        if of.get("share", "cell-class") != "cell-class" or of.get("bounds") is not None:
-            common = (*common, of.get("share"), of.get("bounds"), *scale)
-        if not of.get("alpha"):
+        params = recipe.params
+        common: tuple[Hashable, ...] = (*self._cells_key(params), *rows_key(recipe), params.get("objective"))
+        scale = (recipe.family, params.get("scale"), params.get("smoothing"))
+        if params.get("share", "cell-class") != "cell-class" or params.get("bounds") is not None:
+            common = (*common, params.get("share"), params.get("bounds"), *scale)
+        if not params.get("alpha"):
             return (*common, 0.0)
-        one_is_anje = of["order"] == 1 or of.get("scale") == "theta-gamma"
-        center = "anje" if of["center"] == 1 and one_is_anje else of["center"]
-        toward = (center, None if center == 0 else of.get("smoothing"))
+        one_is_anje = params["order"] == 1 or params.get("scale") == "theta-gamma"
+        center = "anje" if params["center"] == 1 and one_is_anje else params["center"]
+        toward = (center, None if center == 0 else params.get("smoothing"))
         smooth = recipe.cuts in SMOOTH_WAYS  # the penalty is on steps of w
-        plain = of.get("scale") in (None, "none") and not smooth
-        on = ("phi",) if plain or (of["penalty"] == "phi" and not smooth) else (of["penalty"], *scale)
-        own = recipe.to_json() if of["alpha"] == AUTO else of["alpha"]  # each chooses its own
-        return (*common, own, *toward, *on)
+        phi_is_w = params.get("scale") in (None, "none") and not smooth
+        penalty_key = (
+            ("phi",) if phi_is_w or (params["penalty"] == "phi" and not smooth) else (params["penalty"], *scale)
+        )
+        # each recipe chooses its own alpha
+        alpha_key = recipe.to_json() if params["alpha"] == AUTO else params["alpha"]
+        return (*common, alpha_key, *toward, *penalty_key)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
-        """Equal for the cells of the same tuples."""
-        every = self.all_tuples(params)
+        """Return a key that is equal for the cells of the same tuples."""
+        all_tuples = self.all_tuples(params)
         if not self.chooses_tuples(params):
-            return (every,)
-        return (every, self.name, *(params[name] for name in self.params if name not in ALR.params))
+            return (all_tuples,)
+        return (all_tuples, self.name, *(params[name] for name in self.params if name not in ALR.params))
 
 
-class Fitted(CellFamily):
-    """What lr and alr share: weights that are found."""
+class WeightedFamily(CellFamily):
+    """Base of lr and alr, whose weights are fitted."""
 
     paper = _PAPER
     smooths = True
     _labels: ClassVar[Mapping[str, str]]
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError`, naming what does go together, if no model has these parameters at once."""
+        """Raise `RecipeError` if these parameters exclude each other; the message names values that do not."""
         if params["alpha"] == AUTO and (params["objective"] == "hinge" or params["bounds"] is not None):
-            given = "objective='hinge'" if params["objective"] == "hinge" else f"bounds={params['bounds']!r}"
+            setting = "objective='hinge'" if params["objective"] == "hinge" else f"bounds={params['bounds']!r}"
             raise RecipeError(
-                f"alpha='auto' descends on validation log loss, which {given} does not go with; expected a number for "
-                "alpha, or objective='nll' without bounds"
+                f"alpha='auto' descends on validation log loss, which {setting} does not support; expected a number "
+                "for alpha, or objective='nll' without bounds"
             )
         if params["alpha"] == AUTO and params["scale"] == "diagonal" and params["penalty"] == "phi":
             raise RecipeError(
-                "scale='diagonal' measures the weights in units that alpha is part of, and alpha='auto' is not known "
-                "before; expected a number for alpha, scale='none', or penalty='w'"
+                "scale='diagonal' with penalty='phi' uses units that depend on alpha, which alpha='auto' does not know "
+                "yet; expected a number for alpha, scale='none', or penalty='w'"
             )
         if params["alpha"] == AUTO and params["solver"] in STOCHASTIC:
             raise RecipeError(
-                f"alpha='auto' is judged at the minimum of F, to which solver={params['solver']!r} does not come; "
-                "expected solver='auto', or a number for alpha"
+                f"alpha='auto' compares minima of F, which solver={params['solver']!r} does not reach; expected "
+                "solver='auto', or a number for alpha"
             )
         if params["solver"] != "auto":
             check_solver(params["solver"], params["objective"], params["bounds"] is not None, batches=True)
@@ -265,60 +272,62 @@ class Fitted(CellFamily):
             _check_adaptive(params)
         if params["share"] != "cell-class" and params["scale"] in ("diagonal", "diagonal-adaptive"):
             raise RecipeError(
-                f"share={params['share']!r} with scale={params['scale']!r} is no model: that scale is made for one "
-                "weight per cell and class; expected share='cell-class', or scale='none'"
+                f"share={params['share']!r} cannot have scale={params['scale']!r}, which is defined for one weight per "
+                "cell and class; expected share='cell-class', or scale='none'"
             )
 
     def check_smooth(self, params: Mapping[str, Any]) -> None:
-        """A step moves the weights of many cells: a `RecipeError` where cells are taken one by one."""
-        for name, able in _SMOOTH.items():
-            if self.smooths and params[name] not in able:
+        """Raise `RecipeError` for settings that do not support smooth levels, whose steps move the weights of many
+        cells.
+        """
+        for name, supported in _SMOOTH_SETTINGS.items():
+            if self.smooths and params[name] not in supported:
                 raise RecipeError(
-                    f"{name}={params[name]!r} is not there for smooth levels; expected {name}={able[0]!r}, or "
+                    f"{name}={params[name]!r} does not support smooth levels; expected {name}={supported[0]!r}, or "
                     "discretize='quantile'"
                 )
 
     def label(self, params: Mapping[str, Any]) -> str:
-        """The scale's own label where it has one."""
+        """Return the label of the scale if it has one."""
         return self._labels.get(params["scale"], self.name)
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """Order, start, loss, penalty, sharing, bounds and solver."""
+        """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
         p = params
         strength = {"cv": "by CV", AUTO: "chosen by itself"}.get(p["alpha"]) or in_digits(p["alpha"])
         alpha = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{toward(p)}"
-        shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
+        sharing = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss = "" if p["objective"] == "nll" else f", {p['objective']}"
         bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
         solver = SOLVER_NAMES[self.solver(p)]
-        return f"{self.label(p)} n={p['order']} from {p['start']}{loss}{alpha}{shared}{bounds}, {solver}"
+        return f"{self.label(p)} n={p['order']} from {p['start']}{loss}{alpha}{sharing}{bounds}, {solver}"
 
-    def learned_by(self, params: Mapping[str, Any]) -> str:
-        """By the loss that is minimised."""
+    def training_method(self, params: Mapping[str, Any]) -> str:
+        """Name the loss that is minimised."""
         loss = "logistic regression" if params["objective"] == "nll" else f"minimising the {params['objective']} loss"
         return f"{loss}, regularised" if self.is_regularised(params) else f"{loss}, without regularisation"
 
     def is_regularised(self, params: Mapping[str, Any]) -> bool:
-        """Of any order; alpha = inf leaves an order out."""
+        """Return whether any order has a penalty; alpha = inf leaves an order out."""
         alpha = params["alpha"]
         return any(number not in (0, math.inf) for number in (alpha if isinstance(alpha, tuple) else (alpha,)))
 
     def solver(self, params: Mapping[str, Any]) -> str:
-        """As choice.py tells."""
+        """Return the solver that will run; see choice.py."""
         return chosen_solver(params)
 
     def draws(self, params: Mapping[str, Any]) -> bool:
-        """A random start, and the order of rows."""
+        """Return whether the start or the order of rows is random."""
         return params["start"] == "random" or self.solver(params) in (*STOCHASTIC, *IN_BATCHES)
 
 
-class LR(Fitted):
+class LR(WeightedFamily):
     """LR^n: logistic regression on cells."""
 
     name = words = "lr"
     learns_rows = "ones"
     rival = "alr"
-    # The defaults of the penalty, here and in ALR, are those that docs/defaults.md measures.
+    # docs/defaults.md measures these defaults of the penalty, here and in ALR.
     params: ClassVar[Mapping[str, Param]] = {
         "scale": SCALE.among("none", "diagonal", "diagonal-adaptive"),
         "order": ORDER,
@@ -346,23 +355,23 @@ class LR(Fitted):
     }
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """AnJE as a start or a center is no lr between bounds or of shared weights: a `RecipeError`."""
+        """Raise `RecipeError` where AnJE, as start or center, is no lr model within bounds or with shared weights."""
         super().check_together(params)
         for name in ("start", "center"):
             if params["share"] != "cell-class" and params[name] == "anje":
                 raise RecipeError(
-                    f"{name}='anje' needs a weight per cell and class in lr, and share={params['share']!r} has fewer; "
+                    f"{name}='anje' needs a weight per cell and class in lr, but share={params['share']!r} has fewer; "
                     f"expected share='cell-class', {name}={'zero' if name == 'start' else 0!r}, or family 'alr'"
                 )
         if params["bounds"] is not None and params["start"] == "anje":
             raise RecipeError(
-                f"start='anje' has logarithms for weights in lr, which are below bounds={params['bounds']!r}; expected "
+                f"start='anje' has logarithms as weights in lr, which violate bounds={params['bounds']!r}; expected "
                 "start='zero', bounds=None, or family 'alr'"
             )
 
 
-class ALR(Fitted):
-    """ALR^n: weights of log theta, which preconditions the search."""
+class ALR(WeightedFamily):
+    """ALR^n: weights that multiply log theta, which preconditions the search."""
 
     name = words = "alr"
     learns_rows = "log theta"
@@ -394,41 +403,41 @@ class AnJE(CellFamily):
     aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(("nb", "naivebayes"), 'Recipe("anje", order=1)')
 
     def label(self, params: Mapping[str, Any]) -> str:
-        """Naive Bayes has a name of its own."""
+        """Return "nb" at order 1: naive Bayes has its own label."""
         return "nb" if params["order"] == 1 else self.name
 
-    def learned_by(self, params: Mapping[str, Any]) -> str:
-        """Nothing is fitted."""
+    def training_method(self, params: Mapping[str, Any]) -> str:
+        """Say that nothing is fitted."""
         return "counting (nothing is fitted)"
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """The order."""
+        """Return label and order."""
         return f"{self.label(params)} n={params['order']}"
 
 
-# What goes with smooth levels.
-_SMOOTH: Mapping[str, tuple[object, ...]] = {
+# Settings that support smooth levels.
+_SMOOTH_SETTINGS: Mapping[str, tuple[object, ...]] = {
     "share": ("cell-class",), "scale": ("none", "theta", "theta-gamma"),
     "solver": ("auto", *(solver for solver in NEEDS if solver not in (*STOCHASTIC, *IN_BATCHES))),
 }  # fmt: skip
 
 
 def toward(params: Mapping[str, Any]) -> str:
-    """Return words for what a penalty shrinks toward, "" for 0."""
+    """Return the penalty's center in words, "" for 0."""
     return "" if params["center"] == 0 else f" toward {center_name(params['center'])}"
 
 
 def _check_adaptive(params: Mapping[str, Any]) -> None:
-    if params["penalty"] == "w" and pulled(params):
+    if params["penalty"] == "w" and has_penalty(params):
         raise RecipeError(
-            f"penalty='w' with alpha={params['alpha']} changes its meaning at every step of scale="
+            f"penalty='w' with alpha={params['alpha']} would change its meaning at every step with scale="
             "'diagonal-adaptive', whose weights change their units; expected penalty='phi', alpha=0 or scale='diagonal'"
         )
     solver = chosen_solver(params)
-    if solver not in _TAKE_METRIC:
-        listed = ", ".join(map(repr, ("auto", *_TAKE_METRIC)))
-        free = " without bounds" if params["bounds"] is not None else ""
+    if solver not in _METRIC_SOLVERS:
+        solvers = ", ".join(map(repr, ("auto", *_METRIC_SOLVERS)))
+        without_bounds = " without bounds" if params["bounds"] is not None else ""
         raise RecipeError(
             f"solver={solver!r} cannot follow scale='diagonal-adaptive', which changes at every step; expected one of "
-            f"{listed}{free}, or scale='diagonal'"
+            f"{solvers}{without_bounds}, or scale='diagonal'"
         )

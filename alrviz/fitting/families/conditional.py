@@ -1,7 +1,7 @@
-"""ELR: a Bayesian network whose conditional tables are found by steps that lower the log loss of the class.
+"""ELR: Bayesian networks whose conditional tables are fitted to minimise the log loss of the class.          [ELR]
 
-The structure is naive Bayes', TAN's or given by name; how many steps, by cross-tuning on folds.           [ELR]
-Missing values are a level, or summed out along the structure, in which a column then has at most one parent.
+The structure is naive Bayes', TAN's or given by name; cross-tuning on folds chooses the number of steps.
+Missing values are a level, or summed out along the structure, in which each column then has at most one parent.
 """
 
 from collections.abc import Hashable, Mapping
@@ -43,28 +43,28 @@ if TYPE_CHECKING:
 
 # Vectors as long as phi: weights, gradients and directions of two points, snapshots.
 _VECTORS = 16
-# A cell with its logarithms of sums, against one whose phi is its weight.
-_CELLS = 10
-# Seconds of a pair of levels, and a class, over which a row's missing value is summed.
-_PAIR = 10e-9
-# Seconds of what a pass calls, beside all sums.
-_CALLS = 60e-6
+# Work per cell of logarithms of sums, relative to a cell whose phi is its weight.
+_WORK_PER_CELL = 10
+# Seconds per class and pair of levels over which a missing value is summed.
+_SECONDS_PER_PAIR = 10e-9
+# Fixed seconds of a pass.
+_SECONDS_PER_PASS = 60e-6
 
 
 def _parents(structure: Mapping[Any, Any]) -> Mapping[str, tuple[str, ...]]:
-    """A structure in its plain form: the parents of each column that has any, by name."""
-    plain = {}
-    for child, above in structure.items():
-        parents = (above,) if isinstance(above, str) else above
-        listed = parents if isinstance(parents, list | tuple) else (None,)
-        if not all(isinstance(name, str) for name in (child, *listed)):
+    """Return a structure in its plain form: the parents, by name, of each column that has any."""
+    result = {}
+    for child, value in structure.items():
+        parents = (value,) if isinstance(value, str) else value
+        names = parents if isinstance(parents, list | tuple) else (None,)
+        if not all(isinstance(name, str) for name in (child, *names)):
             raise RecipeError(
-                f"structure gives {child!r} the parents {above!r}; expected a column's name, and its parent's name or "
+                f"structure gives {child!r} the parents {value!r}; expected a column's name, and its parent's name or "
                 "a list of several"
             )
         if len(parents):
-            plain[str(child)] = tuple(map(str, parents))
-    return MappingProxyType(dict(sorted(plain.items())))
+            result[str(child)] = tuple(map(str, parents))
+    return MappingProxyType(dict(sorted(result.items())))
 
 
 class ELR(Networks):
@@ -102,26 +102,26 @@ class ELR(Networks):
     choice = SolverChoice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """The structure, and whether the number of steps is tuned."""
+        """Return structure, number of steps and treatment of missing values in one line."""
         structure = params["structure"] if isinstance(params["structure"], str) else "given parents"
-        gaps = {"auto": "", True: ", missing summed out", False: ", missing a level"}[params["sum_missing"]]
-        return f"elr {structure}" + ("" if params["cross_tuning"] else " to the end") + gaps
+        missing = {"auto": "", True: ", missing summed out", False: ", missing a level"}[params["sum_missing"]]
+        return f"elr {structure}" + ("" if params["cross_tuning"] else " to the end") + missing
 
     def solver(self, params: Mapping[str, Any]) -> str:
-        """Scores are no sums of the weights: no solver of the linear families."""
+        """Return "cg": scores are not linear in the weights, so no solver of the linear families applies."""
         return self.choice.solver
 
     def missing(self, params: Mapping[str, Any]) -> str:
-        """No level where it is summed out."""
+        """Return "skip" if missing values are summed out: they are then no level."""
         return "skip" if self.sums(params) else "level"
 
     def sums(self, params: Mapping[str, Any]) -> bool:
-        """Return whether missing values are summed out: unless it is said, where no column is another's parent."""
-        said = params["sum_missing"]
-        return params["structure"] == "nb" if said == "auto" else bool(said)
+        """Return whether missing values are summed out; "auto": if no column is another's parent."""
+        sum_missing = params["sum_missing"]
+        return params["structure"] == "nb" if sum_missing == "auto" else bool(sum_missing)
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` where missing values are to be summed out, and a column is given several parents."""
+        """Raise `RecipeError` if missing values are to be summed out and a column has several parents."""
         structure = params["structure"]
         if not isinstance(structure, str) and self.sums(params):
             for child, parents in structure.items():
@@ -133,39 +133,43 @@ class ELR(Networks):
                     )
 
     def draws(self, params: Mapping[str, Any]) -> bool:
-        """The folds of cross-tuning."""
+        """Return whether the folds of cross-tuning are drawn."""
         return bool(params["cross_tuning"])
 
     def objective_key(self, recipe: "FitSettings") -> Hashable:
-        """Tuned or not: one is to find the lowest F, the other is not."""
-        of = recipe.params
-        structure = of["structure"] if isinstance(of["structure"], str) else tuple(of["structure"].items())
-        return (self.name, structure, of["cross_tuning"], of["smoothing"], self.sums(of), *rows_key(recipe))
+        """Return a key that includes cross-tuning: without it the fit goes on to the lowest F."""
+        params = recipe.params
+        structure = params["structure"] if isinstance(params["structure"], str) else tuple(params["structure"].items())
+        return (self.name, structure, params["cross_tuning"], params["smoothing"], self.sums(params), *rows_key(recipe))
 
     def n_parents(self, params: Mapping[str, Any]) -> int:
-        """1 of a tree; those that are given are not looked for."""
+        """Return 1 for a tree; given parents are not searched."""
         return int(params["structure"] == "tan")
 
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
-        """Naive Bayes', TAN's, or the one that is given.
+        """Return the structure: naive Bayes', TAN's, or the given one.
 
         Raises:
-            RecipeError: a given structure that names no columns of the table, or has a circle.
+            RecipeError: a given structure that names unknown columns, or has a cycle.
         """
-        wanted, encoded = params["structure"], prepared.encoded
-        if wanted == "nb":
+        structure, encoded = params["structure"], prepared.encoded
+        if structure == "nb":
             return naive(encoded.n_columns)
-        found = (
-            structure_of_parents(wanted, encoded.names) if wanted != "tan" else TAN().structure(prepared, params, stop)
+        result = (
+            structure_of_parents(structure, encoded.names)
+            if structure != "tan"
+            else TAN().structure(prepared, params, stop)
         )
         if not self.sums(params):
-            return found
-        # under a parent that no training row has there would be no table to fit
-        known = set(np.flatnonzero((encoded.codes < encoded.levels[:, None]).any(axis=1)).tolist())
-        return Structure(tuple(tuple(i for i in own if i in known) for own in found.parents), found.order)
+            return result
+        # a parent without any level in training rows has no table to fit
+        has_levels = set(np.flatnonzero((encoded.codes < encoded.levels[:, None]).any(axis=1)).tolist())
+        return Structure(
+            tuple(tuple(i for i in parents if i in has_levels) for parents in result.parents), result.order
+        )
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
-        """The network that steps begin with."""
+        """Return the network whose tables are the start."""
         counts = count_network(structure, *rows)
         if not (self.sums(params) and any(structure.parents)):
             return LearnedNetwork(counts, counts.model())
@@ -173,43 +177,45 @@ class ELR(Networks):
         return LearnedNetwork(counts, tables.model(tables.phi(tables.start), tables.network.bias))
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Networks, and passes."""
+        """Compile networks and passes."""
         return warm_networks(wide) + warm_passes(n_classes)
 
     def make(self, request: FitRequest) -> FitProblem:
-        """Count the network, and lay its rows out for the passes."""
+        """Count the network and lay its rows out for the passes."""
         prepared, recipe, params, stop = request.prepared, request.recipe, request.params, request.stop
-        request.tell("compiling")
+        request.report("compiling")
         compiled = self.warm_for(recipe, prepared, stop)
-        request.tell("counting cells")
+        request.report("counting cells")
         tables = prepared.tables(1, params["smoothing"], stop)
         classes = prepared.encoded.classes
-        of = prepared.covered(1, stop)
-        baseline = observers.baseline_losses(of, tables, params["class_weight"], classes, stop)
+        covered = prepared.covered(1, stop)
+        baseline = observers.baseline_losses(covered, tables, params["class_weight"], classes, stop)
         fit, heldout = self.assemble(prepared, recipe, params, stop)
         return FitProblem(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
 
     def assemble(
         self, prepared: TrainingData, recipe: "FitSettings", params: Mapping[str, Any], stop: StopToken = NEVER
     ) -> tuple[Fit, ConditionalRows | None]:
-        """Return what a driver runs, and the held-out rows.
+        """Return the fit, and the held-out rows.
 
-        The structure is that of all training rows, in the folds too.
+        The folds use the structure of all training rows too.
 
         Raises:
-            RecipeError: a structure that names no columns or has a circle, or a class weight that names no class.
+            RecipeError: a structure with unknown columns or a cycle, or a class weight for an unknown class.
         """
         structure, encoded = self.structure(prepared, params, stop), prepared.encoded
-        summed = self.sums(params) and any(structure.parents)
-        objective, heldout = conditional(prepared, structure, params, stop, summed=summed)
+        sums_missing = self.sums(params) and any(structure.parents)
+        objective, heldout = conditional(prepared, structure, params, stop, summed=sums_missing)
         fold = spread_folds(encoded.y, FOLDS, recipe.seed, prepared.splitting)
 
         def make(number: int) -> Fold:
-            held = fold == number
-            part = TrainingData(encoded.take(~held), encoded.take(held), None, prepared.n_jobs, merge=False)
-            of, rows = conditional(part, structure, params, stop, summed=summed, weigh_heldout=True)
+            is_validation = fold == number
+            data = TrainingData(
+                encoded.take(~is_validation), encoded.take(is_validation), None, prepared.n_jobs, merge=False
+            )
+            fold_objective, rows = conditional(data, structure, params, stop, summed=sums_missing, weigh_heldout=True)
             assert rows is not None
-            return Fold(of, rows, of.rows.n_rows / encoded.n_rows)
+            return Fold(fold_objective, rows, fold_objective.rows.n_rows / encoded.n_rows)
 
         max_iter = params["max_iter"]
         solver: BrentGradients | CrossTuned = BrentGradients()
@@ -218,46 +224,46 @@ class ELR(Networks):
         return Fit(objective, solver, objective.start, max_iter, params["tol"]), heldout
 
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
-        """Counts, weights, and the keys and scores of all rows."""
+        """Return the cost: counts, weights, and the keys and scores of all rows."""
         encoded, n_heldout = shape.encoded, shape.n_heldout
         n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
-        seen = sum(min(own, n * int(top)) for own, top in zip(cells, encoded.levels, strict=True))
-        vectors = 8 * classes * (seen + 1) * _VECTORS + 40 * seen
-        kept, size = _fit_bytes(encoded, n, n_heldout, 1 + (params["structure"] == "tan"))
-        if params["cross_tuning"]:  # a fold's fit beside it
-            _, fold = _fit_bytes(encoded, n - n // FOLDS, n // FOLDS, 1)
-            size = max(size, kept + fold + vectors)
+        n_seen = sum(min(n_cells, n * int(top)) for n_cells, top in zip(cells, encoded.levels, strict=True))
+        vectors = 8 * classes * (n_seen + 1) * _VECTORS + 40 * n_seen
+        kept_bytes, size = _fit_bytes(encoded, n, n_heldout, 1 + (params["structure"] == "tan"))
+        if params["cross_tuning"]:  # the fit and one fold are in memory together
+            _, fold_bytes = _fit_bytes(encoded, n - n // FOLDS, n // FOLDS, 1)
+            size = max(size, kept_bytes + fold_bytes + vectors)
         size += 8 * classes * tables.cells_seen + vectors
-        work = PassSize(n, classes, _CELLS * seen, encoded.n_columns, seen, seen)
+        work = PassSize(n, classes, _WORK_PER_CELL * n_seen, encoded.n_columns, n_seen, n_seen)
         parameters = classes * (1 + sum(cells))
-        seconds = _CALLS + work.reference_seconds()
+        seconds = _SECONDS_PER_PASS + work.reference_seconds()
         if self.sums(params) and params["structure"] != "nb":
-            gaps, pairs = _gaps(encoded)
-            seconds += _PAIR * classes * pairs
-            size += gaps * (2 * encoded.n_columns + 24 + 16 * classes) * (n + n_heldout) // max(1, n)
+            n_missing, pairs = _gaps(encoded)
+            seconds += _SECONDS_PER_PAIR * classes * pairs
+            size += n_missing * (2 * encoded.n_columns + 24 + 16 * classes) * (n + n_heldout) // max(1, n)
         return Cost(parameters, max(tables.cost.bytes, size), seconds, 1)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
-        """Of given parents, theirs."""
-        above = params["structure"]
-        if isinstance(above, str):
+        """Return the number of cells of each column with its given parents."""
+        structure = params["structure"]
+        if isinstance(structure, str):
             return super().possible_cells(encoded, params)
         levels = encoded.levels.tolist()
-        number = dict(zip(encoded.names, levels, strict=True))
-        parents = [[number.get(parent, 1) for parent in above.get(name, ())] for name in encoded.names]
-        return [top * prod(own) for top, own in zip(levels, parents, strict=True)]
+        n_levels_of = dict(zip(encoded.names, levels, strict=True))
+        parents = [[n_levels_of.get(parent, 1) for parent in structure.get(name, ())] for name in encoded.names]
+        return [n_levels * prod(parent_levels) for n_levels, parent_levels in zip(levels, parents, strict=True)]
 
 
 def _gaps(encoded: "Encoded") -> tuple[int, float]:
-    """Missing values, and over how many pairs of levels they are summed: a column's with those of its neighbours."""
+    """Return the number of missing values, and of pairs of levels to sum over: of a column and its neighbours."""
     by_column = (encoded.codes >= encoded.levels[:, None]).sum(axis=1)
     return int(by_column.sum()), float((by_column * encoded.levels).sum() * encoded.levels.mean())
 
 
 def _fit_bytes(encoded: "Encoded", n: int, n_heldout: int, covers: int) -> tuple[int, int]:
-    """Bytes that rows and the scores of a point keep; and at the peak, while keys are made or in a pass."""
-    a, both, classes = encoded.n_columns, n + n_heldout, encoded.n_classes
-    given, scores = both * (a * encoded.codes.dtype.itemsize + 12), 8 * class_widths(classes)[1] * n
-    laying = 2 * a * n + 8 * min(LOOKUPS_PER_CALL, n * a) + 8 * classes * n
-    keys = 2 * a * both * (1 + covers)
-    return given + keys + scores, given + keys + max(2 * a * both + laying, 3 * scores)
+    """Return bytes of the rows and a point's scores, and at the peak: while keys are made, or in a pass."""
+    a, n_rows, classes = encoded.n_columns, n + n_heldout, encoded.n_classes
+    row_bytes, scores = n_rows * (a * encoded.codes.dtype.itemsize + 12), 8 * class_widths(classes)[1] * n
+    layout_bytes = 2 * a * n + 8 * min(LOOKUPS_PER_CALL, n * a) + 8 * classes * n
+    keys = 2 * a * n_rows * (1 + covers)
+    return row_bytes + keys + scores, row_bytes + keys + max(2 * a * n_rows + layout_bytes, 3 * scores)

@@ -1,8 +1,8 @@
-"""DLR: density-based logistic regression, a weight a column on the log ratio of the classes' densities.    [DLR]
+"""DLR: density-based logistic regression, one weight per column on the log ratio of the classes' densities.   [DLR]
 
-A pass is E and its slopes by w and log h at other bandwidths: the grids of every numeric column, phi and dphi of every
-row, scores. Where bandwidths stand still it is F and its slope by w. Grids are short at first and grow as bandwidths
-shrink: it is the pass that a fit begins with, and by which it is estimated.
+A pass computes E and its slopes by w and log h at other bandwidths: the grids of every numeric column, phi and dphi of
+every row, scores. With fixed bandwidths it is F and its slope by w. Grids are short at first and grow as bandwidths
+shrink; the estimate is of the first pass.
 """
 
 from collections.abc import Hashable, Mapping
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.fitting.fit_settings import FitSettings
 
-# Sets of features alive at once: those of the point and of the trial, and the fresh ones on another grid.
-_SETS = 3
-# Arrays of scores alive at once: of both points, a direction, residuals.
-_SCORES = 5
-# Bytes of a training row in a numeric column, beside the number itself: its values sorted in two ways, weights, places.
-_SORTED = 36
-# ns on one thread of the reference machine (passes/cost_model.py), fitted to passes over 300 to 150,000 rows, 2 to 8
-# columns and 2 to 6 classes: the grids of a numeric column, and of a class of it (made columns are longer than real:
-# between the two); a row of a class of a numeric and of a categorical column; a row. Then a pass of the weights alone,
-# a value of phi in it, a row and a class of it.
-_GRIDS, _GRID = 225_000.0, 50_000.0
-_VOTE, _LEVEL, _ROW = 48.0, 58.0, 1.0
-_CALL, _PHI, _SCORED, _SCORE = 58_000.0, 1.6, 5.3, 7.6
-# Validation rows have grids of their own; in "validation" the slope follows w by a linear system: a row, a pair of phi.
-_BESIDE_GRIDS, _SOLVED, _PAIR = 145_000.0, 74.0, 27.0
-_WHY = "newton: a weight a column makes small systems"
-_MOVES = "; BFGS for the bandwidths around it"
+# Sets of features in memory at once: of the point and the trial, and new ones on another grid.
+_FEATURE_SETS = 3
+# Arrays of scores in memory at once: of both points, a direction, residuals.
+_SCORE_ARRAYS = 5
+# Bytes per training row and numeric column, without the number itself: sorted in two ways, weights, places.
+_SORTED_BYTES = 36
+# Nanoseconds on one thread of the reference machine (passes/cost_model.py), fitted to passes over 300 to 150,000 rows,
+# 2 to 8 columns and 2 to 6 classes. Per numeric column and per class of it (between synthetic and real columns, whose
+# grids are shorter); per row and class of a numeric and of a categorical column; per row. Then for a pass of the
+# weights alone: fixed, per value of phi, per row, per row and class.
+_COLUMN_NS, _COLUMN_CLASS_NS = 225_000.0, 50_000.0
+_NUMERIC_NS, _CATEGORICAL_NS, _ROW_NS = 48.0, 58.0, 1.0
+_PASS_NS, _PHI_NS, _SCORED_ROW_NS, _SCORE_NS = 58_000.0, 1.6, 5.3, 7.6
+# Grids of validation rows, per column; in "validation" the slope follows w by a linear system: per row and pair of phi.
+_VALIDATION_GRID_NS, _SOLVED_ROW_NS, _PHI_PAIR_NS = 145_000.0, 74.0, 27.0
+_CHOICE_REASON = "newton: one weight per column makes small systems"
+_BANDWIDTH_REASON = "; BFGS for the bandwidths around it"
 
 
 class DLR(Family):
-    """DLR: features are log ratios of the classes' densities, bandwidths are found with the weights."""
+    """DLR: features are log ratios of the classes' densities; bandwidths are fitted together with the weights."""
 
     name = words = "dlr"
     estimator = "alrviz.estimators.density.DLRClassifier"
@@ -82,7 +82,7 @@ class DLR(Family):
         "validation_fraction": Param(
             0.2, low=0.0, high=0.95, open_low=True, label="Validation fraction for bandwidths", key="r", step=0.05,
             has_effect=lambda recipe: recipe.params["bandwidth"] in VALIDATES,
-            help='Share of the rows on which "validation" and "paper" judge h; they have no part in the sums and the '
+            help='Share of the rows on which "validation" and "paper" choose h; they are left out of the sums and the '
             "weights.",
         ),
         "alpha": replace(
@@ -93,7 +93,7 @@ class DLR(Family):
         "max_iter": MAX_ITER,
         "tol": replace(
             TOL, help="The fit ends when no step of the bandwidths is expected to lower the loss by more than this "
-            "share of itself, the weights being at their optimum.",
+            "share of itself, with optimal weights.",
         ),
         "smoothing": replace(
             SMOOTHING, help="m: a level's share of class k is (N_level,k + m N_k / N) / (N_level + m)."
@@ -101,7 +101,7 @@ class DLR(Family):
         "class_weight": CLASS_WEIGHT,
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"dlr": "#009E73"}
-    # h is Silverman's or Algorithm 1's.
+    # h is Silverman's or from Algorithm 1.
     paper: ClassVar[Mapping[str, Any]] = {
         "alpha": 0.0, "start": "zero", "class_weight": None, "bandwidth": ("paper", "silverman"),
     }  # fmt: skip
@@ -109,62 +109,62 @@ class DLR(Family):
     counts_cells = shows_weights = False
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """Bandwidths, start and penalty."""
+        """Return bandwidths, start and penalty in one line."""
         p = params
         alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{toward(p)}"
         return f"{self.name} {p['bandwidth']} from {p['start']}{alpha}"
 
-    def learned_by(self, params: Mapping[str, Any]) -> str:
-        """Densities first, then their weights."""
+    def training_method(self, params: Mapping[str, Any]) -> str:
+        """Name the loss and its features."""
         fit = "regularised" if self.is_regularised(params) else "without regularisation"
         return f"logistic regression on the log ratios of the classes' densities, {fit}"
 
     def is_regularised(self, params: Mapping[str, Any]) -> bool:
-        """Of the densities' weights."""
+        """Return whether the weights have a penalty."""
         return bool(params["alpha"])
 
     def solver(self, params: Mapping[str, Any]) -> str:
-        """The weights have one solver."""
+        """Return "newton", the only solver of the weights."""
         return "newton"
 
     def draws(self, params: Mapping[str, Any]) -> bool:
-        """The rows on which bandwidths are validated."""
+        """Return whether rows are drawn to validate the bandwidths."""
         return params["bandwidth"] in VALIDATES
 
     def objective_key(self, recipe: "FitSettings") -> Hashable:
-        """Its features are its own."""
-        kept = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
-        return (self.name, *(recipe.params[name] for name in kept), *rows_key(recipe))
+        """Return a key that no other family has."""
+        names = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
+        return (self.name, *(recipe.params[name] for name in names), *rows_key(recipe))
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """By the shape of the table: every column counts as a feature."""
+        """Estimate from the shape of the table: every column counts as a feature."""
         encoded, n_heldout = shape.encoded, shape.n_heldout
         columns, numeric, n = encoded.n_columns, len(encoded.numeric), encoded.n_rows
-        values = 1 if encoded.n_classes == 2 else encoded.n_classes
-        moves = recipe.params["bandwidth"] != "silverman" and numeric > 0
-        parameters = (columns + 1) * values + numeric
-        features = 8 * n * values * (columns + (numeric if moves else 0))
-        scores = 8 * class_widths(encoded.n_classes)[1] * max(n, n_heldout) * _SCORES
-        watched = 8 * n_heldout * values * columns
-        table = (n + n_heldout) * (16 * numeric + 12 + 2 * columns) + _SORTED * n * numeric
-        size = (_SETS if moves else 1) * features + scores + watched + table
-        choice = SolverChoice("newton", 0, _WHY + (_MOVES if moves else ""), 4)
+        n_values = 1 if encoded.n_classes == 2 else encoded.n_classes
+        fits_bandwidths = recipe.params["bandwidth"] != "silverman" and numeric > 0
+        parameters = (columns + 1) * n_values + numeric
+        feature_bytes = 8 * n * n_values * (columns + (numeric if fits_bandwidths else 0))
+        score_bytes = 8 * class_widths(encoded.n_classes)[1] * max(n, n_heldout) * _SCORE_ARRAYS
+        heldout_bytes = 8 * n_heldout * n_values * columns
+        table_bytes = (n + n_heldout) * (16 * numeric + 12 + 2 * columns) + _SORTED_BYTES * n * numeric
+        size = (_FEATURE_SETS if fits_bandwidths else 1) * feature_bytes + score_bytes + heldout_bytes + table_bytes
+        choice = SolverChoice("newton", 0, _CHOICE_REASON + (_BANDWIDTH_REASON if fits_bandwidths else ""), 4)
         cost = Cost(parameters, size, reference_seconds(encoded, recipe), 1)
         return estimate_by_formula(cost, choice, "features", shape, max_memory)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """What densities call."""
+        """Compile the kernels of densities."""
         return warm_density(n_classes)
 
     def make(self, request: FitRequest) -> FitProblem:
-        """Sort the columns; held-out rows have densities of the training rows."""
+        """Sort the columns; held-out rows are scored by the densities of training rows."""
         prepared, recipe = request.prepared, request.recipe
         encoded, jobs = prepared.encoded, prepared.n_jobs
-        request.tell("compiling")
+        request.report("compiling")
         compiled = self.warm(recipe, encoded.n_classes)
-        request.tell("sorting")
+        request.report("sorting")
         fit = assemble_density(encoded, request.params, jobs, recipe.seed, request.stop, prepared.splitting)
-        heldout = None if prepared.holdout is None else rows_beside(prepared.holdout, jobs)
+        heldout = None if prepared.holdout is None else non_voting_rows(prepared.holdout, jobs)
         assert isinstance(fit.objective, DensityObjective)
         counts = fit.objective.features.class_counts
         log_pi = np.log(counts / counts.sum())
@@ -178,15 +178,15 @@ def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
     """Return the seconds of a pass on one thread of the reference machine."""
     mode, n, classes = recipe.params["bandwidth"], encoded.n_rows, encoded.n_classes
     columns, numeric = encoded.n_columns, len(encoded.numeric)
-    values = 1 if classes == 2 else classes
+    n_values = 1 if classes == 2 else classes
     if mode == "silverman" or not numeric:
-        return 1e-9 * (_CALL + n * (columns * values * _PHI + _SCORED + classes * _SCORE))
-    grids = numeric * (_GRIDS + classes * _GRID)
-    rows = n * (classes * (numeric * _VOTE + (columns - numeric) * _LEVEL) + _ROW)
+        return 1e-9 * (_PASS_NS + n * (columns * n_values * _PHI_NS + _SCORED_ROW_NS + classes * _SCORE_NS))
+    grids = numeric * (_COLUMN_NS + classes * _COLUMN_CLASS_NS)
+    rows = n * (classes * (numeric * _NUMERIC_NS + (columns - numeric) * _CATEGORICAL_NS) + _ROW_NS)
     if mode != "loo":
-        grids += numeric * _BESIDE_GRIDS
+        grids += numeric * _VALIDATION_GRID_NS
     if mode == "validation":
-        rows += n * (_SOLVED + columns * values**2 * _PAIR)
+        rows += n * (_SOLVED_ROW_NS + columns * n_values**2 * _PHI_PAIR_NS)
     return 1e-9 * (grids + rows)
 
 
@@ -194,13 +194,13 @@ def assemble_density(
     encoded: "Encoded", params: Mapping[str, Any], n_jobs: int | None, seed: int = 0, stop: StopToken = NEVER,
     splitting: Splitting = AT_RANDOM,
 ) -> Fit:  # fmt: skip
-    """Return the fit that "dlr" with `params` (complete, as a recipe holds them) makes of encoded rows.
+    """Return the fit of "dlr" with `params` (a complete recipe's) to encoded rows.
 
-    `seed` is that of the split in which the bandwidths are validated, which keeps to `splitting`.
+    `seed` draws the rows that validate the bandwidths, following `splitting`.
 
     Raises:
-        RecipeError: if no row is left to validate on, or a class weight names no class.
-        TableError: if no column has a feature.
+        RecipeError: no row is left to validate on, or a class weight names no class.
+        TableError: no column has a feature.
     """
     mode = params["bandwidth"]
     validation = None
@@ -209,10 +209,10 @@ def assemble_density(
         splits = split_holdout(encoded.y, fraction, seed, splitting)
         if not len(splits.test):
             raise RecipeError(
-                f"validation_fraction={fraction:g} of {encoded.n_rows} rows leaves none to validate the bandwidths on; "
-                "expected a larger share or more rows, or bandwidth='loo'"
+                f"validation_fraction={fraction:g} of {encoded.n_rows} rows leaves no row to validate the bandwidths "
+                "on; expected a larger share or more rows, or bandwidth='loo'"
             )
-        validation = rows_beside(encoded.take(splits.test), n_jobs, params["class_weight"])
+        validation = non_voting_rows(encoded.take(splits.test), n_jobs, params["class_weight"])
         encoded = encoded.take(splits.train)
     numbers, codes = parts_of(encoded)
     levels = encoded.levels[categorical_columns(encoded)]
@@ -232,12 +232,12 @@ def assemble_density(
     return Fit(objective, Hierarchical(params["tol"]), w0, params["max_iter"], params["tol"])
 
 
-def rows_beside(encoded: "Encoded", n_jobs: int | None, class_weight: Any = None) -> DensityRows:
-    """Return rows that do not vote, for a loss of their own."""
+def non_voting_rows(encoded: "Encoded", n_jobs: int | None, class_weight: Any = None) -> DensityRows:
+    """Return rows without votes, to compute losses on."""
     rows = Rows(encoded.y, encoded.weights, encoded.n_classes, n_jobs=n_jobs)
     return DensityRows(class_weighted(rows, class_weight, encoded.classes), *parts_of(encoded))
 
 
 def feature_columns(encoded: "Encoded", features: DensityVotes) -> np.ndarray:
-    """Return the column of the table that each feature (D,) is of."""
+    """Return the column number of each feature (D,)."""
     return np.concatenate([encoded.numeric[features.numeric], categorical_columns(encoded)[features.categorical]])

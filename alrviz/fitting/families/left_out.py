@@ -1,11 +1,12 @@
-"""[sALR]'s CVscore: what a model loses where it must do without a tuple. [sALR] 3.1
+"""[sALR]'s CVscore: the increase of validation loss when a model lacks a tuple. [sALR] 3.1
 
-    score(t) = log loss of D_CV's last rows by the model of all tuples but t  -  by the model of all        nats a row
+    score(t) = log loss of D_CV's last rows by the model without t  -  by the model of all tuples      nats per row
 
-D_CV are rows that log theta is not counted from. LEARNED of them are learned from by PASSES of AdaGrad, on TRIED more
-the step length is searched once, with all tuples; the rest judges. (The paper leaves open by which error: log loss is
-not stuck where a tuple moves probabilities and no row's class.) A model for each tuple of T is work of T^2: of many
-tuples fewer rows are taken.
+D_CV are rows that log theta is not counted from. TRAINING_SHARE of them are learned in PASSES passes of AdaGrad; on
+another TRIAL_SHARE the step length is search_eta0 once, with all tuples; the rest gives the scores. (The paper leaves
+open
+which error: log loss also changes where a tuple moves probabilities but no row's class.) A model per tuple is work of
+T^2, so that for many tuples fewer rows are used.
 """
 
 import math
@@ -19,7 +20,7 @@ from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.build_fit import weights_of
 from alrviz.fitting.objectives.linear import ridge_of
 from alrviz.fitting.objectives.streamed import CodedRows
-from alrviz.fitting.solvers.stochastic import PASSES, searched
+from alrviz.fitting.solvers.stochastic import PASSES, search_eta0
 from alrviz.models.index import CellIndex
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, class_widths
@@ -28,42 +29,42 @@ from alrviz.passes.stream import adagrad_steps, step_table
 from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
-LEARNED, TRIED = 0.6, 0.1
-# Cells looked up for all scores together, about a minute of one thread; and the rows that are the least of any use.
-MOST_LOOKED, LEAST_ROWS = 10**10, 1_000
-_VISITS = PASSES * LEARNED + 1.0 - LEARNED - TRIED  # of each row, for each tuple
+TRAINING_SHARE, TRIAL_SHARE = 0.6, 0.1
+# Cells looked up for all scores together, about a minute on one thread; and the fewest rows that give useful scores.
+MAX_LOOKUPS, MIN_ROWS = 10**10, 1_000
+_VISITS = PASSES * TRAINING_SHARE + 1.0 - TRAINING_SHARE - TRIAL_SHARE  # per row and tuple
 
 
 def rows_for(n_tuples: int) -> int:
-    """Return the most rows of D_CV that so many tuples are scored on.
+    """Return the maximum number of rows of D_CV for so many tuples.
 
     Raises:
-        RecipeError: fewer than are of any use.
+        RecipeError: too few rows for useful scores.
     """
-    rows = int(MOST_LOOKED / (_VISITS * n_tuples**2))
-    if rows < LEAST_ROWS:
-        most = int(math.sqrt(MOST_LOOKED / (_VISITS * LEAST_ROWS)))
+    rows = int(MAX_LOOKUPS / (_VISITS * n_tuples**2))
+    if rows < MIN_ROWS:
+        max_tuples = int(math.sqrt(MAX_LOOKUPS / (_VISITS * MIN_ROWS)))
         raise RecipeError(
-            f"selection='cv' fits a model without each of {n_tuples:,} tuples; expected at most {most:,} (of a lower "
-            "order, or grown by hsalr from few), or selection='mi', 'mi-mm' or 'gain', which one count scores"
+            f"selection='cv' fits a model without each of {n_tuples:,} tuples; expected at most {max_tuples:,} (of a "
+            "lower order, or grown by hsalr from few), or selection='mi', 'mi-mm' or 'gain', which one count scores"
         )
     return rows
 
 
-class LeftOut:
-    """Models without each of some tuples, fitted to rows that choose.
+class LeaveOneTupleOut:
+    """Models without each of some tuples, fitted to D_CV.
 
     Args:
-        tables: counts of the tuples' cells, of other rows.
-        chosen: D_CV.
+        tables: counts of the tuples' cells, from other rows.
+        chosen: the rows of D_CV.
         params: the recipe's.
         seed: of the order of rows.
         n_jobs: threads; each fits another model.
         stop: ends it.
-        allowed: bytes that may be used, None for any number: fewer threads are taken where each has too large a model.
+        allowed: bytes that may be used, None for no limit; large models are fitted on fewer threads.
 
     Raises:
-        MemoryLimitError: one thread's is too large.
+        MemoryLimitError: even one model needs too much memory.
     """
 
     def __init__(
@@ -75,68 +76,75 @@ class LeftOut:
         self._padded, self._first = class_widths(self._classes)[1], np.zeros(self._tuples + 1, np.int64)
         n = min(chosen.n_rows, rows_for(self._tuples))
         self._y = chosen.y[:n]
-        self._learned, tried = round(LEARNED * n), round((LEARNED + TRIED) * n)
-        self._slices = slice(self._learned, tried), slice(tried, n)
+        self._n_training, n_before_scoring = round(TRAINING_SHARE * n), round((TRAINING_SHARE + TRIAL_SHARE) * n)
+        self._slices = slice(self._n_training, n_before_scoring), slice(n_before_scoring, n)
         index = CellIndex.of_seen(tables.space, tables.seen)
-        found = index.locate(as_kernel_codes(np.ascontiguousarray(chosen.codes[:, :n])), 0, n).astype(np.int64)
-        found -= 2 * self._tuples  # below 0 where training rows have no such cell: it adds nothing
-        used = np.unique(found[found >= 0])
-        self._none = len(used) + 1  # the row of the table that adds nothing, behind that of b
-        self._keys = np.where(found < 0, self._none, np.searchsorted(used, found)).T.astype(np.uint32, order="C")
-        self._start = self._table(tables, params, used)
+        rows_of_cells = index.locate(as_kernel_codes(np.ascontiguousarray(chosen.codes[:, :n])), 0, n).astype(np.int64)
+        rows_of_cells -= 2 * self._tuples  # below 0: the training rows have no such cell, which adds nothing
+        used_rows = np.unique(rows_of_cells[rows_of_cells >= 0])
+        self._empty_row = len(used_rows) + 1  # the table's row for such cells, after that of b
+        self._keys = np.where(rows_of_cells < 0, self._empty_row, np.searchsorted(used_rows, rows_of_cells)).T.astype(
+            np.uint32, order="C"
+        )
+        self._start = self._table(tables, params, used_rows)
         if allowed is not None:
-            each = self._start.nbytes + 2 * self._keys.nbytes  # what it moves; keys without a tuple, and in an order
-            if each > allowed:
+            # AdaGrad's table; keys without a tuple, and in another order
+            model_bytes = self._start.nbytes + 2 * self._keys.nbytes
+            if model_bytes > allowed:
                 raise MemoryLimitError(
                     f"selection='cv' fits a model without each of {self._tuples:,} tuples, of about "
-                    f"{each / 2**20:,.0f} MiB; {allowed / 2**20:,.0f} MiB may be used: choose selection='mi', 'mi-mm' "
-                    "or 'gain', fewer tuples, or allow more", each, allowed,
+                    f"{model_bytes / 2**20:,.0f} MiB; {allowed / 2**20:,.0f} MiB may be used: choose selection='mi', "
+                    "'mi-mm' or 'gain', fewer tuples, or allow more", model_bytes, allowed,
                 )  # fmt: skip
-            self._n_jobs = min(n_jobs, allowed // each)
+            self._n_jobs = min(n_jobs, allowed // model_bytes)
 
-    def losses(self, tell: Callable[[str], None]) -> Floats:
-        """Return the score (T,) of each tuple; `tell` hears what is done."""
-        tell("searching a step length")
-        eta = searched(lambda eta0: self._fitted(None, eta0, self._slices[0]), "adagrad")
-        tell(f"fitting without each of {self._tuples:,} tuples")
-        found = np.empty(self._tuples)
+    def losses(self, report: Callable[[str], None]) -> Floats:
+        """Return the score (T,) of each tuple; `report` is called with what is being done."""
+        report("searching a step length")
+        eta = search_eta0(lambda eta0: self._validation_loss(None, eta0, self._slices[0]), "adagrad")
+        report(f"fitting without each of {self._tuples:,} tuples")
+        losses = np.empty(self._tuples)
 
-        def one(t: int) -> None:
-            found[t] = self._fitted(t, eta, self._slices[1])
+        def fit_without(t: int) -> None:
+            losses[t] = self._validation_loss(t, eta, self._slices[1])
 
-        run_parts(one, self._tuples, self._n_jobs)
-        return found - self._fitted(None, eta, self._slices[1])
+        run_parts(fit_without, self._tuples, self._n_jobs)
+        return losses - self._validation_loss(None, eta, self._slices[1])
 
     def _table(self, tables: Tables, params: Mapping[str, Any], used: NDArray[np.int64]) -> NDArray[np.float32]:
-        """What AdaGrad moves, at its start."""
-        of, w0 = weights_of(tables, params, self._seed)
-        ridge = ridge_of(of, params["alpha"], params["penalty"])
+        """Return AdaGrad's table at the start."""
+        parameterisation, w0 = weights_of(tables, params, self._seed)
+        ridge = ridge_of(parameterisation, params["alpha"], params["penalty"])
         pull, center, rows = None, None, np.append(used, len(tables.seen))
         if ridge is not None:
-            visits = np.bincount(self._keys[:, : self._learned].ravel(), minlength=len(rows))[: len(rows)].astype(float)
-            visits[-1] = self._learned
+            visits = np.bincount(self._keys[:, : self._n_training].ravel(), minlength=len(rows))[: len(rows)].astype(
+                float
+            )
+            visits[-1] = self._n_training
             pull = ridge[rows] / np.maximum(1.0, visits)[:, None]
-            center = of.weights_of(params["center"])[rows]
-        return step_table(len(used), self._padded, np.arange(len(rows)), of.scale[rows], w0[rows], pull, center)
+            center = parameterisation.weights_of(params["center"])[rows]
+        return step_table(
+            len(used), self._padded, np.arange(len(rows)), parameterisation.scale[rows], w0[rows], pull, center
+        )
 
-    def _fitted(self, left_out: int | None, eta: float, judged: slice) -> float:
-        """The log loss per judged row of a model without a tuple."""
+    def _validation_loss(self, excluded: int | None, eta: float, judged: slice) -> float:
+        """Return the log loss per row of `judged` rows by a model without a tuple."""
         table, keys = self._start.copy(), self._keys
-        if left_out is not None:
+        if excluded is not None:
             keys = keys.copy()
-            keys[left_out] = self._none
+            keys[excluded] = self._empty_row
         order = np.random.default_rng((self._seed, 1))
         for _ in range(PASSES):
             self._stop.check()
-            rows = order.permutation(self._learned)
+            rows = order.permutation(self._n_training)
             self._visit(np.take(keys, rows, axis=1), self._y[rows], table, eta)
-        held = np.ascontiguousarray(keys[:, judged])
-        return self._visit(held, self._y[judged], table, 0.0) / max(1, len(self._y[judged]))
+        validation_keys = np.ascontiguousarray(keys[:, judged])
+        return self._visit(validation_keys, self._y[judged], table, 0.0) / max(1, len(self._y[judged]))
 
     def _visit(
         self, keys: NDArray[np.unsignedinteger], y: NDArray[np.int32], table: NDArray[np.float32], eta: float
     ) -> float:
-        """The sum of -log p(y), each as its row was met; steps of length 0 leave the weights as they are."""
+        """Return the sum of -log p(y) of each row before its step; steps of length 0 leave the weights as they are."""
         with np.errstate(invalid="ignore", over="ignore"):
             value = adagrad_steps(keys, self._first, y, table, self._classes, eta)
         return value if math.isfinite(value) else math.inf

@@ -1,10 +1,10 @@
-"""Bayesian network classifiers, whose tables are counted: tan, kdb and ande; elr (conditional.py) finds them by steps.
+"""Bayesian network classifiers with counted tables: tan, kdb and ande; elr (conditional.py) fits its tables.
 
     tan    the best tree by I(i; j | Y)          kdb    k parents by I(i; Y) and I(i; j | Y)
     ande   no network: every tuple of n columns in turn is the parent                                       [AnDE]
 
-Structure and counts are all there is to it. Whose parents are not known yet is estimated as if each column had those of
-most levels: an upper bound.
+A fit is structure and counts. While parents are not known, the estimate takes those with the most levels: an upper
+bound.
 """
 
 from collections.abc import Mapping
@@ -45,18 +45,18 @@ SMOOTHED = replace(
     "(N_level,parents,class + m / card) / (N_parents,class + m).",
 )  # fmt: skip
 # Vectors as long as phi: counts, phi, start, logarithms.
-_COUNTED = 4
+_VECTORS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedNetwork:
-    """What was counted.
+    """A counted network.
 
     Attributes:
-        counts: of the network; of ande naive Bayes'.
-        model: what scores rows.
-        tables: of ande, those of the highest order; else None.
-        rmse: of selective kdb, (k + 1, a + 1) leave-one-out RMSE by parents and columns; else None.
+        counts: of the network; for ande of naive Bayes.
+        model: scores rows.
+        tables: for ande, those of the highest order; else None.
+        rmse: for selective kdb, (k + 1, a + 1) leave-one-out RMSE by parents and columns; else None.
     """
 
     counts: NetworkCounts
@@ -66,16 +66,16 @@ class LearnedNetwork:
 
 
 class Networks(Family):
-    """What networks share, those that are counted and elr."""
+    """Base of the counted networks and elr."""
 
-    choice: ClassVar[SolverChoice] = SolverChoice("none", 0, "nothing is fitted: counting is all", 0)
+    choice: ClassVar[SolverChoice] = SolverChoice("none", 0, "nothing is fitted: the tables are counted", 0)
 
     def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
-        """Return the highest order of the tables that the structure, or ande, is made of: 2 where pairs are counted."""
+        """Return the highest order of the tables that the structure, or ande, needs: 2 if pairs are counted."""
         return 2 if self.n_parents(params) and n_columns > 1 else 1
 
     def n_parents(self, params: Mapping[str, Any]) -> int:
-        """Return how many other columns a column depends on at most, where the structure is looked for."""
+        """Return the maximum number of parents of a column, if the structure is searched."""
         return 1
 
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
@@ -83,10 +83,10 @@ class Networks(Family):
         return naive(prepared.encoded.n_columns)
 
     def learn(self, prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
-        """Return the network of the rows; of elr the one that its steps begin with.
+        """Return the network of the rows; for elr the start of its fit.
 
         Raises:
-            MemoryLimitError: where a column has more possible cells with its parents than can be numbered.
+            MemoryLimitError: a column has more possible cells with its parents than can be numbered.
         """
         encoded = prepared.encoded
         single = prepared.tables(1, recipe.params["smoothing"], stop)
@@ -95,20 +95,20 @@ class Networks(Family):
         return self.count(structure, rows, recipe.params)
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
-        """Return the network of that structure; `rows` as `count_network` takes them."""
+        """Return the network of that structure; `rows` are arguments of `count_network`."""
         counts = count_network(structure, *rows)
         return LearnedNetwork(counts, counts.model())
 
-    def counted(self, params: Mapping[str, Any], n_columns: int) -> range:
-        """All up to the highest."""
+    def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> range:
+        """Return all orders up to the highest."""
         return range(1, self.highest_order(params, n_columns) + 1)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """What counts networks and scores by them."""
+        """Compile counting and scoring of networks."""
         return warm_networks(wide)
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """By the tables that are counted, then by its own."""
+        """Estimate the counting of tables, then the network."""
         params = recipe.params
         counting = recipe.replace(family="anje", order=self.highest_order(params, shape.encoded.n_columns))
         tables = estimate_cells(counting, replace(shape, prepared=None, covers=False), max_memory)
@@ -117,25 +117,25 @@ class Networks(Family):
         return estimate_by_formula(self.cost(shape, params, tables), self.choice, "tables", shape, max_memory)
 
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
-        """Return what it takes; `tables` estimates the counting of what its structure is made of."""
+        """Return the cost; `tables` estimates the counting that the structure needs."""
         encoded = shape.encoded
         n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
-        seen = sum(min(own, n) for own in cells)
-        vectors = 8 * classes * (seen + 1) * _COUNTED + 40 * seen
+        n_seen = sum(min(n_cells, n) for n_cells in cells)
+        vectors = 8 * classes * (n_seen + 1) * _VECTORS + 40 * n_seen
         counts = 8 * classes * tables.cells_seen
         size = counts + vectors + 8 * min(LOOKUPS_PER_CALL, n * encoded.n_columns) + 2 * encoded.n_columns * n
         seconds = self.seconds(params, n, encoded.n_columns, classes)
         return Cost(classes * (1 + sum(cells)), max(tables.cost.bytes, size), seconds)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
-        """Return the number of possible cells of each column with its parents, at most."""
-        most = np.sort(encoded.levels)[::-1].tolist()
-        found = []
-        for top in encoded.levels.tolist():
-            others = most.copy()
-            others.remove(top)
-            found.append(top * prod(others[: self.n_parents(params)]))
-        return found
+        """Return the maximum number of cells of each column with its parents."""
+        descending = np.sort(encoded.levels)[::-1].tolist()
+        result = []
+        for n_levels in encoded.levels.tolist():
+            other_levels = descending.copy()
+            other_levels.remove(n_levels)
+            result.append(n_levels * prod(other_levels[: self.n_parents(params)]))
+        return result
 
 
 class TAN(Networks):
@@ -148,7 +148,7 @@ class TAN(Networks):
     colours: ClassVar[Mapping[str, str]] = {"tan": "#7744DD"}
 
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
-        """The best tree."""
+        """Return the tree with the largest conditional mutual information."""
         if prepared.encoded.n_columns == 1:
             return naive(1)
         return tan(conditional_information(prepared.tables(2, params["smoothing"], stop)))
@@ -174,25 +174,27 @@ class KDB(Networks):
     colours: ClassVar[Mapping[str, str]] = {"kdb": "#BB3344"}
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """k, and whether columns and parents are chosen."""
+        """Return k, and whether columns and parents are selected, in one line."""
         return f"kdb k={params['k']}" + (" selective" if params["selective"] else "")
 
     def n_parents(self, params: Mapping[str, Any]) -> int:
-        """k."""
+        """Return k."""
         return int(params["k"])
 
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
-        """The columns that know most first, each with the parents that tell most beside the class."""
+        """Return columns by mutual information with the class, each with the k earlier ones of most conditional
+        information.
+        """
         a = prepared.encoded.n_columns
         if a == 1:
             return naive(1)
-        of_class = class_information(prepared.tables(1, params["smoothing"], stop))
+        information = class_information(prepared.tables(1, params["smoothing"], stop))
         if not params["k"]:
-            return Structure(naive(a).parents, tuple((-of_class).argsort(kind="stable").tolist()))
-        return kdb(of_class, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
+            return Structure(naive(a).parents, tuple((-information).argsort(kind="stable").tolist()))
+        return kdb(information, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
-        """The network, or the best part of it."""
+        """Return the network, or the best part of it if it is selective."""
         if not params["selective"]:
             return super().count(structure, rows, params)
         chosen = select_network(structure, *rows)
@@ -216,24 +218,24 @@ class AnDE(Networks):
     shows_weights = False
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """A0DE to A2DE."""
+        """Return "a0de" to "a2de"."""
         return f"a{params['n']}de"
 
     def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
-        """n + 1.
+        """Return n + 1.
 
         Raises:
-            RecipeError: where the super-parents leave no column to be their child.
+            RecipeError: n leaves no column to be a child.
         """
         if params["n"] + 1 > n_columns > 0:
             raise RecipeError(
-                f"n={params['n']} needs at least {params['n'] + 1} columns, and there "
+                f"n={params['n']} needs at least {params['n'] + 1} columns, but there "
                 f"{'is' if n_columns == 1 else 'are'} {n_columns} feature(s); the highest n here is {n_columns - 1}"
             )
         return int(params["n"]) + 1
 
     def learn(self, prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
-        """Counts of n and of n + 1 columns."""
+        """Return the counts of n and of n + 1 columns, and naive Bayes."""
         smoothing = recipe.params["smoothing"]
         order = self.highest_order(recipe.params, prepared.encoded.n_columns)
         naive_bayes = super().learn(prepared, recipe, stop)
@@ -243,14 +245,14 @@ class AnDE(Networks):
         return LearnedNetwork(naive_bayes.counts, AverageModel(parents, wider, naive_bayes.counts.model()), wider)
 
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
-        """Its tables are what is counted."""
+        """Return the cost of its tables, which are what is counted."""
         encoded = shape.encoded
         seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
         return Cost(tables.cost.parameters, tables.cost.bytes, seconds)
 
 
 def learn(prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
-    """Return the network of a recipe of tan, kdb or elr (as it starts), or ande's mean over them."""
+    """Return the network of a recipe of tan, kdb or elr (its start), or ande's mean of networks."""
     family = recipe.definition
     assert isinstance(family, Networks)
     return family.learn(prepared, recipe, stop)

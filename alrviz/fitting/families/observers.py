@@ -1,6 +1,6 @@
-"""What is looked at beside the objective.
+"""Observers: what is computed at each step besides the objective.
 
-Scores on training rows come free from the pass; those on held-out rows cost a forward pass, which is timed apart.
+Scores on training rows come free from the pass; those on held-out rows cost a forward pass, which is timed separately.
 """
 
 import math
@@ -34,7 +34,9 @@ def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
 
 
 def training(objective: ObjectiveProtocol) -> Observer:
-    """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
+    """Return the observer of training error, RMSE, the share of rows whose class has the highest score, and the norm of
+    phi.
+    """
 
     def observe(state: SolverState) -> dict[str, float]:
         sums = state.point.sums
@@ -42,7 +44,7 @@ def training(objective: ObjectiveProtocol) -> Observer:
         return {
             "train_error": scores["error"],
             "train_rmse": scores["rmse"],
-            "lead": max(0.0, 1.0 - sums.tied / objective.total),  # two orders of summation
+            "lead": max(0.0, 1.0 - sums.tied / objective.total),  # rounding: two orders of summation
             "phi_norm": objective.phi_norm(state.point.w),
         }
 
@@ -52,23 +54,23 @@ def training(objective: ObjectiveProtocol) -> Observer:
 def heldout(objective: ObjectiveProtocol, rows: Any) -> Observer:
     """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
     total = float(rows.weights.sum())
-    spent = 0.0
+    seconds = 0.0
 
     def observe(state: SolverState) -> dict[str, float]:
-        nonlocal spent
+        nonlocal seconds
         start = time.perf_counter()
         sums = _sums_on(rows, partial(objective.scores, state.point.w), loss=objective.loss)
         scores = per_row(sums, total, objective.n_classes)
-        spent += time.perf_counter() - start
-        return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": spent}
+        seconds += time.perf_counter() - start
+        return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": seconds}
 
     return observe
 
 
 def first_rise() -> Observer:
-    """Return the observer of where training would have stopped by its own error: "naive_stop", once it has risen.
+    """Return the observer of "naive_stop": the step at which the training error alone would have stopped the fit.
 
-    That is the step before the one at which the share of training rows that are wrong was first higher.  ([ELR] 4)
+    It is the step before the training error first rises.  ([ELR] 4)
     """
     before, found = math.inf, math.nan
 
@@ -84,56 +86,60 @@ def first_rise() -> Observer:
 
 
 def shares_loss(log_pi: Floats, rows: Rows) -> float:
-    """Return the log loss per row of the class prior, whose logarithms (C,) are given."""
+    """Return the log loss per row of the class prior, given its logarithms (C,)."""
     return -float((log_pi[rows.y] * rows.weights).sum()) / float(rows.weights.sum())
 
 
 def baseline_losses(
     covered: CoveredRows, tables: Tables, class_weight: Any, classes: Any, stop: StopToken = NEVER
 ) -> dict[str, float]:
-    """Return what curves of training rows, as their classes weigh, and of held-out ones are compared with."""
-    weighted, found = class_weighted(covered.rows, class_weight, classes), {}
+    """Return the log losses that curves of training rows (class-weighted) and held-out rows are compared with."""
+    weighted, result = class_weighted(covered.rows, class_weight, classes), {}
     for prefix, rows in (("", weighted), ("heldout_", covered.heldout)):
         if rows is not None:
             losses = _baselines(tables, covered.cover, rows, stop)
-            found.update({f"{prefix}{name}": loss for name, loss in losses.items()})
-    return found
+            result.update({f"{prefix}{name}": loss for name, loss in losses.items()})
+    return result
 
 
 def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
-    """Return the log losses per row that a curve is compared with: class prior, and AnJE where smoothing allows it."""
+    """Return the log losses per row of the class prior, and of AnJE if smoothing allows it."""
     stop.check()
     total = float(rows.weights.sum())
-    found = {"class_shares": shares_loss(tables.log_pi, rows)}
+    losses = {"class_shares": shares_loss(tables.log_pi, rows)}
     if tables.smoothing > 0:
         phi = anje_phi(tables)
         z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)
-        found["anje"] = rows.loss_and_residual(z, None, 0.0, z, None, stop).nll / total
-    return found
+        losses["anje"] = rows.loss_and_residual(z, None, 0.0, z, None, stop).nll / total
+    return losses
 
 
-def stream_losses(streamed: StreamedCounts, held: CodedRows | None, stop: StopToken = NEVER) -> dict[str, float]:
-    """Return the same of a table read in batches: of training rows in one pass."""
+def stream_losses(
+    streamed: StreamedCounts, heldout_rows: CodedRows | None, stop: StopToken = NEVER
+) -> dict[str, float]:
+    """Return the same for a table read in batches: of training rows in one pass."""
     tables, passes, phi = streamed.tables, streamed.passes, None
     total = float(tables.class_counts.sum())
-    found = {"class_shares": -float((tables.log_pi * tables.class_counts).sum()) / total}
+    losses = {"class_shares": -float((tables.log_pi * tables.class_counts).sum()) / total}
     if tables.smoothing > 0:
         phi = anje_phi(tables)
         table = streamed.blank(None)
         table[streamed.rows, : tables.n_classes] = phi[:-1]
-        found["anje"] = passes.loss_and_gradient(table, phi[-1], stop, gradient_rows=streamed.rows[:0]).sums.nll / total
-    if held is not None:
-        found["heldout_class_shares"] = shares_loss(tables.log_pi, held)
+        losses["anje"] = (
+            passes.loss_and_gradient(table, phi[-1], stop, gradient_rows=streamed.rows[:0]).sums.nll / total
+        )
+    if heldout_rows is not None:
+        losses["heldout_class_shares"] = shares_loss(tables.log_pi, heldout_rows)
         if phi is not None:
-            sums = _sums_on(held, lambda rows: passes.scores(rows.codes, table, phi[-1]), stop)
-            found["heldout_anje"] = sums.nll / held.n_rows
-    return found
+            sums = _sums_on(heldout_rows, lambda rows: passes.scores(rows.codes, table, phi[-1]), stop)
+            losses["heldout_anje"] = sums.nll / heldout_rows.n_rows
+    return losses
 
 
 def _sums_on(rows: Any, scores: Callable[[Any], Floats], stop: StopToken = NEVER, loss: Loss = NLL) -> Sums:
-    """The sums over rows that are not learned from."""
-    found = []
+    """Return the sums over rows that are not training rows."""
+    sums = []
     for part in rows.batches():
         z = scores(part)
-        found.append(part.loss_and_residual(z, None, 0.0, z, None, stop, loss))
-    return Sums(*map(sum, zip(*found, strict=True)))
+        sums.append(part.loss_and_residual(z, None, 0.0, z, None, stop, loss))
+    return Sums(*map(sum, zip(*sums, strict=True)))

@@ -1,9 +1,9 @@
-"""The families of all orders at once: a row is scored by its cells of one column, of two, ... and of n. [sALR]
+"""The families of all orders together: a row is scored by its cells of one column, of two, ... and of n. [sALR]
 
-hlr     phi = w, as lr has it
-halr    phi = w log theta, as alr has it
+hlr     phi = w, as in lr
+halr    phi = w log theta, as in alr
 
-`keep` leaves all single columns and the best tuples of the higher orders, by the gain that residuals predict.
+`keep` keeps all single columns and the best tuples of higher orders, by the gain that residuals predict.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ import numpy as np
 from alrviz.errors import RecipeError
 from alrviz.fitting.cost.estimate import Estimate, known_order
 from alrviz.fitting.cost.table_shape import TableShape
-from alrviz.fitting.families.cells import ALR, LR, Fitted
+from alrviz.fitting.families.cells import ALR, LR, WeightedFamily
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.families.selected import KEEP, check_keep, estimate_chosen, grown_at_most, kept_words, most_kept
+from alrviz.fitting.families.selected import KEEP, check_keep, estimate_chosen, kept_text, max_grown, max_kept
 from alrviz.models.cell_space import AllOrders, Tuples, tuple_columns, tuple_sizes
 from alrviz.models.tuple_selection import Level, SelectionRows, next_tuples, top_scores
 
@@ -33,78 +33,80 @@ _KEEP = replace(
 )  # fmt: skip
 
 
-class HierarchicalFamily(Fitted):
-    """What hlr and halr share: the tuples of all orders, or single columns and the best of higher ones, and a penalty
-    for each order.
+class HierarchicalFamily(WeightedFamily):
+    """Base of hlr and halr: the tuples of all orders, or single columns and the best of higher ones, and a penalty per
+    order.
     """
 
     learns_rows = ""
     _labels: ClassVar[Mapping[str, str]] = {}
 
     def all_tuples(self, params: Mapping[str, Any]) -> AllOrders:
-        """All of one to n columns."""
+        """Return all tuples of one to n columns."""
         return AllOrders(params["order"], self.missing(params) == "skip")
 
     def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
-        """Where some are kept."""
+        """Return whether `keep` selects some."""
         return bool(params["keep"] != 1.0)
 
     def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
-        """What is kept is told by fits with a penalty."""
+        """Return whether tuples are selected: that takes fits with a penalty."""
         return self.chooses_tuples(params)
 
-    def tuples(self, counted: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
-        """All of them; or single columns, and of each higher order those of the highest predicted gain beside what is
-        kept so far.
+    def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
+        """Return all tuples; or single columns, and of each higher order those with the highest predicted gain over the
+        model of those kept so far.
         """
-        every = self.all_tuples(params)
+        all_tuples = self.all_tuples(params)
         if not self.chooses_tuples(params):
-            return every
-        columns = tuple_columns(counted.levels, every)
+            return all_tuples
+        columns = tuple_columns(rows.levels, all_tuples)
         chosen: tuple[tuple[int, ...], ...] = tuple((j,) for j in columns.tolist())
-        looked: Tuples = 2
-        for order in (orders := tuple_sizes(every, len(columns))[1:]):
-            tuples, scores = counted.scored(looked, chosen, "gain")
-            own = np.isin(tuples, columns).all(axis=1)
-            tuples, scores = tuples[own], scores[own]
-            counted.hear(level := Level(tuples, scores, top_scores(scores, params["keep"])))
+        candidates: Tuples = 2
+        for order in (orders := tuple_sizes(all_tuples, len(columns))[1:]):
+            tuples, scores = rows.scored(candidates, chosen, "gain")
+            is_allowed = np.isin(tuples, columns).all(axis=1)
+            tuples, scores = tuples[is_allowed], scores[is_allowed]
+            rows.on_level(level := Level(tuples, scores, top_scores(scores, params["keep"])))
             chosen = (*chosen, *level.chosen)
-            if order != orders[-1]:  # hundreds of columns grow millions of tuples: list none that no order scores
-                looked = next_tuples(level.chosen, n_columns, False)
+            if (
+                order != orders[-1]
+            ):  # hundreds of columns grow millions of tuples: do not list those that no order needs
+                candidates = next_tuples(level.chosen, n_columns, False)
         return chosen
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """By cells; of kept tuples at the order that takes most."""
+        """Estimate from cells; with `keep` at the order that takes most."""
         keep, order, columns = recipe.params["keep"], known_order(recipe), shape.encoded.n_columns
         if keep == 1.0 or order == 1:
             return super().estimate(recipe, shape, max_memory)
-        looked = grown_at_most(keep, {2: comb(columns, 2)}, columns, order)
-        of_order = partial(super().estimate, max_memory=max_memory)
-        return estimate_chosen(recipe, shape, of_order, looked, partial(most_kept, keep), together=True)
+        n_candidates = max_grown(keep, {2: comb(columns, 2)}, columns, order)
+        estimate_order = partial(super().estimate, max_memory=max_memory)
+        return estimate_chosen(recipe, shape, estimate_order, n_candidates, partial(max_kept, keep), together=True)
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """As of lr or alr, with what is kept."""
+        """Return the line of lr or alr, and how many tuples are kept."""
         keep = params["keep"]
-        return super().title(params) + (f", {kept_words(keep)} of the tuples of an order" if keep != 1.0 else "")
+        return super().title(params) + (f", {kept_text(keep)} of the tuples of an order" if keep != 1.0 else "")
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """Of several alphas there is one for each order: a `RecipeError` where not."""
+        """Raise `RecipeError` if several alphas are not one for each order."""
         super().check_together(params)
         check_keep(params["keep"])
         alpha, order = params["alpha"], params["order"]
         if params["share"] == "all" and alpha == "auto":
-            raise RecipeError("share='all' has one weight for the cells of all orders, and alpha='auto' finds a number "
+            raise RecipeError("share='all' has one weight for the cells of all orders, but alpha='auto' finds a number "
                               "for each order; expected a number for alpha, or share='tuple'")  # fmt: skip
         if not isinstance(alpha, tuple):
             return
         if order == "auto":
-            raise RecipeError(f"alpha={alpha!r} is for orders up to {len(alpha)}, and order='auto' may choose another; "
+            raise RecipeError(f"alpha={alpha!r} is for orders up to {len(alpha)}, but order='auto' may choose another; "
                               f"expected order={len(alpha)}, or one number for alpha")  # fmt: skip
         if len(alpha) != order:
-            raise RecipeError(f"alpha={alpha!r} has {len(alpha)} numbers, and there are {order} orders; expected one "
+            raise RecipeError(f"alpha={alpha!r} has {len(alpha)} numbers, but there are {order} orders; expected one "
                               "for each, inf to leave an order out, or one number for all")  # fmt: skip
         if params["share"] == "all":
-            raise RecipeError(f"share='all' has one weight for the cells of all orders, and alpha={alpha!r} one number "
+            raise RecipeError(f"share='all' has one weight for the cells of all orders, but alpha={alpha!r} one number "
                               "for each order; expected one number, or share='tuple'")  # fmt: skip
 
 

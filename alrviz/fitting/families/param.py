@@ -1,6 +1,6 @@
-"""The schema of a setting: the one place that says what it may be, what it is called and what it does.
+"""The schema of a setting: the one place that defines its values, its name and what it does.
 
-Recipes check values by it; the estimators' docstrings, links and the widgets of the explorer are made of it.
+Recipes check values by it; estimator docstrings, links and the explorer's widgets are made from it.
 """
 
 import math
@@ -27,14 +27,14 @@ class Param:
         low, high: bounds of a number; `open_low`: whether `low` itself is excluded.
         integer: whether the number is a whole one.
         keywords: words that stand for a number ("auto"), and their text in a menu.
-        each: whether it may be a tuple of numbers, one for each order; inf among them leaves an order out.
-        parse: checks a dict, where one may be given; returns it in its plain form.
-        help: what it does, as the estimators' docstrings say it.
-        meanings: of values that need it, what they do: the end of `help`.
-        label: what a widget calls it.
+        each: whether it may be a tuple of numbers, one for each order; inf leaves an order out.
+        parse: checks a dict, if one is allowed, and returns it in its plain form.
+        help: what it does, for docstrings.
+        meanings: what values do that need an explanation: the end of `help`.
+        label: its name beside a widget.
         term: the glossary's term that explains it.
-        key: its letter in the link of a recipe, unique within a family; "" for a setting that no link carries.
-        step: by which the buttons of its widget move it.
+        key: its letter in the link of a recipe, unique within a family; "" if links do not carry it.
+        step: the step of its widget's buttons.
         highest: the largest number that widgets and links take, so that a link cannot ask a server for any amount.
         has_effect: whether it changes anything for a recipe.
     """
@@ -58,11 +58,11 @@ class Param:
     has_effect: Callable[["FitSettings"], bool] = lambda recipe: True
 
     def among(self, *values: Any) -> "Param":
-        """Return the setting of a family that has these choices alone, the first by default."""
+        """Return the setting with only these choices, the first by default."""
         return replace(self, default=values[0], choices={value: self.choices[value] for value in values})
 
     def check(self, name: str, value: Any) -> Any:
-        """Return `value` in its plain form, or raise `RecipeError` that says what was expected."""
+        """Return `value` in its plain form; raise `RecipeError` with what was expected."""
         if self.parse is not None and isinstance(value, Mapping):
             return self.parse(value)
         if self.choices:
@@ -70,36 +70,36 @@ class Param:
             for choice in self.choices:
                 if type(choice) is type(value) and choice == value:
                     return choice
-                # 1.0 stands for 1 and numpy's text for text; a bool is no number
+                # 1.0 counts as 1 and numpy's text as text; a bool is no number
                 if not isinstance(value, bool) and isinstance(value, str | Real) and choice == value:
                     return choice
-            listed = ", ".join(map(repr, self.choices))
-            raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
+            choices = ", ".join(map(repr, self.choices))
+            raise RecipeError(f"{name}={value!r} is invalid; expected one of {choices}{nearest(value, self.choices)}")
         if isinstance(value, str) and value in self.keywords:
             return value
-        several = isinstance(value, Sequence) and not isinstance(value, str)
-        if self.each and (several or (isinstance(value, np.ndarray) and value.ndim == 1)):
+        is_sequence = isinstance(value, Sequence) and not isinstance(value, str)
+        if self.each and (is_sequence or (isinstance(value, np.ndarray) and value.ndim == 1)):
             return self._numbers(name, value)
         return self._number(name, value)
 
     def text(self, value: Any) -> str:
-        """Return a value as a menu shows it."""
+        """Return a value's text in a menu."""
         words = self.choices.get(value) or self.keywords.get(value)
         return words or (in_digits(value) if isinstance(value, float | tuple) else str(value))
 
     def clamp(self, number: float) -> float | int:
-        """Return a number moved into the range that widgets and links take; the default where none is near."""
+        """Return a number moved into the range of widgets and links; the default if that is impossible."""
         number = min(max(number, self.low), self.high, self.highest)
         if self.open_low and number <= self.low:
             return self.default
         return int(number) if self.integer else number
 
     def _numbers(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
-        def one(k: int, value: Any) -> float:
-            left_out = isinstance(value, str | Real) and value in (math.inf, "inf")  # JSON has no infinite number
-            return math.inf if left_out else float(self._number(f"{name}[{k}]", value))
+        def order_alpha(k: int, value: Any) -> float:
+            leaves_out = isinstance(value, str | Real) and value in (math.inf, "inf")  # JSON has no infinite number
+            return math.inf if leaves_out else float(self._number(f"{name}[{k}]", value))
 
-        numbers = tuple(one(k, value) for k, value in enumerate(values))
+        numbers = tuple(order_alpha(k, value) for k, value in enumerate(values))
         if not any(map(math.isfinite, numbers)):
             raise RecipeError(f"{name}={numbers!r} leaves every order out; expected a finite number for one of them")
         return numbers if any(numbers) else 0.0
@@ -107,30 +107,30 @@ class Param:
     def _number(self, name: str, value: Any) -> float | int:
         kind = "a whole number" if self.integer else "a number"
         low, high = (_plain(self.low), _plain(self.high))
-        wanted = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
+        expected = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
             f" to {high}" if math.isfinite(self.high) else ""
         )
-        if self.keywords and "[" not in name:  # of several each is a number
-            wanted += f", or {' or '.join(map(repr, self.keywords))}"
+        if self.keywords and "[" not in name:  # each of several is a number
+            expected += f", or {' or '.join(map(repr, self.keywords))}"
         if self.each and "[" not in name:
-            wanted += ", or one for each order"
+            expected += ", or one for each order"
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise RecipeError(f"{name}={value!r} is not a number; {wanted}")
+            raise RecipeError(f"{name}={value!r} is not a number; {expected}")
         try:
             number = float(value)
-        except OverflowError:  # a whole number of hundreds of digits
+        except OverflowError:  # a whole number with hundreds of digits
             number = math.inf
         if self.integer and number != int(number) if math.isfinite(number) else True:
-            raise RecipeError(f"{name}={value!r} does not fit; {wanted}")
+            raise RecipeError(f"{name}={value!r} does not fit; {expected}")
         if number < self.low or number > self.high or (self.open_low and number <= self.low):
             clamped = min(max(number, self.low), self.high)
-            hint = "" if self.open_low and clamped == self.low else f"; the nearest is {_plain(clamped)}"
-            raise RecipeError(f"{name}={value!r} is out of range; {wanted}{hint}")
+            hint = "" if self.open_low and clamped == self.low else f"; the nearest valid value is {_plain(clamped)}"
+            raise RecipeError(f"{name}={value!r} is out of range; {expected}{hint}")
         return int(number) if self.integer else number
 
 
 def in_digits(value: Any) -> str:
-    """Return a number, or numbers, in few digits; a word as it is.
+    """Return a number, or numbers, with few digits; a word as it is.
 
     >>> in_digits((0.1, 1.0)), in_digits(0.3), in_digits("cv")
     ('0.1, 1', '0.3', 'cv')

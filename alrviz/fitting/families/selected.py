@@ -1,7 +1,7 @@
-"""Families of chosen tuples: alr on those that tell most about the class, or on those grown level after level. [sALR]
+"""Families of selected tuples: alr on the most informative ones, or on those grown level after level. [sALR]
 
-salr    all tuples of n columns are scored by counts, and a share of them is kept
-hsalr   the columns are scored, a share is kept; tuples of two grow from these, are scored, a share is kept; and so on
+salr    all tuples of n columns are scored from counts, and a share is kept
+hsalr   columns are scored and a share is kept; tuples of two grow from these, are scored, a share is kept; and so on
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 KEEP = Param(
     0.6, low=0.001, high=1e6, keywords={"auto": "auto"}, label="Fraction or number of tuples kept", key="P", step=0.05,
-    help="Share of the tuples looked at that are kept, those of the highest scores, or above 1 their number; of a "
+    help="Share of the scored tuples that are kept, those with the highest scores, or above 1 their number; of a "
     "hierarchy at each level.",
     meanings={
         "auto": "the smallest share whose log loss on a part of the training rows, after fits to the others, is within "
@@ -62,14 +62,14 @@ _SELECTION: Mapping[str, Param] = {
 }  # fmt: skip
 _GROW = Param(
     "weak", {"weak": "one part is kept", "strong": "all parts are kept"}, label="Look at tuples if", key="G",
-    help="Whether a tuple needs one part that was kept, or all.",
+    help="Whether one part of a tuple must have been kept, or all.",
 )  # fmt: skip
-# The paper learns in five passes of AdaGrad, without a penalty, from counts smoothed by 0.1.
+# The paper uses five passes of AdaGrad, without a penalty, with counts smoothed by 0.1.
 _PAPER: Mapping[str, Any] = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
 
 
 class SelectiveALR(ALR):
-    """ALR^n on the tuples of the highest scores."""
+    """ALR^n on the tuples with the highest scores."""
 
     name = words = "salr"
     rival = "alr"
@@ -79,15 +79,15 @@ class SelectiveALR(ALR):
     paper: ClassVar[Mapping[str, Any]] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}
     aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}
-    smooths = False  # tuples are chosen by cells of their own
+    smooths = False  # tuples are chosen by their own cells
     _labels: ClassVar[Mapping[str, str]] = {}
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """As of alr, with the share that is kept."""
-        return f"{super().title(params)}, {kept_words(params['keep'])} of {params['unit']}s by {params['selection']}"
+        """Return alr's line, and the share that is kept."""
+        return f"{super().title(params)}, {kept_text(params['keep'])} of {params['unit']}s by {params['selection']}"
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """As of alr; `RecipeError` of a part of a tuple, and of choosing twice on the same rows."""
+        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for choosing twice on the same rows."""
         super().check_together(params)
         keep = params["keep"]
         if params["unit"] == "cell" and params["selection"] == "cv":
@@ -97,7 +97,7 @@ class SelectiveALR(ALR):
             )
         if params["unit"] == "cell" and params["unseen"] != "neutral":
             raise RecipeError(
-                f"unseen={params['unseen']!r} with unit='cell' takes cells that were not kept for ones that never "
+                f"unseen={params['unseen']!r} with unit='cell' would treat cells that were not kept as ones that never "
                 "occurred; expected unseen='neutral'"
             )
         if keep == "auto" and params["alpha"] == "cv":
@@ -111,86 +111,94 @@ class SelectiveALR(ALR):
             )
         check_keep(keep)
 
-    def tuples(self, counted: SelectionRows, params: Mapping[str, Any], n_columns: int) -> "Tuples":
-        """Those of the highest scores; and, where these are gains beside their parts, the parts too."""
+    def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> "Tuples":
+        """Return the tuples with the highest scores, and their parts if scores are gains over a model of these."""
         by_cell, hierarchy, order = params["unit"] == "cell", self._hierarchy(params), params["order"]
-        asked = (counted, n_columns, order, params["selection"], params["keep"], hierarchy)
-        found: list[Any] = []
-        for level in cell_levels(*asked) if by_cell else levels(*asked):
-            counted.hear(level)
-            found.append(level.cells if isinstance(level, CellLevel) else level.chosen)
+        settings = (rows, n_columns, order, params["selection"], params["keep"], hierarchy)
+        chosen: list[Any] = []
+        for level in cell_levels(*settings) if by_cell else levels(*settings):
+            rows.on_level(level)
+            chosen.append(level.cells if isinstance(level, CellLevel) else level.chosen)
         gains = params["selection"] == "gain" and order > 1
         if gains and not hierarchy:
-            of = counted.tables(order - 1)
-            found.insert(0, as_selected_cells(of.space, of.seen) if by_cell else tuple(map(tuple, of.space.members)))
-        own = found if gains else found[-1:]
-        return join_sizes(own, counted.levels) if by_cell else tuple(columns for part in own for columns in part)
+            tables = rows.tables(order - 1)
+            parts = as_selected_cells(tables.space, tables.seen) if by_cell else tuple(map(tuple, tables.space.members))
+            chosen.insert(0, parts)
+        kept = chosen if gains else chosen[-1:]
+        return join_sizes(kept, rows.levels) if by_cell else tuple(columns for part in kept for columns in part)
 
-    def counted(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
-        """As of alr; of lower orders too, where the parts of tuples are in the model."""
-        found = super().counted(params, n_columns)
-        every = AllOrders(params["order"], self.missing(params) == "skip")
-        return (every,) if found and params["selection"] == "gain" else found
+    def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
+        """Return alr's tuples; those of lower orders too, if the parts of tuples are in the model."""
+        tuples = super().counted_tuples(params, n_columns)
+        all_orders = AllOrders(params["order"], self.missing(params) == "skip")
+        return (all_orders,) if tuples and params["selection"] == "gain" else tuples
 
     def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
-        """Scores by fits are of fits with the same penalty."""
+        """Return whether scores come from fits with the same penalty."""
         return params["selection"] not in SCORES
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """As of alr, of the tuples that are counted at the level that takes most; and keys of the rows for each tuple
-        that may be kept. Chosen by their gain beside their parts, they have the parts in the model.
+        """Estimate alr on the tuples counted at the largest level, plus keys of the rows for each kept tuple.
+
+        If tuples are selected by gain, their parts are in the model too.
         """
         params, columns = recipe.params, shape.encoded.n_columns
         self._check_number(params, columns)
-        looked, kept = self._looked(params, columns), partial(most_kept, params["keep"])
-        of_order = partial(super().estimate, max_memory=max_memory)
-        return estimate_chosen(recipe, shape, of_order, looked, kept, params["selection"] == "gain")
+        n_candidates, kept_of = self._n_candidates(params, columns), partial(max_kept, params["keep"])
+        estimate_order = partial(super().estimate, max_memory=max_memory)
+        return estimate_chosen(recipe, shape, estimate_order, n_candidates, kept_of, params["selection"] == "gain")
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
-        """As of alr; a model without each tuple is not fitted where these are too many."""
+        """Raise `RecipeError` as alr does, and for too many tuples to fit a model without each."""
         super().check_stream(params, n_columns)
         self._check_number(params, n_columns)
 
     def _check_number(self, params: Mapping[str, Any], n_columns: int) -> None:
         if params["selection"] != "cv" or params["order"] == "auto":
             return
-        for tuples in self._looked(params, n_columns).values():
+        for tuples in self._n_candidates(params, n_columns).values():
             rows_for(tuples)
-            if most_kept(params["keep"], tuples) < tuples:  # how many grow from some of them the rows tell
+            if max_kept(params["keep"], tuples) < tuples:  # the rows decide how many grow from a part of them
                 break
 
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return ""
 
-    def _looked(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
-        """By level, the most tuples that are counted there."""
+    def _n_candidates(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
+        """Return the maximum number of tuples counted at each level."""
         lowest = max(1, params["order"] - (params["selection"] == "gain"))
         return {level: comb(n_columns, level) for level in range(lowest, params["order"] + 1)}
 
 
-def most_kept(keep: float | str, looked: int) -> int:
-    """Return the most of so many tuples that rows are given keys for; of what is still to be chosen all."""
-    return looked if keep == "auto" else ceil(float(keep) * looked) if float(keep) <= 1 else min(int(keep), looked)
+def max_kept(keep: float | str, n_candidates: int) -> int:
+    """Return the maximum number of tuples kept of so many; all if the number is still to be chosen."""
+    return (
+        n_candidates
+        if keep == "auto"
+        else ceil(float(keep) * n_candidates)
+        if float(keep) <= 1
+        else min(int(keep), n_candidates)
+    )
 
 
-def grown_at_most(keep: float | str, first: Mapping[int, int], n_columns: int, order: int) -> dict[int, int]:
-    """Return, by order, the most tuples that are looked at where each grows from those kept of one column less; `first`
-    is the lowest order and how many are looked at there.
+def max_grown(keep: float | str, first: Mapping[int, int], n_columns: int, order: int) -> dict[int, int]:
+    """Return, by order, the maximum number of tuples scored if each grows from those kept with one column less; `first`
+    is the lowest order and the number scored there.
     """
-    looked = dict(first)
-    for level in range(max(looked) + 1, order + 1):
-        grown = most_kept(keep, looked[level - 1]) * (n_columns - level + 1)
-        looked[level] = min(comb(n_columns, level), grown)
-    return looked
+    n_candidates = dict(first)
+    for level in range(max(n_candidates) + 1, order + 1):
+        n_grown = max_kept(keep, n_candidates[level - 1]) * (n_columns - level + 1)
+        n_candidates[level] = min(comb(n_columns, level), n_grown)
+    return n_candidates
 
 
-def kept_words(keep: float | str) -> str:
-    """Return words for how many tuples are kept."""
+def kept_text(keep: float | str) -> str:
+    """Return in words how many tuples are kept."""
     return "a share" if keep == "auto" else f"{float(keep):.0%}" if float(keep) <= 1 else f"{float(keep):,.0f}"
 
 
 def check_keep(keep: float | str) -> None:
-    """Raise `RecipeError` of a part of a tuple."""
+    """Raise `RecipeError` for a fraction of a tuple."""
     if keep != "auto" and float(keep) > 1 and keep != int(keep):
         raise RecipeError(
             f"keep={keep} is neither a share nor a number of tuples; expected a share up to 1, a whole number "
@@ -201,44 +209,45 @@ def check_keep(keep: float | str) -> None:
 def estimate_chosen(
     recipe: "FitSettings",
     shape: TableShape,
-    of_order: "Callable[[FitSettings, TableShape], Estimate]",
-    looked: Mapping[int, int],
-    kept: Callable[[int], int],
+    estimate_order: "Callable[[FitSettings, TableShape], Estimate]",
+    n_candidates: Mapping[int, int],
+    kept_of: Callable[[int], int],
     together: bool,
 ) -> Estimate:
-    """Return the estimate of a model of chosen tuples.
+    """Return the estimate of a model of selected tuples.
 
     Args:
-        recipe: what is fitted.
+        recipe: the recipe of the fit.
         shape: the table.
-        of_order: estimates all tuples of an order.
-        looked: by order, the most tuples that are counted.
-        kept: the most of so many that are kept.
-        together: whether the model has those of all these orders, not of the last alone.
+        estimate_order: estimates all tuples of an order.
+        n_candidates: by order, the maximum number of tuples counted.
+        kept_of: the maximum number kept of so many.
+        together: whether the model has the kept tuples of all these orders, not only of the last.
     """
     encoded, order = shape.encoded, known_order(recipe)
-    columns, counted = encoded.n_columns, replace(shape, covers=False)
-    whole = of_order(recipe.replace(order=order), counted)
-    needed, cells = dict[int, int](), dict[int, int]()
-    for level, tuples in looked.items():
-        every = whole if level == order else of_order(recipe.replace(order=level), counted)
-        part = tuples / comb(columns, level)
-        keys = 2 * kept(tuples) * (encoded.n_rows + shape.n_heldout)
-        needed[level], cells[level] = ceil(every.cost.bytes * part) + keys, ceil(every.cells_seen * part)
+    columns, uncovered = encoded.n_columns, replace(shape, covers=False)
+    full_estimate = estimate_order(recipe.replace(order=order), uncovered)
+    needed_bytes, cells = dict[int, int](), dict[int, int]()
+    for level, tuples in n_candidates.items():
+        full = full_estimate if level == order else estimate_order(recipe.replace(order=level), uncovered)
+        share = tuples / comb(columns, level)
+        keys = 2 * kept_of(tuples) * (encoded.n_rows + shape.n_heldout)
+        needed_bytes[level], cells[level] = ceil(full.cost.bytes * share) + keys, ceil(full.cells_seen * share)
     if together:
-        needed[order], cells[order] = sum(needed.values()), sum(cells.values())
-    at, classes = max(needed, key=lambda level: needed[level]), encoded.n_classes
-    blocks = sum(map(kept, looked.values())) if together else kept(looked[order])  # a tuple that is kept is a block
+        needed_bytes[order], cells[order] = sum(needed_bytes.values()), sum(cells.values())
+    largest, classes = max(needed_bytes, key=lambda level: needed_bytes[level]), encoded.n_classes
+    # each kept tuple is a block
+    blocks = sum(map(kept_of, n_candidates.values())) if together else kept_of(n_candidates[order])
     work = PassSize(encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]).reference_seconds()
-    cost = Cost(classes * (cells[order] + 1), needed[at], work, 1)
-    result = replace(whole, cost=cost, cells_seen=cells[order])
-    if whole.refused and looked[order] == comb(columns, order):
+    cost = Cost(classes * (cells[order] + 1), needed_bytes[largest], work, 1)
+    result = replace(full_estimate, cost=cost, cells_seen=cells[order])
+    if full_estimate.refused and n_candidates[order] == comb(columns, order):
         return result
-    words = (
-        f"{looked[at]:,} tuples of order {at} need about {needed[at] / 2**20:,.0f} MiB here and "
-        f"{whole.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
+    refusal = (
+        f"{n_candidates[largest]:,} tuples of order {largest} need about {needed_bytes[largest] / 2**20:,.0f} MiB here "
+        f"and {full_estimate.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
     )
-    return replace(result, refused=words if needed[at] > whole.allowed else "")
+    return replace(result, refused=refusal if needed_bytes[largest] > full_estimate.allowed else "")
 
 
 class HierarchicalSelectiveALR(SelectiveALR):
@@ -255,5 +264,5 @@ class HierarchicalSelectiveALR(SelectiveALR):
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return str(params["grow"])
 
-    def _looked(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
-        return grown_at_most(params["keep"], {1: n_columns}, n_columns, params["order"])
+    def _n_candidates(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
+        return max_grown(params["keep"], {1: n_columns}, n_columns, params["order"])

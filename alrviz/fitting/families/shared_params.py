@@ -1,7 +1,8 @@
-"""The settings that several families share, and those of the encoding, which every recipe has.
+"""Settings that several families share, and those of the encoding, which every recipe has.
 
-A family lists its own settings first, so that widgets show them first. Where a shared one means something else in a
-family, that family replaces the part that differs: `replace(SMOOTHING, help=...)`.
+A family lists its own settings first, so that widgets show them first. If a shared one means something else in a
+family,
+the family replaces the part that differs: `replace(SMOOTHING, help=...)`.
 """
 
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ def _class_weights(weights: Mapping[Any, Any]) -> Mapping[Any, float]:
 
 
 def _label(label: Any) -> Any:
-    """A class label as JSON has it."""
+    """Return a class label as JSON has it."""
     plain = label.item() if hasattr(label, "item") else label
     if not isinstance(plain, str | int | float):
         raise RecipeError(f"class_weight names {label!r}; expected class labels, which are text, numbers or bools")
@@ -176,7 +177,7 @@ CLASS_WEIGHT = Param(
 
 
 def center_name(center: int | str) -> str:
-    """Return a short name of what a penalty shrinks toward: "0", "1" or "AnJE"."""
+    """Return a short name of the penalty's center: "0", "1" or "AnJE"."""
     return str(center) if isinstance(center, int) else CENTER.text(center)
 
 

@@ -1,4 +1,4 @@
-"""What scikit-learn fits, for comparison: random forests, gradient boosting and support vector machines."""
+"""scikit-learn's models, for comparison: random forests, gradient boosting and support vector machines."""
 
 from collections.abc import Mapping
 from math import log2, sqrt
@@ -9,7 +9,7 @@ import numpy as np
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import Estimate, estimate_by_formula
 from alrviz.fitting.cost.table_shape import TableShape
-from alrviz.fitting.families.family import SECONDS, Family
+from alrviz.fitting.families.family import BASE_SECONDS, Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import CLASS_WEIGHT
 from alrviz.fitting.solvers.choice import SolverChoice
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.fitting.fit_settings import FitSettings
 
-# Seconds of a forest's row, column tried and level; of a boosted tree, and of its rows and columns; of an SVM's pair of
-# rows.
-_LEVEL, _TREE, _BINNED, _PAIR = 4.7e-8, 1.5e-3, 8e-9, 1.1e-7
-# What scikit-learn keeps of a kernel's rows.
-_KERNEL = 200 * 2**20
+# Seconds: of a forest per row, tried column and level; of a boosted tree, and per row and column of it; of an SVM per
+# pair of rows.
+_FOREST_SECONDS, _BOOSTED_TREE_SECONDS, _BOOSTED_VALUE_SECONDS, _SVM_PAIR_SECONDS = 4.7e-8, 1.5e-3, 8e-9, 1.1e-7
+# scikit-learn's cache of kernel rows.
+_KERNEL_CACHE_BYTES = 200 * 2**20
 _CHOICE = SolverChoice("none", 0, "scikit-learn fits it, by no solver of this package", 0)
 _TREES = Param(
     100, low=1, high=10_000, integer=True, label="Trees", key="T", step=50, highest=1000, help="Number of trees."
@@ -30,17 +30,17 @@ _TREES = Param(
 
 
 class SklearnFamily(Family):
-    """What they share: numbers as they are, a fit at one go that draws, and no weights of cells."""
+    """Base of these families: numbers as they are, random fits without steps, and no weights of cells."""
 
     takes_numbers = True
     counts_cells = shows_weights = False
 
     def draws(self, params: Mapping[str, Any]) -> bool:
-        """Trees, or the folds of the calibration."""
+        """Return True: trees and the folds of the calibration are random."""
         return True
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """The table as numbers, and its trees or kernel."""
+        """Estimate the table as numbers, and its trees or kernel."""
         encoded, params = shape.encoded, recipe.params
         seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
         cost = Cost(bytes=self.bytes(encoded, params), seconds=seconds)
@@ -61,18 +61,18 @@ class Forest(SklearnFamily):
     colours: ClassVar[Mapping[str, str]] = {"rf": "#BB0099"}
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """The trees."""
+        """Return the number of trees."""
         return f"rf {params['n_estimators']} trees"
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
-        """Trees grow with the rows."""
+        """Return the bytes of trees, which grow with the rows."""
         n = encoded.n_rows
         trees: int = params["n_estimators"] * n * (64 + 8 * encoded.n_classes)
         return 12 * n * encoded.n_columns + trees
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
-        """A tree sorts its rows level by level."""
-        return float(params["n_estimators"]) * (1e-3 + _LEVEL * rows * sqrt(columns) * log2(max(rows, 2)))
+        """Return the seconds: a tree sorts its rows level by level."""
+        return float(params["n_estimators"]) * (1e-3 + _FOREST_SECONDS * rows * sqrt(columns) * log2(max(rows, 2)))
 
 
 class Boosting(SklearnFamily):
@@ -95,21 +95,21 @@ class Boosting(SklearnFamily):
     )
 
     def label(self, params: Mapping[str, Any]) -> str:
-        """Its name in words."""
+        """Return its name in words: "hgb" is not a name for a legend."""
         return self.words
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """The trees."""
+        """Return the number of trees."""
         return f"boosting {params['n_estimators']} trees"
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
-        """The table as numbers and as bytes, gradients of every class, a few score vectors."""
+        """Return the bytes of the table as numbers and as bytes, gradients of every class, and a few score vectors."""
         return encoded.n_rows * (9 * encoded.n_columns + 40 * encoded.n_classes)
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
-        """Of more than two classes there is a tree for each."""
+        """Return the seconds; with more than two classes there is a tree for each."""
         trees = params["n_estimators"] * (1 if classes == 2 else classes)
-        return float(trees) * (_TREE + _BINNED * rows * columns)
+        return float(trees) * (_BOOSTED_TREE_SECONDS + _BOOSTED_VALUE_SECONDS * rows * columns)
 
 
 class SVM(SklearnFamily):
@@ -131,14 +131,14 @@ class SVM(SklearnFamily):
     colours: ClassVar[Mapping[str, str]] = {"svm": "#BB77FF"}
 
     def title(self, params: Mapping[str, Any]) -> str:
-        """Kernel and C."""
+        """Return kernel and C."""
         return f"svm {params['kernel']}, C {params['C']:g}"
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
-        """A column a level, and what is kept of the kernel."""
+        """Return the bytes of one column per level, and of the kernel cache."""
         width = len(encoded.numeric) + int(np.delete(encoded.levels, encoded.numeric).sum())
-        return 24 * encoded.n_rows * width + _KERNEL
+        return 24 * encoded.n_rows * width + _KERNEL_CACHE_BYTES
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
-        """Every pair of rows."""
-        return SECONDS + _PAIR * rows**2
+        """Return the seconds of all pairs of rows."""
+        return BASE_SECONDS + _SVM_PAIR_SECONDS * rows**2

@@ -1,13 +1,13 @@
-"""The objective of ELR: the log loss of a Bayesian network whose conditional tables are free.
+"""The objective of ELR: the log loss of a Bayesian network with free conditional tables.
 
     z_k = b_k + sum over columns j of  phi[cell_j(x), k],   phi = w - logsumexp of w over the child's levels   [ELR] (2)
     F(w) = sum over rows of -log p(y | x)
     dF/dphi[c, k] = sum over rows in cell c of  p_k - 1[k = y];   dF/dw as in models/conditional.py      ([ELR] Prop. 1)
 
 Shapes: w and its gradient are (S + 1, C), S the cells of all groups of the tables, the last row b. Scores are not
-linear in w, so that every trial along a line is a forward pass. The passes are those of every family, with a block for
-each column and its parents; where missing columns are summed out, models/marginals.py adds what is summed to the scores
-and its shares to the gradient.
+linear in w, so every trial along a line is a forward pass. The passes are those of every family, with a block for each
+column and its parents; where missing columns are summed out, models/marginals.py adds their sums to the scores and
+their shares to the gradient.
 """
 
 from collections.abc import Mapping
@@ -33,8 +33,9 @@ from alrviz.stop import NEVER, StopToken
 
 
 class ConditionalRows(Rows):
-    """Rows with their keys (T, N), a column each, what no weight moves of their scores (N, C), and the parts of them
-    that are summed over; None for nothing.
+    """Rows with a key (T, N) per column, the fixed part of their scores (N, C), and what sums over missing values.
+
+    `fixed` and `gaps` are None if there is nothing of the kind.
     """
 
     def __init__(self, rows: Rows, keys: Codes, fixed: Floats | None, gaps: Parts | None = None):
@@ -46,22 +47,22 @@ class ConditionalObjective:
     """F and its gradient on the rows of a training set.
 
     Args:
-        tables: cells, groups and where weights start.
+        tables: cells, groups and the start of the weights.
         rows: training rows; their weights count rows in NLL (class weights already multiplied in).
-        blocks: how keys tie rows to cells.
-        stop: asked between the parts of every pass.
+        blocks: links from keys to cells.
+        stop: checked between the parts of every pass.
     """
 
     bounds = None
     loss = NLL
     scale = None
     alpha = 0.0
-    judged_as = "F"
+    monitored_name = "F"
 
     def __init__(self, tables: ConditionalTables, rows: ConditionalRows, blocks: Blocks, stop: StopToken = NEVER):
         self.tables, self.rows, self.stop, self._blocks = tables, rows, stop, blocks
         self.total = float(rows.weights.sum())
-        self._outside = 2 * tables.network.space.n_tuples
+        self._first_seen = 2 * tables.network.space.n_tuples
 
     @property
     def n_classes(self) -> int:
@@ -70,7 +71,7 @@ class ConditionalObjective:
 
     @property
     def start(self) -> Floats:
-        """The weights of the counted network."""
+        """The start: the weights of the counted network."""
         return np.concatenate([self.tables.start, self.tables.network.bias[None, :]])
 
     def scores(self, w: Floats, rows: ConditionalRows | None = None) -> Floats:
@@ -92,16 +93,16 @@ class ConditionalObjective:
         phi = self.tables.phi(w[:-1])
         z, residual = self._forward(phi, w[-1], self.rows), self.rows.scores()
         sums = self.rows.loss_and_residual(z, None, 0.0, z, residual, self.stop)
-        cells, table = self._room()
+        cells, table = self._new_tables()
         self.rows.scatter(self._blocks, residual, table, self.stop)
         self._blocks.scatter_to_cells(table, cells, self.rows.n_jobs, self.stop)
-        by_cell = cells[self._outside :, : self.n_classes]
+        by_cell = cells[self._first_seen :, : self.n_classes]
         if self.rows.gaps is not None:
-            alone = self.tables.network.level_log_p
-            by_cell += self.rows.gaps.slopes(residual, phi, alone, self.rows.n_jobs, self.stop)
+            level_log_p = self.tables.network.level_log_p
+            by_cell += self.rows.gaps.slopes(residual, phi, level_log_p, self.rows.n_jobs, self.stop)
         slopes = self.tables.adjoint(by_cell, phi)
-        last = table[: self._blocks.first[1], : self.n_classes].sum(axis=0)  # every row is in the first block once
-        gradient = np.concatenate([slopes, last[None, :]])
+        total = table[: self._blocks.first[1], : self.n_classes].sum(axis=0)  # every row is in the first block once
+        gradient = np.concatenate([slopes, total[None, :]])
         return Point(w, z, sums, 0.0, sums.nll, gradient)
 
     def criterion(self, point: Point) -> float:
@@ -125,19 +126,19 @@ class ConditionalObjective:
         """Return the weights of a network of the same tables: phi itself.
 
         Raises:
-            RecipeError: if the model has other cells or classes.
+            RecipeError: the model has other cells or classes.
         """
         fits = isinstance(model, NetworkModel) and model.n_classes == self.n_classes
         if not fits or not np.array_equal(model.seen, self.tables.cells):
-            raise RecipeError("start is no network of these tables; expected one of elr, fitted to the same rows")
+            raise RecipeError("start is not a network of these tables; expected an elr model fitted to the same rows")
         return np.concatenate([model.phi, model.bias[None, :]])
 
     def release(self, point: Point | None) -> None:
-        """A fit has ended: nothing is kept beside rows and tables."""
+        """Nothing to free: all memory belongs to rows and tables."""
 
     def _forward(self, phi: Floats, bias: Floats, rows: ConditionalRows) -> Floats:
-        cells, table = self._room()
-        cells[self._outside :, : self.n_classes] = phi
+        cells, table = self._new_tables()
+        cells[self._first_seen :, : self.n_classes] = phi
         self._blocks.expand(cells, table, rows.n_jobs, self.stop)
         z = rows.forward(self._blocks, table, bias, stop=self.stop)
         if rows.fixed is not None:
@@ -147,8 +148,8 @@ class ConditionalObjective:
             rows.gaps.add_scores(sums, z)
         return z
 
-    def _room(self) -> tuple[Floats, Floats]:
-        """A cell table of zeros, and the stacked table of joint values."""
+    def _new_tables(self) -> tuple[Floats, Floats]:
+        """Return a cell table of zeros, and the stacked table of joint values."""
         return zeros(self._blocks.n_cells, self.rows.padded_width), empty(self._blocks.n_joint, self.rows.padded_width)
 
 
@@ -163,30 +164,30 @@ def conditional(
 ) -> tuple[ConditionalObjective, ConditionalRows | None]:
     """Return the objective of `structure` on the training rows, and the held-out rows, if there are any.
 
-    `params` are a recipe's of elr; `summed`: missing columns are summed out, in a structure of at most one parent each;
-    `weigh_heldout`: class weights are those of held-out rows too.
+    `params` are an elr recipe's; `summed`: missing columns are summed out, in a structure of at most one parent each;
+    `weigh_heldout`: class weights apply to held-out rows too.
     """
-    encoded, held, jobs = prepared.encoded, prepared.holdout, prepared.n_jobs
+    encoded, heldout, jobs = prepared.encoded, prepared.holdout, prepared.n_jobs
     codes, y, weights = encoded.codes, encoded.y, encoded.weights
     single = prepared.tables(1, params["smoothing"], stop)
     tables = ConditionalTables.of(count_network(structure, single, codes, y, weights, jobs, stop), summed)
-    sets = [encoded] if held is None else [encoded, held]
-    together = as_kernel_codes(np.concatenate([part.codes for part in sets], axis=1))
+    tables_of = [encoded] if heldout is None else [encoded, heldout]
+    all_codes = as_kernel_codes(np.concatenate([encoded_rows.codes for encoded_rows in tables_of], axis=1))
     space = tables.network.space
-    blocks = [Block(np.array(own, np.int32), np.array([t])) for t, own in enumerate(space.chosen)]
-    joined = number_joint_values(blocks, together, space.levels, jobs, stop)
-    links = CellIndex.of_seen(space, tables.cells).links(together, blocks, joined, jobs, stop)
-    # what the tables' cells say is taken away: levels alone, where no row has their parents, are left
-    rest = tables.model(np.zeros_like(tables.start), np.zeros_like(tables.network.bias))
+    blocks = [Block(np.array(columns, np.int32), np.array([t])) for t, columns in enumerate(space.chosen)]
+    joint = number_joint_values(blocks, all_codes, space.levels, jobs, stop)
+    links = CellIndex.of_seen(space, tables.cells).links(all_codes, blocks, joint, jobs, stop)
+    # scores of levels alone, where no row has their parents: no cell of the tables has a part in them
+    base = tables.model(np.zeros_like(tables.start), np.zeros_like(tables.network.bias))
     tree = tables.tree if summed else None
-    found, end = [], 0
-    for part in sets:
-        begin, end = end, end + part.n_rows
-        rows = Rows(part.y, part.weights, part.n_classes, n_jobs=jobs)
-        if part is encoded or weigh_heldout:
+    results, end = [], 0
+    for encoded_rows in tables_of:
+        begin, end = end, end + encoded_rows.n_rows
+        rows = Rows(encoded_rows.y, encoded_rows.weights, encoded_rows.n_classes, n_jobs=jobs)
+        if encoded_rows is encoded or weigh_heldout:
             rows = class_weighted(rows, params["class_weight"], encoded.classes)
-        fixed = rest.table_scores(part.codes, jobs, stop)
-        parts = Parts.of_rows(tree, part.codes, stop) if tree else None
-        keys = np.ascontiguousarray(joined.keys[:, begin:end])
-        found.append(ConditionalRows(rows, keys, fixed if fixed.any() else None, parts or None))
-    return ConditionalObjective(tables, found[0], links, stop), found[1] if held is not None else None
+        fixed = base.table_scores(encoded_rows.codes, jobs, stop)
+        parts = Parts.of_rows(tree, encoded_rows.codes, stop) if tree else None
+        keys = np.ascontiguousarray(joint.keys[:, begin:end])
+        results.append(ConditionalRows(rows, keys, fixed if fixed.any() else None, parts or None))
+    return ConditionalObjective(tables, results[0], links, stop), results[1] if heldout is not None else None

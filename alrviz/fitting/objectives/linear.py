@@ -1,13 +1,13 @@
-"""The penalised loss of a linear family, as solvers see it.
+"""The penalised loss of a linear family.
 
     F(w) = loss(phi) + sum alpha q (w - center)^2,              phi = scale * w[owner]
-    alpha is one number, or that of the order of a weight's cells; of the intercepts the smallest
+    alpha is one number, or one per order; for the intercepts the smallest
     q = 1 (penalty on w) or the sum of scale^2 over the owner's places (penalty on phi; of steps the mean)
     dloss/dphi[c, k] = sum over rows in cell c of the residual (p_k - 1[k = y] for nll: see kernels/scores.py)
     dF/dw = sum over the owner's places of scale * dloss/dphi + 2 alpha q (w - center)
 
-Shapes: phi is (S + 1, C): one row per seen cell, the last one for the intercepts; w, its gradient and every
-direction are so too, unless weights are shared (see models/parameterisation.py).
+Shapes: phi is (S + 1, C): one row per seen cell, the last one for the intercepts; w, its gradient and every direction
+too, unless weights are shared (see models/parameterisation.py).
 """
 
 import math
@@ -30,20 +30,20 @@ from alrviz.stop import NEVER, StopToken
 
 
 def ridge_of(parameterisation: Parameterisation, alpha: Alpha, penalty: str) -> Floats | None:
-    """Return 2 alpha q, shaped as w (S + 1, C) or as fewer weights are; None without a penalty."""
-    each = parameterisation.alpha_of_weights(alpha)
+    """Return 2 alpha q, shaped as w (S + 1, C) or as shared weights; None without a penalty."""
+    alphas = parameterisation.alpha_of_weights(alpha)
     q = parameterisation.squares if penalty == "phi" else np.ones(parameterisation.shape)
-    return 2.0 * each * q if np.any(each) else None
+    return 2.0 * alphas * q if np.any(alphas) else None
 
 
 class CellWeights:
-    """What is said of weights of seen cells, however their rows come."""
+    """What objectives of weights of seen cells share, in memory or in chunks."""
 
     parameterisation: Parameterisation
     bounds: tuple[float, float] | None
     total: float
     _unseen: Unseen | None
-    _blocks: tuple[Block, ...] | None = None  # a cover of the tuples, where the fit has one
+    _blocks: tuple[Block, ...] | None = None  # of the cover of the tuples, if the fit has one
 
     @property
     def _tables(self) -> Tables:
@@ -55,13 +55,13 @@ class CellWeights:
         return math.sqrt(float((phi * phi).sum()))
 
     def criterion(self, point: Point) -> float:
-        """Return max over w of |dF/dw| / (||its scales|| N), scale 0 left out: what must be small at the optimum."""
+        """Return max over w of |dF/dw| / (||its scales|| N), without scales of 0: it is small at the optimum."""
         norms = self.parameterisation.norms
         slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
         return float(np.abs(slope).max(initial=0.0)) / self.total
 
     def _projected(self, point: Point) -> Floats:
-        """The gradient, 0 where F falls only beyond a bound."""
+        """Return the gradient, 0 where F falls only beyond a bound."""
         if self.bounds is None:
             return point.gradient
         low, high = self.bounds
@@ -74,14 +74,14 @@ class CellWeights:
         return LinearModel(self._tables.space, self._tables.seen, phi[:-1], phi[-1], self._unseen, self._blocks)
 
     def weights_of(self, model: LinearModel) -> Floats:
-        """Return the w whose phi is that of a model of the same cells, the nearest where weights are shared.
+        """Return the w whose phi is that of a model of the same cells, or the nearest if weights are shared.
 
         Raises:
-            RecipeError: if the model has other cells or classes.
+            RecipeError: the model has other cells or classes.
         """
         if model.n_classes != self._tables.n_classes or not np.array_equal(model.seen, self._tables.seen):
             raise RecipeError(
-                f"start has {len(model.seen)} cells of {model.n_classes} classes, and these rows have "
+                f"start has {len(model.seen)} cells of {model.n_classes} classes, but these rows have "
                 f"{len(self._tables.seen)} of {self._tables.n_classes}; expected a model of the same rows and order"
             )
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
@@ -92,15 +92,15 @@ class LinearObjective(CellWeights, ScoredObjective):
 
     Args:
         rows: training rows; their weights count rows in NLL (class weights already multiplied in).
-        cover: how they look up the cells.
-        parameterisation: scale, and the tables it stands on.
+        cover: how rows look up their cells.
+        parameterisation: scale, and the tables it is for.
         alpha: weight of the penalty, at least 0; or one for each order.
         penalty: "phi" or "w".
         center: 0, 1 or "anje".
         unseen: phi of cells that no training row has, for scores on other rows; None for 0.
-        loss: what is summed over the rows.
-        bounds: between which every w stays, intercepts included; None for anywhere.
-        stop: asked between the parts of every pass.
+        loss: the loss of a row.
+        bounds: of every w, intercepts included; None without bounds.
+        stop: checked between the parts of every pass.
     """
 
     def __init__(
@@ -117,23 +117,23 @@ class LinearObjective(CellWeights, ScoredObjective):
         bounds: tuple[float, float] | None = None,
         stop: StopToken = NEVER,
     ):
-        goal = parameterisation.weights_of(center)
-        super().__init__(rows, goal, None, alpha=0.0, loss=loss, bounds=bounds, stop=stop)
+        center_weights = parameterisation.weights_of(center)
+        super().__init__(rows, center_weights, None, alpha=0.0, loss=loss, bounds=bounds, stop=stop)
         self.parameterisation, self._penalty = parameterisation, penalty
         self.penalise(alpha)
         self.scale = parameterisation.scale
         self._unseen = unseen
         self._cover, self._blocks = cover, cover.plan.blocks
-        # room for phi and for the gradient in turn, cell by cell and joint value by joint value
-        self._outside = cell_table(
+        # buffers for phi and for the gradient in turn, by cell and by joint value
+        self._unseen_cells = cell_table(
             2 * self._tables.space.n_tuples, self._tables.space.n_tuples, rows.padded_width, unseen
         )
         self._cells = zeros(cover.blocks.n_cells, rows.padded_width)
-        self._seen_cells = self._cells[len(self._outside) : cover.index.n_rows]
+        self._seen_cells = self._cells[len(self._unseen_cells) : cover.index.n_rows]
         self._table = empty(cover.blocks.n_joint, rows.padded_width)
 
     def penalise(self, alpha: Alpha) -> None:
-        """Penalise by another alpha from now on; points that were made before stay as they are."""
+        """Change alpha for points made from now on; earlier points stay as they are."""
         self.alpha = self.parameterisation.alpha_of_weights(alpha)
         self._q = ridge_of(self.parameterisation, alpha, self._penalty)
 
@@ -146,80 +146,86 @@ class LinearObjective(CellWeights, ScoredObjective):
     def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
         """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
         rows = self.rows if rows is None else rows
-        table, bias = self._expanded(w, rows, change=False)
+        table, bias = self._expand(w, rows, change=False)
         return rows.forward(self._cover.blocks, table, bias, self._lend(rows), self.stop)
 
     def change(self, direction: Floats) -> Floats:
         """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
-        table, bias = self._expanded(direction, self.rows, change=True)
+        table, bias = self._expand(direction, self.rows, change=True)
         return self.rows.forward_change(self._cover.blocks, table, bias, self._lend(self.rows), self.stop)
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> LineObjective:
-        """Return the line through `point` along `direction`: one forward pass, which looks at `guess` as it goes."""
+        """Return the line through `point` along `direction`: one forward pass, which also evaluates the loss at
+        `guess`.
+        """
         if guess is None:
             return super().line_along(point, direction)
-        table, bias = self._expanded(direction, self.rows, change=True)
-        of = (self._cover.blocks, table, bias, point.z, guess, self._lend(self.rows), self.stop, self.loss)
-        dz, looked = self.rows.forward_and_line_eval(*of)
-        return LineObjective(self, point, direction, dz, {guess: looked})
+        table, bias = self._expand(direction, self.rows, change=True)
+        args = (self._cover.blocks, table, bias, point.z, guess, self._lend(self.rows), self.stop, self.loss)
+        dz, derivatives = self.rows.forward_and_line_eval(*args)
+        return LineObjective(self, point, direction, dz, {guess: derivatives})
 
     def slopes(self, residual: Floats, rows: Rows | None = None) -> Floats:
         """Return the derivatives by w of residuals (N, W), of training rows or of other `rows`: one scatter pass."""
-        of = self.parameterisation
-        return of.slopes(*self._gather(residual, rows), self.room.empty(*of.scale.shape), self.rows.n_jobs)
+        parameterisation = self.parameterisation
+        return parameterisation.slopes(
+            *self._gather(residual, rows), self.buffers.empty(*parameterisation.scale.shape), self.rows.n_jobs
+        )
 
     def curvature(self, point: Point) -> Floats:
         """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
-        bent = self.rows.diagonal(point.z, self.stop, self.loss, self._lend(self.rows))
-        cells, last = self._gather(bent)
-        return np.concatenate([cells[:, : self.n_classes], last[None, :]])
+        diagonal = self.rows.diagonal(point.z, self.stop, self.loss, self._lend(self.rows))
+        cells, total = self._gather(diagonal)
+        return np.concatenate([cells[:, : self.n_classes], total[None, :]])
 
     def metric(self, point: Point) -> Floats | None:
-        """Return s^2 of the step from `point`, shaped as w, where units change from step to step ("adaptive").
+        """Return s^2 of the step from `point`, shaped as w, if units change at every step ("adaptive").
 
             s^2 = 1 / (max(sum over the cell's rows of p_k (1 - p_k), 1e-3 N_cell pi_k (1 - pi_k)) + 2 alpha)
 
-        None in every other parameterisation, where `scale` says all. Half a pass. ([WANBIA-C] IV.B)
+        None in every other parameterisation, whose units are `scale`. Half a pass. ([WANBIA-C] IV.B)
         """
-        of = self.parameterisation
-        if of.kind != "adaptive":
+        parameterisation = self.parameterisation
+        if parameterisation.kind != "adaptive":
             return None
         curvature = self.curvature(point)
-        np.maximum(curvature, of.min_curvature, out=curvature)
+        np.maximum(curvature, parameterisation.min_curvature, out=curvature)
         curvature += 2.0 * self.alpha
         return np.reciprocal(curvature, out=curvature)
 
     def hessian_diagonal(self, point: Point) -> Floats:
-        """Return the diagonal of the Hessian of F, shaped as w, cells of a shared weight taken one by one."""
-        return self._bent(self.curvature(point))
+        """Return the diagonal of the Hessian of F, shaped as w; cells of a shared weight count separately."""
+        return self._penalised_diagonal(self.curvature(point))
 
     def diagonal_at_shares(self) -> Floats:
-        """Return the diagonal of the Hessian of F, shaped as w, where every row has p = pi: known without a pass."""
-        return self._bent(curvature_at_shares(self.parameterisation.tables))
+        """Return the diagonal of the Hessian of F, shaped as w, if every row had p = pi: known without a pass."""
+        return self._penalised_diagonal(curvature_at_shares(self.parameterisation.tables))
 
-    def _bent(self, curvature: Floats) -> Floats:
-        """The diagonal of the Hessian of F from that of the loss with respect to phi, which is used up."""
+    def _penalised_diagonal(self, curvature: Floats) -> Floats:
+        """Return the diagonal of the Hessian of F from that of the loss with respect to phi, which is overwritten."""
         diagonal = self.parameterisation.diagonal(curvature)
         if self._q is not None:
             diagonal += self._q
         return diagonal
 
     def single(self) -> SingleRows:
-        """Return the rows one by one."""
-        of, cover = self.parameterisation, self._cover
-        return SingleRows(self.rows, cover.blocks, len(self._outside), of.scale, of.owner, self.loss)
+        """Return the rows for single steps."""
+        parameterisation, cover = self.parameterisation, self._cover
+        return SingleRows(
+            self.rows, cover.blocks, len(self._unseen_cells), parameterisation.scale, parameterisation.owner, self.loss
+        )
 
-    def _expanded(self, w: Floats, rows: Rows, change: bool) -> tuple[Floats, Floats]:
-        """The stacked table of phi, and phi of the intercepts; a change of phi is 0 outside the seen cells."""
-        outside = len(self._outside)
-        self._cells[:outside] = 0.0 if change else self._outside
-        last = self.parameterisation.spread(w, self._seen_cells, rows.n_jobs)
-        return self._cover.blocks.expand(self._cells, self._table, rows.n_jobs, self.stop), last
+    def _expand(self, w: Floats, rows: Rows, change: bool) -> tuple[Floats, Floats]:
+        """Return the stacked table of phi, and phi of the intercepts; a change of phi is 0 outside the seen cells."""
+        n_unseen = len(self._unseen_cells)
+        self._cells[:n_unseen] = 0.0 if change else self._unseen_cells
+        intercepts = self.parameterisation.spread(w, self._seen_cells, rows.n_jobs)
+        return self._cover.blocks.expand(self._cells, self._table, rows.n_jobs, self.stop), intercepts
 
     def _gather(self, residual: Floats, rows: Rows | None = None) -> tuple[Floats, Floats]:
-        """Sums of residuals (N, W), of training rows or of other `rows`, by cell, (S, W), and over all, (C,).
+        """Return sums of residuals (N, W), of training rows or of other `rows`: by cell (S, W), and over all rows (C,).
 
-        Every row has one joint value in the first block: their sum is that over all rows.
+        Every row has one joint value in the first block, so the sum of that block is the sum over all rows.
         """
         blocks = self._cover.blocks
         (rows or self.rows).scatter(blocks, residual, self._table, self.stop)

@@ -1,4 +1,4 @@
-"""What drivers, judges and observers ask of an objective, whatever its weights say."""
+"""What drivers, convergence tests and observers need from an objective."""
 
 from typing import Any, Protocol
 
@@ -7,11 +7,11 @@ from alrviz.passes.rows import Floats
 
 
 class ObjectiveProtocol(Protocol):
-    """An objective on its training rows. Weights, points and models are of its own kind; solvers know which."""
+    """An objective on its training rows. Weights, points and models are of its own kind, which its solver knows."""
 
     @property
     def total(self) -> float:
-        """Weight of the training rows."""
+        """Sum of the weights of the training rows."""
 
     @property
     def n_classes(self) -> int:
@@ -19,23 +19,23 @@ class ObjectiveProtocol(Protocol):
 
     @property
     def alpha(self) -> float | Floats:
-        """Strength of the penalty, of all weights or of each."""
+        """Strength of the penalty, one for all weights or one for each."""
 
     @property
     def bounds(self) -> Any:
-        """Between which every weight stays; None for anywhere."""
+        """Bounds of every weight; None without bounds."""
 
     @property
     def loss(self) -> Any:
-        """What a row costs."""
+        """The loss of a row."""
 
     @property
     def scale(self) -> Floats | None:
-        """Of phi = scale * w[owner]; None where weights have no such units."""
+        """Scale of phi = scale * w[owner]; None if weights have no such units."""
 
     @property
-    def judged_as(self) -> str:
-        """What `judged` returns, in words."""
+    def monitored_name(self) -> str:
+        """What `monitored` returns, in words."""
 
     def scores(self, w: Floats, rows: Any = None) -> Floats:
         """Return the scores (N, W) of the training rows, or of others of the objective's kind."""
@@ -44,16 +44,16 @@ class ObjectiveProtocol(Protocol):
         """Return the point at `w`, shaped as all weights of the objective are."""
 
     def monitored(self, point: Any) -> float:
-        """Return the value whose fall over the last steps says whether there is more to gain."""
+        """Return the value whose decrease over the last steps tells whether to go on."""
 
     def criterion(self, point: Any) -> float:
-        """Return what must be small at the optimum: the largest slope, per row."""
+        """Return a measure that is small at the optimum: the largest slope per row."""
 
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of what the weights say; w is shaped as for `value_grad`."""
+        """Return the length of phi; w is shaped as for `value_grad`."""
 
     def release(self, point: Any) -> None:
-        """Keep no room any more: a fit has ended at `point`, or before it had any."""
+        """Free the buffers of a fit that has ended at `point`, or before it had one."""
 
     def model(self, w: Floats) -> Any:
         """Return the model with weights `w`, shaped as for `value_grad`."""

@@ -1,12 +1,12 @@
-"""What every objective has in common: a loss summed over rows whose scores are linear in the weights, and a penalty.
+"""The base of objectives: a loss summed over rows whose scores are linear in the weights, and a ridge penalty.
 
-Solvers see an `Objective`, wherever its rows are; `ScoredObjective` has them in memory and keeps their scores.
+Solvers use an `Objective`, wherever its rows are; `ScoredObjective` has them, and their scores, in memory.
 
     F(w) = loss(z(w)) + alpha * sum q (w - center)^2,            z linear in w
 
-Shapes: scores z (N, W) with the pads of Rows; w, its gradient and every direction as the subclass has them.
+Shapes: scores z (N, W) with the pads of Rows; w, its gradient and every direction as in the subclass.
 Scores are linear in w, so along a direction they are z + t dz: after one forward pass each trial costs N C, not a pass.
-A `Point` is a value: nothing writes into it once it is made.
+A `Point` is never modified.
 """
 
 from abc import ABC, abstractmethod
@@ -23,12 +23,12 @@ from alrviz.passes.rows import Floats, LineDerivatives, Rows, Sums
 from alrviz.passes.vectors import add_ridge_gradient, dot, move_along, ridge_line_derivatives
 from alrviz.stop import NEVER, StopToken
 
-_NOWHERE: Mapping[float, LineDerivatives] = MappingProxyType({})
+_NO_DERIVATIVES: Mapping[float, LineDerivatives] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Weights and all that one pass says about them: scores z (N, W), sums over rows, F and dF/dw."""
+    """Weights with the results of a pass: scores z (N, W), sums over rows, F and dF/dw."""
 
     w: Floats
     z: Floats
@@ -39,7 +39,7 @@ class Point:
 
 
 class Line(Protocol):
-    """F along point.w + t * direction: what searches and steps ask of it.
+    """F along point.w + t * direction, for line searches.
 
     Attributes:
         value, slope: F and dF/dt at 0.
@@ -56,22 +56,22 @@ class Line(Protocol):
 
 
 class Objective(ABC):
-    """What solvers ask of F = loss + penalty, wherever its rows are.
+    """F = loss + penalty for solvers, wherever its rows are.
 
     Args:
         center: the weights that the penalty shrinks toward, shaped as w.
         ridge: 2 alpha q, shaped as w or one number for all; None without a penalty.
-        total: weight of the rows.
+        total: sum of the weights of the rows.
         n_classes: C.
         n_jobs: threads.
-        alpha: weight of the penalty, at least 0; or of each weight, in a shape that spreads over w.
-        loss: what is summed over the rows.
-        bounds: between which every w stays, intercepts included; None for anywhere.
-        stop: asked between the parts of every pass.
+        alpha: weight of the penalty, at least 0; or of each weight, in a shape that broadcasts to w.
+        loss: the loss of a row.
+        bounds: of every w, intercepts included; None without bounds.
+        stop: checked between the parts of every pass.
     """
 
-    judged_as = "F"  # what `judged` returns, in words
-    exact: float | None = None  # how far slopes must fall along lines; None for line_minimum.EXACT
+    monitored_name = "F"  # what `monitored` returns, in words
+    slope_reduction: float | None = None  # relative decrease of slopes along lines; None for line_minimum.EXACT
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Objective(ABC):
         self.center = center
         self.total, self.n_classes, self.n_jobs = total, n_classes, n_jobs
         self.stop = stop
-        self.room = BufferPool()
+        self.buffers = BufferPool()
         self._q = None if ridge is None else np.full(center.shape, ridge) if np.isscalar(ridge) else ridge
 
     @abstractmethod
@@ -103,12 +103,15 @@ class Objective(ABC):
     def hvp(self, point: Point, direction: Floats) -> Floats:
         """Return the Hessian of F at `point` times `direction`, both shaped as w.
 
-        Of a loss that is not convex it is Gauss-Newton's matrix: never negative, and near it where losses are small.
+        For a loss that is not convex it is Gauss-Newton's matrix: never negative, and close to it where losses are
+        small.
         """
 
     @abstractmethod
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
-        """Return the line through `point` along `direction`, shaped as w. At `guess` it may be looked at on the way."""
+        """Return the line through `point` along `direction`, shaped as w; `guess` is a length that may be evaluated on
+        the way.
+        """
 
     @abstractmethod
     def hessian_diagonal(self, point: Point) -> Floats:
@@ -116,24 +119,22 @@ class Objective(ABC):
 
     @abstractmethod
     def criterion(self, point: Point) -> float:
-        """Return what must be small at the optimum: the largest slope, per row."""
+        """Return a measure that is small at the optimum: the largest slope per row."""
 
     @abstractmethod
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of what the weights say, ||phi||."""
+        """Return ||phi||."""
 
     def release(self, point: Point | None) -> None:
-        """Keep no room any more: a fit has ended at `point`, or before it had any."""
-        self.room.close()
+        """Free the buffers of a fit that has ended at `point`, or before it had one."""
+        self.buffers.close()
 
     def monitored(self, point: Point) -> float:
-        """Return the value whose fall over the last steps says whether there is more to gain."""
+        """Return the value whose decrease over the last steps tells whether to go on."""
         return point.objective
 
     def metric(self, point: Point) -> Floats | None:
-        """Return the squared units of the step from `point`, shaped as w, where they change from step to step, else
-        None.
-        """
+        """Return the squared units of the step from `point`, shaped as w, if they change at every step, else None."""
         return None
 
     def penalty_line_derivatives(self, w: Floats, direction: Floats) -> tuple[float, float]:
@@ -148,7 +149,7 @@ class Objective(ABC):
         return np.zeros_like(self.center) if self._q is None else self._q
 
     def _penalised(self, w: Floats, z: Floats, sums: Sums, gradient: Floats) -> Point:
-        """The point at `w`, its penalty added to the loss and to its gradient."""
+        """Return the point at `w`, with the penalty added to the loss and to its gradient."""
         penalty = 0.0
         if self._q is not None:
             penalty = 0.5 * add_ridge_gradient(gradient, self._q, w, self.center, self.n_jobs)
@@ -156,17 +157,16 @@ class Objective(ABC):
 
 
 class ScoredObjective(Objective):
-    """F and its derivatives on the rows of a training set, whose scores are kept; a subclass says how weights become
-    scores.
+    """F and its derivatives on the rows of a training set, with their scores; a subclass maps weights to scores.
 
     Args:
         rows: training rows; their weights count rows in the loss (class weights already multiplied in).
         center, ridge, alpha, loss, bounds, stop: as of Objective.
     """
 
-    def __init__(self, rows: Rows, center: Floats, ridge: Any, **of: Any):
+    def __init__(self, rows: Rows, center: Floats, ridge: Any, **options: Any):
         total, jobs = float(rows.weights.sum()), rows.n_jobs
-        super().__init__(center, ridge, total=total, n_classes=rows.n_classes, n_jobs=jobs, **of)
+        super().__init__(center, ridge, total=total, n_classes=rows.n_classes, n_jobs=jobs, **options)
         self.rows = rows
 
     @abstractmethod
@@ -202,10 +202,10 @@ class ScoredObjective(Objective):
         """Return the loss and its two derivatives along the scores z + t dz, both (N, W): a pass over scores."""
         return self.rows.line_eval(z, dz, t, self.stop, self.loss)
 
-    def moved(self, line: "LineObjective", t: float) -> Point:
-        """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""
+    def point_on(self, line: "LineObjective", t: float) -> Point:
+        """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is overwritten."""
         point = line.start
-        w = move_along(point.w, t, line.direction, self.room.empty(*point.w.shape), self.n_jobs)
+        w = move_along(point.w, t, line.direction, self.buffers.empty(*point.w.shape), self.n_jobs)
         return self._point(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
 
     def _point(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
@@ -213,15 +213,17 @@ class ScoredObjective(Objective):
         return self._penalised(w, out, sums, self.slopes(residual))
 
     def _lend(self, rows: Rows) -> Floats:
-        """Room for the scores of `rows` (N, W), not initialised: that of training rows also for fewer others."""
-        return self.room.empty(max(rows.n_rows, self.rows.n_rows), rows.padded_width)[: rows.n_rows]
+        """Return a buffer for the scores of `rows` (N, W), not initialised; that of training rows serves fewer others
+        too.
+        """
+        return self.buffers.empty(max(rows.n_rows, self.rows.n_rows), rows.padded_width)[: rows.n_rows]
 
 
 class LineObjective:
     """F along point.w + t * direction.
 
-    `at` costs a softmax pass, but where the loss was `looked` at before. `move` ends the line: its dz becomes room for
-    the residuals.
+    `at` costs a softmax pass, except at lengths that were evaluated before. `move` ends the line: its dz becomes a
+    buffer for the residuals.
     """
 
     def __init__(
@@ -230,24 +232,24 @@ class LineObjective:
         start: Point,
         direction: Floats,
         dz: Floats,
-        looked: Mapping[float, LineDerivatives] = _NOWHERE,
+        evaluated: Mapping[float, LineDerivatives] = _NO_DERIVATIVES,
     ):
         self.objective = objective
         self.start = start
         self.direction = direction
         self.dz = dz
-        self._looked = looked
+        self._evaluated = evaluated
         self.value = start.objective
         self.slope = dot(start.gradient, direction)
-        self._bend = objective.penalty_line_derivatives(start.w, direction)
+        self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return F, dF/dt and d2F/dt2 at t."""
-        loss, slope, curvature = self._looked.get(t) or self.objective.line_eval(self.start.z, self.dz, t)
-        first, second = self._bend
+        loss, slope, curvature = self._evaluated.get(t) or self.objective.line_eval(self.start.z, self.dz, t)
+        first, second = self._penalty_derivatives
         value = loss + self.start.penalty + t * (first + 0.5 * t * second)
         return value, slope + first + t * second, curvature + second
 
     def move(self, t: float) -> Point:
         """Return the point at t."""
-        return self.objective.moved(self, t)
+        return self.objective.point_on(self, t)

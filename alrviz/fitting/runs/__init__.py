@@ -1,1 +1,1 @@
-"""A run: one fit as a stream of steps, watched, paused and stopped."""
+"""A run: one fit as a stream of steps that can be watched, paused and stopped."""

@@ -1,4 +1,4 @@
-"""What a fit over passes goes on from after its process has ended: one file, written whole after every pass."""
+"""The checkpoint of a fit over passes: one file, written completely after every pass, from which it can be resumed."""
 
 import json
 import os
@@ -11,22 +11,22 @@ import numpy as np
 
 from alrviz.errors import AlrvizError
 
-ROWS = "codes"  # the name under which the codes' file is part of what a fit is of
+ROWS = "codes"  # the codes' file is one of the settings that identify a fit, under this name
 
 
 class PassCheckpoint:
-    """A file with the state after the last whole pass.
+    """A file with the state after the last complete pass.
 
     Args:
-        path: of the file, which need not be there.
-        of: what the fit is of, by name, as JSON takes it: a state of another is refused.
+        path: of the file, which need not exist.
+        settings: identify the fit, by name, as JSON values; the state of another fit is refused.
     """
 
-    def __init__(self, path: Path, of: Mapping[str, Any]):
-        self.path, self._of = path, dict(of)
+    def __init__(self, path: Path, settings: Mapping[str, Any]):
+        self.path, self._settings = path, dict(settings)
 
     def read(self) -> dict[str, Any] | None:
-        """Return the state that is kept, None where there is none.
+        """Return the stored state, None if there is none.
 
         Raises:
             AlrvizError: the file is damaged, or of another fit.
@@ -34,39 +34,39 @@ class PassCheckpoint:
         if not self.path.exists():
             return None
         try:
-            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-                state = {name: found[name] for name in found.files}
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                state = {name: stored[name] for name in stored.files}
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise AlrvizError(f"{os.fspath(self.path)!r} is damaged ({error}); remove it to begin anew") from error
-        other = _differing(str(state.pop("of", "{}")), self._of)
-        if other:
+            raise AlrvizError(f"{os.fspath(self.path)!r} is damaged ({error}); remove it to start again") from error
+        difference = _differences(str(state.pop("of", "{}")), self._settings)
+        if difference:
             raise AlrvizError(
-                f"{os.fspath(self.path)!r} is of another fit: {other}; say what it was begun with, or remove it to "
-                "begin anew"
+                f"{os.fspath(self.path)!r} belongs to another fit: {difference}; use its settings, or remove it to "
+                "start again"
             )
         return state
 
     def write(self, state: Mapping[str, Any]) -> None:
-        """Keep a state instead of the one before."""
+        """Replace the stored state."""
         draft = self.path.with_name(f"{self.path.name}.part")
         with draft.open("wb") as file:
             arrays: dict[str, Any] = {name: np.asarray(value) for name, value in state.items()}
-            np.savez(file, of=np.array(json.dumps(self._of)), **arrays)
+            np.savez(file, of=np.array(json.dumps(self._settings)), **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, self.path)
 
 
-def _differing(text: str, now: Mapping[str, Any]) -> str:
-    """Which settings a state was kept with, and which there are now, where they differ; "" where none does."""
+def _differences(text: str, settings: Mapping[str, Any]) -> str:
+    """Return the settings that differ between a checkpoint and this fit, as text; "" if none does."""
     try:
-        then = dict(json.loads(text))
+        stored_settings = dict(json.loads(text))
     except (TypeError, ValueError):
-        then = {}
-    told = []
-    for name in sorted({*then, *now}):
-        before, after = then.get(name), json.loads(json.dumps(now.get(name)))
-        if before != after:
-            told.append((name, f"{name} was {before!r} and is {after!r}"))
-    settings = [words for name, words in told if name != ROWS]
-    return ", ".join(settings) or ("other files or rows" if told else "")
+        stored_settings = {}
+    differences = []
+    for name in sorted({*stored_settings, *settings}):
+        stored, current = stored_settings.get(name), json.loads(json.dumps(settings.get(name)))
+        if stored != current:
+            differences.append((name, f"{name} was {stored!r} and is {current!r}"))
+    texts = [text for name, text in differences if name != ROWS]
+    return ", ".join(texts) or ("other files or rows" if differences else "")

@@ -26,17 +26,17 @@ from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
-from alrviz.fitting.best_order import best_order
 from alrviz.fitting.choose_n_tuples import Build, choose_n_tuples
+from alrviz.fitting.choose_order import choose_order
 from alrviz.fitting.cost.estimate import Estimate, allowed_bytes, estimate, require_memory
-from alrviz.fitting.cost.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.cost.peak_memory import MAX_SNAPSHOT_BYTES
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.families.counted import SAMPLE, first_rows
 from alrviz.fitting.families.family import FitProblem, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
+from alrviz.fitting.families.selection_rows import MAX_LEARNER_ROWS, first_rows
 from alrviz.fitting.prepare import TrainingData, prepare, require_learnable
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
@@ -68,36 +68,37 @@ class Run(RunAttributes, Job[Step]):
     """One fit: a job whose turns are steps.
 
     Args:
-        dataset: the table; of one read in batches (`open_table`) a step is a pass over all rows.
+        dataset: the table; for one read in batches (`open_table`) a step is a pass over all rows.
         recipe: what to fit and how.
         n_jobs: threads for the passes; None for all.
-        max_memory: bytes the fit may take; None for half of what is free when it starts.
-        start: a model fitted to the same rows and order, such as `earlier.model`: the first step starts from its phi,
-            not from the recipe's start, nor from a fit to a sample. For paths along alpha.
-        on_step: called with every `Step` in the thread that fits; where it returns True the run is stopped.
-        checkpoint: of a table read in batches, a file in which the state is kept after every pass; a run goes on from
-            what is there, to the same model. Whoever has the model removes it.
-        scheduler: of a table read in batches, the Dask cluster that passes over its rows, as the scheduler's address
-            or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) are taken here all the same.
-        progress: of a table read in batches, hears what is read or encoded and of how many rows that is done.
-        on_trial: called with each line of `tried` as it comes.
-        estimate: what was estimated beforehand, on the same rows and threads; None to estimate when it starts, as is
-            done where less memory is free by then than the estimate takes.
+        max_memory: bytes the fit may take; None for half of the memory that is free when it starts.
+        start: a model fitted to the same rows and order, such as `earlier.model`: the first step starts at its phi, in
+            place of the recipe's start or a fit to a sample. For paths along alpha.
+        on_step: called with every `Step` in the thread that fits; if it returns True the run is stopped.
+        checkpoint: for a table read in batches, a file that stores the state after every pass; a run resumes from it,
+            with the same model in the end. The caller deletes it.
+        scheduler: for a table read in batches, the Dask cluster that passes over its rows, as the scheduler's address
+            or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) run on this machine.
+        progress: for a table read in batches, called with what is read or encoded, and the number of rows so far.
+        on_trial: called with each entry of `tried` as it comes.
+        estimate: an earlier estimate for the same rows and threads; None to estimate when the run starts, which also
+            happens if less memory is free by then than the estimate needs.
 
     Raises:
-        RecipeError: for a family whose fit has no steps, such as tan; for what is no recipe.
-        TableError: for what is no data set.
+        RecipeError: a family whose fit has no steps, such as tan; something that is no recipe.
+        TableError: something that is no data set.
 
-    The logger "alrviz.fitting.runs.run" tells begin and end of every run (INFO) and its steps (DEBUG).
+    The logger "alrviz.fitting.runs.run" records begin and end of every run (INFO) and its steps (DEBUG).
 
     Attributes:
         trace: the steps so far; readable from any thread at any time.
-        tried: what order="auto" has tried so far, as lines: order, alpha_1, ... where they are to be found,
-            log_loss, and the folds that it is of.
+        tried: the trials of order="auto" so far: order, alpha_1, ... (if alphas are chosen), log_loss, and the number
+        of
+            folds it is over.
         outcome: None until the run has ended, then why.
-        activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
-        estimate: what the fit costs, the solver that will run, or why it is refused; None until that is known.
-        compile_seconds: what compiling took; in no other number.
+        activity: the current work before the first step: "encoding", "counting cells", "compiling", then "fitting".
+        estimate: the cost of the fit, the solver that will run, or why it is refused; None until known.
+        compile_seconds: seconds of compiling, which no other number includes.
 
     >>> import alrviz
     >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1))
@@ -135,12 +136,12 @@ class Run(RunAttributes, Job[Step]):
             recipe.definition.check_stream(recipe.params, len(dataset.spec.features))
         if not recipe.definition.has_steps:
             raise RecipeError(
-                f"{recipe.family} is fitted at one go and has no steps to run; expected one of "
+                f"{recipe.family} is fitted without steps, so it cannot be run; expected one of "
                 f"{', '.join(map(repr, RUNS))}, or make_estimator(recipe).fit(X, y)"
             )
         if recipe.params.get("alpha") == "cv":
             raise RecipeError(
-                'alpha="cv" stands for many fits, and a run is one; expected a number, or '
+                'alpha="cv" takes many fits, and a run is one fit; expected a number, or '
                 "make_estimator(recipe).fit(X, y)"
             )
         super().__init__(self._remaining_steps, f"alrviz-run-{recipe.label}")
@@ -161,18 +162,18 @@ class Run(RunAttributes, Job[Step]):
         self._prepared: TrainingData | None = None
         self._coded: CodedTable | None = None
         self._checkpoint: PassCheckpoint | None = None
-        self._kept_in, self._progress = None if checkpoint is None else Path(checkpoint), progress
+        self._checkpoint_path, self._progress = None if checkpoint is None else Path(checkpoint), progress
         self._fit: Fit | None = None
         self._tables: Tables | None = None
         self._levels: list[Level] = []
-        self._settled: list[str] = []
+        self._choices: list[str] = []
         self.tried: list[Mapping[str, float]] = []
         self._encode: Callable[[Recipe], TrainingData] | None = None
-        self._tuned = False  # whether its alpha was chosen: then the fit begins where the search has ended, if it may
-        self._chosen_in = 0  # passes
+        self._alpha_was_chosen = False  # the fit then begins where the search has ended, if possible
+        self._selection_passes = 0
         self._state: SolverState | None = None
         self._seconds = 0.0
-        self._snapshots = Snapshots(SNAPSHOT_LIMIT // (4 if isinstance(dataset, Stream) else 1))
+        self._snapshots = Snapshots(MAX_SNAPSHOT_BYTES // (4 if isinstance(dataset, Stream) else 1))
 
     @classmethod
     def of(
@@ -202,10 +203,10 @@ class Run(RunAttributes, Job[Step]):
         encode: Callable[[Recipe], TrainingData] | None = None,
         on_trial: Callable[[Mapping[str, float]], object] | None = None,
     ) -> "Run":
-        """Return a run on rows that are prepared, covers and counts shared with whoever has them too.
+        """Return a run on prepared rows, sharing their covers and counts with other runs.
 
-        `encode` returns the same rows as a recipe of another order has them; None where only codes are known, which
-        every order that is tried (order="auto") then takes.
+        `encode` returns the same rows encoded as another recipe says; None if only codes are known, which then serve
+        every order that is tried (order="auto").
         """
         run = cls(
             None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step, on_trial=on_trial
@@ -229,7 +230,7 @@ class Run(RunAttributes, Job[Step]):
     def advance(self) -> Step | None:
         """Take one step in this thread and return it; None if the run has ended."""
         try:
-            with self._advancing:  # callers beside the run's own thread take turns with it: no step is made twice
+            with self._advancing:  # other callers take turns with the run's own thread: no step is computed twice
                 if self.outcome is not None:
                     return None
                 try:
@@ -237,18 +238,18 @@ class Run(RunAttributes, Job[Step]):
                 except Stopped:
                     return None
                 except Exception as error:
-                    if self.trace.closed:  # a stop took the solver's state away while it was at work
+                    if self.trace.closed:  # a stop has released the solver's state during the step
                         return None
                     ours = isinstance(error, AlrvizError)
                     sentence = str(error) if ours else f"an error in alrviz itself: {type(error).__name__}: {error}"
                     self._end(Outcome(FAILED, sentence))
                     raise
-                with self._ending:  # a step that a stop overtook leaves no trace and no weights
+                with self._ending:  # a step that was overtaken by a stop is dropped, with its weights
                     if self.trace.closed:
                         state.released()
                         return None
                     self._state = state
-                    self._choose(state)
+                    self._adopt_choices(state)
                     self._snapshots.add(state.index, state.point.w)
                     self.trace.append(step)
                 _log.debug("%s: step %d, objective %.9g", self.name, step.index, step.objective)
@@ -260,37 +261,44 @@ class Run(RunAttributes, Job[Step]):
         finally:
             self._disconnect()
 
-    def _choose(self, state: SolverState) -> None:
-        """Take what the solver has chosen into the recipe, and say so."""
-        chosen = {} if self._fit is None else self._fit.solver.chosen(state)
+    def _adopt_choices(self, state: SolverState) -> None:
+        """Put what the solver has chosen into the recipe, with a sentence."""
+        chosen = {} if self._fit is None else self._fit.solver.chosen_params(state)
         if any(self.recipe.params[name] != value for name, value in chosen.items()):
-            self.recipe, self._tuned = self.recipe.replace(**chosen), True
-            listed = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen.items())
-            tried = sum(step.kind == "search" for step in self.trace.since(0))
-            self._settled = [*self._settled, f"{listed} was chosen by validation log loss of folds, in {tried} trials"]
+            self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen), True
+            values = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen.items())
+            n_trials = sum(step.kind == "search" for step in self.trace.since(0))
+            self._choices = [
+                *self._choices,
+                f"{values} was chosen by validation log loss of folds, in {n_trials} trials",
+            ]
 
     def replay(self, index: int) -> "Run":
-        """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
-        # what this one was allowed, not what is free beside it: else another solver might be chosen
-        allowed = self.estimate.allowed if self.estimate else self._max_memory
-        limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": allowed, "start": self._start}
+        """Return a new run of the same recipe, fitted up to step `index`, with the same bits."""
+        # the limit of this run: with the memory that is free now, another solver might be chosen
+        max_memory = self.estimate.allowed if self.estimate else self._max_memory
+        limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": max_memory, "start": self._start}
         if self.dataset is None and self._prepared is not None:
-            other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
+            replayed = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
-            other = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
-        # its recipe has what was chosen
-        other._settled, other.tried, other._chosen_in = [*self._settled], [*self.tried], self._chosen_in
-        other._tuned = self._tuned
-        while (not len(other.trace) or other.trace[-1].index < index) and other.advance() is not None:
+            replayed = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
+        # the recipe has the chosen values already
+        replayed._choices, replayed.tried, replayed._selection_passes = (
+            [*self._choices],
+            [*self.tried],
+            self._selection_passes,
+        )
+        replayed._alpha_was_chosen = self._alpha_was_chosen
+        while (not len(replayed.trace) or replayed.trace[-1].index < index) and replayed.advance() is not None:
             pass
-        return other
+        return replayed
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        at = f"step {self.trace[-1].index}" if len(self.trace) else "no step yet"
-        on = self.dataset.name if self.dataset is not None else "encoded rows"
-        return f"<Run of {self.name} on {on}: {self.outcome.code if self.outcome else self.phase}, {at}>"
+        position = f"step {self.trace[-1].index}" if len(self.trace) else "no step yet"
+        table_name = self.dataset.name if self.dataset is not None else "encoded rows"
+        return f"<Run of {self.name} on {table_name}: {self.outcome.code if self.outcome else self.phase}, {position}>"
 
     @property
     def phase(self) -> str:
@@ -306,7 +314,7 @@ class Run(RunAttributes, Job[Step]):
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _remaining_steps(self, stop: StopToken) -> Iterator[Step]:
-        """The turns of its thread: an error has become the outcome, which is where a watcher looks."""
+        """The turns of its thread; an error becomes the outcome, where watchers look."""
         with suppress(AlrvizError):
             for step in self.steps():
                 if self.outcome is not None:
@@ -326,7 +334,7 @@ class Run(RunAttributes, Job[Step]):
                     self._fit.objective.release(self._state.point if self._state else None)
 
     def _disconnect(self) -> None:
-        """Close a connection of its own once it has ended, after whoever is at work with it."""
+        """Close the run's own connection after it has ended and no step is running."""
         if self.outcome is not None and self._advancing.acquire(blocking=False):
             try:
                 self._connection.close()
@@ -336,40 +344,40 @@ class Run(RunAttributes, Job[Step]):
     def _next(self) -> tuple[SolverState, Step, Outcome | None]:
         fit = self._fit or self._prepare()
         begin = time.perf_counter()
-        before = self._state  # once: a stop may put another in its place
-        state = self._begin(fit) if before is None else fit.solver.advance(fit.objective, before)
+        previous = self._state  # read once: a stop may replace it
+        state = self._begin(fit) if previous is None else fit.solver.advance(fit.objective, previous)
         self._seconds += time.perf_counter() - begin
         with self._ending:
-            if before is not None and before is self._state and self._coded is not None:
-                # these are as large as the weights, and nobody goes on from it
-                self._state = replace(before, point=replace(before.point, gradient=np.empty(0)), carry=None)
-        del before
-        state = fit.solver.look(fit.objective, state)
-        verdict = self._judge.verdict(state)
+            if previous is not None and previous is self._state and self._coded is not None:
+                # they are as large as the weights, and no longer needed
+                self._state = replace(previous, point=replace(previous.point, gradient=np.empty(0)), carry=None)
+        del previous
+        state = fit.solver.with_report_point(fit.objective, state)
+        verdict = self._convergence_test.verdict(state)
         if self._checkpoint is not None and state.carry is not None and not (verdict and verdict.code == DIVERGED):
-            also = {"seconds": self._seconds, "judged": self._judge.kept}
-            self._checkpoint.write({**fit.solver.kept(fit.objective, state), **also})
+            progress_state = {"seconds": self._seconds, "judged": self._convergence_test.history}
+            self._checkpoint.write({**fit.solver.checkpoint(fit.objective, state), **progress_state})
         if verdict is not None:
-            verdict = self._judge.confirm(verdict, state)
+            verdict = self._convergence_test.confirm(verdict, state)
         extra = dict(state.extra)
-        if state.kind != "search":  # a trial fit leaves the weights where they were
+        if state.kind != "search":  # a trial fit leaves the weights unchanged
             for observe in self._observers:
                 extra.update(observe(state))
-        return state, self._report(state, extra), verdict
+        return state, self._step_of(state, extra), verdict
 
     def _begin(self, fit: Fit) -> SolverState:
-        """The state at the start, or after the last pass that was kept."""
-        if self._kept_in is not None and self._coded is not None:
-            of = json.loads(self.recipe.to_json())
-            of |= of.pop("params", {})  # what a fit is of, by the names that a recipe is made with
-            self._checkpoint = PassCheckpoint(self._kept_in, {**of, ROWS: self._coded.cache.path.name})
-        kept = self._checkpoint.read() if self._checkpoint else None
-        self._seconds = float(kept["seconds"]) if kept else 0.0
-        if kept:
-            self._judge.resume(kept["judged"])
-        return fit.solver.init(fit.objective, fit.w0) if kept is None else fit.solver.resumed(fit.objective, kept)
+        """Return the state at the start, or after the last stored pass."""
+        if self._checkpoint_path is not None and self._coded is not None:
+            settings = json.loads(self.recipe.to_json())
+            settings |= settings.pop("params", {})  # the fit's identity: all settings of its recipe by name
+            self._checkpoint = PassCheckpoint(self._checkpoint_path, {**settings, ROWS: self._coded.cache.path.name})
+        stored = self._checkpoint.read() if self._checkpoint else None
+        self._seconds = float(stored["seconds"]) if stored else 0.0
+        if stored:
+            self._convergence_test.resume(stored["judged"])
+        return fit.solver.init(fit.objective, fit.w0) if stored is None else fit.solver.resume(fit.objective, stored)
 
-    def _report(self, state: SolverState, extra: dict[str, float]) -> Step:
+    def _step_of(self, state: SolverState, extra: dict[str, float]) -> Step:
         point = state.point
         return Step(
             index=state.index,
@@ -386,18 +394,18 @@ class Run(RunAttributes, Job[Step]):
         )
 
     def _prepare(self) -> Fit:
-        made = self._of_stream(self.dataset) if isinstance(self.dataset, Stream) else self._of_rows()
-        fit, self._tables = made.fit, made.tables
+        problem = self._problem_of_stream(self.dataset) if isinstance(self.dataset, Stream) else self._problem_of_rows()
+        fit, self._tables = problem.fit, problem.tables
         if self._start is not None and not isinstance(self.dataset, Stream):
             fit = replace(fit, w0=fit.objective.weights_of(self._start))
-        self.compile_seconds += made.compiled
-        self.trace.baseline.update(made.baseline)
-        self._judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
-        self._observers = [observers.training(fit.objective), *made.watched]
+        self.compile_seconds += problem.compiled
+        self.trace.baseline.update(problem.baseline)
+        self._convergence_test = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
+        self._observers = [observers.training(fit.objective), *problem.observers]
         self.trace.rows = fit.objective.total
-        if made.heldout is not None:
-            self._observers.append(observers.heldout(fit.objective, made.heldout))
-            self.trace.heldout_rows = float(made.heldout.weights.sum())
+        if problem.heldout is not None:
+            self._observers.append(observers.heldout(fit.objective, problem.heldout))
+            self.trace.heldout_rows = float(problem.heldout.weights.sum())
         self.activity = "fitting"
         assert self.estimate is not None
         rows, cost = fit.objective.total, self.estimate.cost
@@ -405,8 +413,8 @@ class Run(RunAttributes, Job[Step]):
         self._fit = fit
         return fit
 
-    def _of_rows(self) -> FitProblem:
-        """What the recipe makes of a table in memory."""
+    def _problem_of_rows(self) -> FitProblem:
+        """Return the fit of the recipe to a table in memory."""
         stop = self.token
         if self._prepared is None:
             self.activity = "encoding"
@@ -421,23 +429,23 @@ class Run(RunAttributes, Job[Step]):
             self.recipe = self.recipe.replace(discretize="smooth")  # there are no other levels to try
         if AUTO in (self.recipe.params.get("order"), self.recipe.discretize):
             prepared = self._prepared = self._choose_order(prepared)
-        self._choose_keep(partial(self._apart, prepared))
+        self._choose_keep(partial(self._without_validation, prepared))
         recipe = self.recipe
         self.activity = "estimating"
-        known = self.estimate
-        if known is None or known.refused or known.cost.bytes > allowed_bytes(self._max_memory):
-            self.estimate = known = estimate(recipe, TableShape.of(prepared, stop), self._max_memory)
-        require_memory(known)
-        params = _chosen(recipe, known)
-        of = FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append, self._max_memory)
-        made = recipe.definition.make(of)
-        w0 = first_weights(made.fit.objective, of, recipe.params["alpha"]) if self._tuned else None
-        return made if w0 is None else replace(made, fit=replace(made.fit, w0=w0))
+        cost = self.estimate
+        if cost is None or cost.refused or cost.cost.bytes > allowed_bytes(self._max_memory):
+            self.estimate = cost = estimate(recipe, TableShape.of(prepared, stop), self._max_memory)
+        require_memory(cost)
+        params = _with_solver(recipe, cost)
+        request = FitRequest(prepared, recipe, params, self._report, stop, self._levels.append, self._max_memory)
+        problem = recipe.definition.make(request)
+        w0 = first_weights(problem.fit.objective, request, recipe.params["alpha"]) if self._alpha_was_chosen else None
+        return problem if w0 is None else replace(problem, fit=replace(problem.fit, w0=w0))
 
-    def _of_stream(self, stream: Stream) -> FitProblem:
-        """What the recipe makes of a table that is read in batches."""
+    def _problem_of_stream(self, stream: Stream) -> FitProblem:
+        """Return the fit of the recipe to a table read in batches."""
         recipe = self.recipe
-        client = self._connection.enter_context(connect(self._scheduler))  # hours of reading might be for nothing
+        client = self._connection.enter_context(connect(self._scheduler))  # connect before hours of reading
         missing = recipe.definition.missing(recipe.params)
         self._coded = stream.coded(
             recipe.cuts,
@@ -445,89 +453,91 @@ class Run(RunAttributes, Job[Step]):
             missing,
             holdout=recipe.holdout,
             seed=recipe.seed,
-            progress=self._tell_rows,
+            progress=self._report_rows,
             stop=self.token,
         )
-        give_back()  # what reading took
+        give_back()  # memory used for reading
         if lost := lost_text(self._coded.encoder):
             warnings.warn(f"{stream.name}: {lost}", LostColumnsWarning, stacklevel=2)
-        allowed = allowed_bytes(self._max_memory)
+        max_bytes = allowed_bytes(self._max_memory)
         chunks: Callable[[int], Chunks]
         if client is None:
             chunks = partial(local_chunks, self._coded, "train")
         else:
-            self._tell("waiting for the cluster")
+            self._report("waiting for the cluster")
             chunks = ClusterChunks(client, self._coded, "train", self.token).without
         request = StreamRequest(
-            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self.token, self._levels.append,
-            spent=self._chosen_in,
+            self._coded, chunks, recipe, max_bytes, self._n_jobs, self._report, self.token, self._levels.append,
+            spent=self._selection_passes,
         )  # fmt: skip
-        trial = replace(request, hear=lambda level: None, choosing=True)
+        trial = replace(request, on_level=lambda level: None, choosing=True)
         if AUTO in (self.recipe.params.get("order"), self.recipe.params.get("alpha")):
             rows = first_rows(self._coded)
-            rows = rows.take(np.arange(min(rows.n_rows, SAMPLE)))
-            self._choose_order(TrainingData(rows, None, None, self._n_jobs), drawn=True)
+            rows = rows.take(np.arange(min(rows.n_rows, MAX_LEARNER_ROWS)))
+            self._choose_order(TrainingData(rows, None, None, self._n_jobs), sampled=True)
         self._choose_keep(lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
-        self._chosen_in += sum(own.passes for own in request.used)
-        made, self.estimate = self.recipe.definition.make_stream(
+        self._selection_passes += sum(chunks_read.passes for chunks_read in request.used)
+        problem, self.estimate = self.recipe.definition.make_stream(
             replace(request, recipe=self.recipe, start=self._start)
         )
-        return made
+        return problem
 
-    def _choose_order(self, prepared: TrainingData, drawn: bool = False) -> TrainingData:
-        """Choose the order on the training rows, or on rows drawn from a table that is read in batches; return the rows
-        as its cuts have them.
+    def _choose_order(self, prepared: TrainingData, sampled: bool = False) -> TrainingData:
+        """Choose the order on the training rows, or on a sample of a table read in batches; return the rows in its
+        cuts.
         """
 
-        def hear(trial: Mapping[str, float]) -> None:
+        def on_trial(trial: Mapping[str, float]) -> None:
             self.tried.append(trial)
             if self._on_trial is not None:
                 self._on_trial(trial)
             self.activity = f"choosing the order: {trial['log_loss']:.4f} at {trial['order']}"
 
-        self.activity, asked = "choosing the order", self.recipe
-        recipe = asked
-        if drawn:  # a solver of their own, and steps as in memory
-            own = {"solver": "auto", "max_iter": 200}
-            recipe = asked.replace(**{name: value for name, value in own.items() if name in asked.params})
-        found = best_order(
+        self.activity, requested = "choosing the order", self.recipe
+        recipe = requested
+        if sampled:  # with its own solver, and steps as for rows in memory
+            settings = {"solver": "auto", "max_iter": 200}
+            recipe = requested.replace(**{name: value for name, value in settings.items() if name in requested.params})
+        choice = choose_order(
             recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self.token,
-            hear=hear,
+            on_trial=on_trial,
         )  # fmt: skip
-        sentence, chosen = found.sentence, found.recipe.params
-        if drawn:
+        sentence, chosen = choice.sentence, choice.recipe.params
+        if sampled:
             sentence += f"; on {prepared.encoded.n_rows:,} rows drawn from the table"
-        own = {name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen}
-        self.recipe = asked.replace(discretize=found.recipe.discretize, **own)
-        self._settled = [*self._settled, sentence]
-        self._tuned = asked.params.get("alpha") == AUTO and not drawn
-        return found.prepared
+        settings = {name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen}
+        self.recipe = requested.replace(discretize=choice.recipe.discretize, **settings)
+        self._choices = [*self._choices, sentence]
+        self._alpha_was_chosen = requested.params.get("alpha") == AUTO and not sampled
+        return choice.prepared
 
     def _choose_keep(self, build: Build) -> None:
         if self.recipe.params.get("keep") == AUTO:
             self.activity = "choosing keep"
             self.recipe, sentence = choose_n_tuples(self.recipe, build, self.token)
-            self._settled = [*self._settled, sentence]
+            self._choices = [*self._choices, sentence]
 
-    def _apart(self, prepared: TrainingData, recipe: Recipe) -> FitProblem:
-        """What a recipe makes of the training rows without D_CV."""
-        apart = prepared.validation(recipe.seed, self.token)
-        known = estimate(recipe, TableShape.of(apart, self.token), self._max_memory)
-        require_memory(known)
-        return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, known), lambda what: None, self.token))
+    def _without_validation(self, prepared: TrainingData, recipe: Recipe) -> FitProblem:
+        """Return the fit of a recipe to the training rows without D_CV."""
+        data = prepared.validation(recipe.seed, self.token)
+        cost = estimate(recipe, TableShape.of(data, self.token), self._max_memory)
+        require_memory(cost)
+        return recipe.definition.make(
+            FitRequest(data, recipe, _with_solver(recipe, cost), lambda status: None, self.token)
+        )
 
-    def _tell_rows(self, what: str, rows: int) -> None:
-        self.activity = f"{what}: {rows:,} rows"
-        self._progress(what, rows)
+    def _report_rows(self, activity: str, rows: int) -> None:
+        self.activity = f"{activity}: {rows:,} rows"
+        self._progress(activity, rows)
 
-    def _tell(self, activity: str) -> None:
+    def _report(self, activity: str) -> None:
         self.activity = activity
 
 
-def _chosen(recipe: Recipe, known: Estimate) -> Mapping[str, Any]:
-    """The recipe's parameters, with the solver and the memory that were chosen for it."""
-    choice = known.choice
+def _with_solver(recipe: Recipe, cost: Estimate) -> Mapping[str, Any]:
+    """Return the recipe's parameters with the chosen solver and memory."""
+    choice = cost.choice
     if choice is None or choice.solver == "none":
         return recipe.params
     return {**recipe.params, "solver": choice.solver, "memory": choice.memory}

@@ -1,4 +1,4 @@
-"""What may be read of a run, from any thread and at any time: None, or nothing, as long as it is not known."""
+"""The attributes of a run for readers, from any thread at any time; None or empty while they are unknown."""
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RunAttributes:
-    """The readable side of a run; `Run` sets what is read here."""
+    """The readable side of a run; `Run` sets its fields."""
 
     dataset: "Dataset | Stream | None"
     recipe: Recipe
@@ -40,14 +40,15 @@ class RunAttributes:
     _fit: Fit | None
     _tables: Tables | None
     _levels: list[Level]
-    _settled: list[str]
+    _choices: list[str]
     _state: SolverState | None
     _snapshots: Snapshots
 
     @property
     def solver(self) -> str:
-        """The solver that runs: what "auto" and the memory rule chose, before that is known the recipe's; of a table
-        read in batches "undecided", until a sample has chosen.
+        """The solver that runs, with "auto" and the memory rule applied; the recipe's before that is known.
+
+        For a table read in batches it is "undecided" until a sample has chosen.
         """
         if self.estimate and self.estimate.choice:
             return "undecided" if self.estimate.choice.solver == "auto" else self.estimate.choice.solver
@@ -56,23 +57,25 @@ class RunAttributes:
 
     @property
     def name(self) -> str:
-        """One line, as the recipe's name, with the solver that runs."""
-        of = self.recipe
-        return of.definition.title(of.params if self.solver == "none" else {**of.params, "solver": self.solver})
+        """The recipe's name in one line, with the solver that runs."""
+        recipe = self.recipe
+        return recipe.definition.title(
+            recipe.params if self.solver == "none" else {**recipe.params, "solver": self.solver}
+        )
 
     @property
     def passes_before(self) -> float:
-        """Passes over a table read in batches that counting and selecting took, once they are done; else 0."""
+        """Passes that counting and selecting took over a table read in batches, once they are done; else 0."""
         return (self._fit.spent or 0.0) if self._fit else 0.0
 
     @property
     def encoded(self) -> "Encoded | None":
-        """The training rows, once prepared; None of a table read in batches."""
+        """The training rows, once prepared; None for a table read in batches."""
         return self._prepared.encoded if self._prepared else None
 
     @property
     def coded(self) -> "CodedTable | None":
-        """The rows of a table read in batches as codes, once they are read; None of a table in memory."""
+        """The rows of a table read in batches as codes, once read; None for a table in memory."""
         return self._coded
 
     @property
@@ -83,29 +86,27 @@ class RunAttributes:
     @property
     def encoder(self) -> Any:
         """The encoder fitted on the training rows, once prepared."""
-        made = self._coded or self._prepared
-        return made.encoder if made else None
+        rows = self._coded or self._prepared
+        return rows.encoder if rows else None
 
     @property
     def choices(self) -> list[str]:
-        """Sentences: each setting that was chosen ("auto"), and why."""
-        return [*self._settled]
+        """A sentence for each setting that was chosen ("auto"), with the reason."""
+        return [*self._choices]
 
     @property
     def notes(self) -> list[str]:
-        """Sentences: what of a table read in batches is not used, or not spread over a cluster, once it is coded; and
-        the settings that were chosen ("auto").
+        """Sentences on what is not used of a table read in batches, or not spread over a cluster, and on chosen
+        settings.
         """
-        notes = [*(self._coded.notes if self._coded else []), *self._settled]
+        notes = [*(self._coded.notes if self._coded else []), *self._choices]
         if (
             self._scheduler is not None
             and self.estimate
             and self.estimate.choice
             and self.estimate.choice.solver in ("adagrad", "averaged")
         ):
-            notes.append(
-                "steps that are taken row by row are taken on this machine; what is summed over rows, on the cluster"
-            )
+            notes.append("steps row by row run on this machine; sums over rows run on the cluster")
         return notes
 
     @property
@@ -115,7 +116,7 @@ class RunAttributes:
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """The tuples that were looked at, scored and kept, level by level as they come; () where none are selected."""
+        """The tuples that were scored and kept, level by level as they come; () if none are selected."""
         return tuple(self._levels)
 
     @property
@@ -125,7 +126,7 @@ class RunAttributes:
 
     @property
     def objective(self) -> ObjectiveProtocol | None:
-        """What is minimised, once prepared."""
+        """The objective, once prepared."""
         return self._fit.objective if self._fit else None
 
     @property
@@ -140,18 +141,18 @@ class RunAttributes:
 
     @property
     def snapshots(self) -> list[int]:
-        """Indices of the steps whose weights are kept."""
+        """Indices of the steps whose weights are stored."""
         return self._snapshots.indices
 
     def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel | NetworkModel]":
-        """Return the kept step at or before `index`, and the model there, its weights in single precision."""
-        kept, w = self._snapshots.at(index)
+        """Return the stored step at or before `index`, and the model there, with weights in single precision."""
+        stored_index, w = self._snapshots.at(index)
         assert self._fit is not None
-        return kept, self._fit.objective.model(w.astype(np.float64))
+        return stored_index, self._fit.objective.model(w.astype(np.float64))
 
     @property
     def separation(self) -> "MappingProxyType[str, float]":
-        """Separation: share of (cell, class) pairs with count 0, of rows classified correctly, norm of phi."""
+        """Signs of separation: share of (cell, class) pairs with count 0, of rows classified correctly, norm of phi."""
         last, nan = self.trace[-1].extra if len(self.trace) else {}, float("nan")
         empty = self._tables.empty_share if self._tables else nan
         return MappingProxyType(

@@ -18,11 +18,11 @@ _numbers_of = attrgetter(*_NUMBERS)
 class Trace:
     """The steps of one run, in order.
 
-    They are kept packed, in about 150 bytes each: a `Step` with its extras takes a kilobyte, and a run has any number
+    They are packed into about 150 bytes each: a `Step` with its extras takes a kilobyte, and a run may have any number
     of them. Indexing unpacks a new, bit-identical `Step`.
 
     Attributes:
-        rows: Total weight of the training rows: what `nll` is divided by when it is shown per row.
+        rows: Total weight of the training rows: the divisor of `nll` per row.
         heldout_rows: Total weight of the held-out rows, 0 without any.
         baseline: Log losses per row to compare with: "class_shares", "anje", "heldout_class_shares", "heldout_anje".
 
@@ -39,15 +39,15 @@ class Trace:
         self.rows = 0.0
         self.heldout_rows = 0.0
         self.baseline: dict[str, float] = {}
-        self._numbers = array("d")  # of every step its numbers, then its extras
-        self._kinds = array("H")  # of every step, which of `_forms` it has
-        self._ends = array("q")  # of every step, where its numbers end; the last that is written, so what readers go by
-        self._forms: list[tuple[str, ...]] = []  # kind, then names of the extras: few in one run
+        self._numbers = array("d")  # the numbers of every step, then its extras
+        self._kinds = array("H")  # the index in `_forms` of every step
+        self._ends = array("q")  # where the numbers of every step end; written last, so that readers rely on it
+        self._forms: list[tuple[str, ...]] = []  # kind and names of the extras: few in one run
         self._closed = False
         self._lock = threading.Lock()
 
     def append(self, step: Step) -> bool:
-        """Add a step; returns False, and adds nothing, once the trace is closed."""
+        """Add a step; return False, and add nothing, once the trace is closed."""
         form, numbers = (step.kind, *step.extra), array("d", (*_numbers_of(step), *step.extra.values()))
         with self._lock:
             if not self._closed:
@@ -59,7 +59,7 @@ class Trace:
             return not self._closed
 
     def close(self) -> None:
-        """Refuse every later step: what a reader has seen by now is all there will be."""
+        """Refuse all later steps."""
         with self._lock:
             self._closed = True
 
@@ -70,7 +70,7 @@ class Trace:
 
     @property
     def bytes(self) -> int:
-        """Memory that the steps take."""
+        """Memory of the steps."""
         return sum(len(part) * part.itemsize for part in (self._numbers, self._kinds, self._ends))
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Trace:
         return [self._step(k) for k in range(len(self))[cursor:]]
 
     def frame(self) -> "pd.DataFrame":
-        """Return one row a step: the fields of `Step`, then its extras as columns (NaN where a step lacks one)."""
+        """Return one row per step: the fields of `Step`, then its extras as columns (NaN if a step lacks one)."""
         import pandas as pd
 
         steps = self.since(0)

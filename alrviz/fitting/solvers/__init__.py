@@ -23,7 +23,7 @@ __all__ = [
     "make_solver",
 ]
 
-# name: what makes it of (memory, tol, seed)
+# name: the solver of (memory, tol, seed)
 SOLVERS: dict[str, Callable[[int, float, int], Solver]] = {
     "lbfgs": lambda memory, tol, seed: LBFGS(memory),
     "cg": lambda memory, tol, seed: ConjugateGradients(),
@@ -36,6 +36,6 @@ SOLVERS: dict[str, Callable[[int, float, int], Solver]] = {
 
 
 def make_solver(name: str, memory: int, objective: Objective, tol: float = 0.0, seed: int = 0) -> Solver:
-    """Return the solver of that name; raises `RecipeError`, naming those that fit, if the objective lacks its needs."""
+    """Return the solver of that name; raise `RecipeError`, naming those that fit, if the objective lacks its needs."""
     check_solver(name, objective.loss.name, objective.bounds is not None)
     return SOLVERS[name](memory, tol, seed)

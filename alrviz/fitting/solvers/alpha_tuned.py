@@ -1,14 +1,14 @@
-"""alpha="auto": fits that are judged by validation rows, and a solver that finds its penalties before it begins.
+"""alpha="auto": fits compared on validation rows, and a solver that chooses its penalties before it begins.
 
     dL/da_g = - sum over the weights of order g of  u * ridge * (w - center),        H u = dL/dw
 
-L is the log loss of validation rows and a the logarithms of the alphas; they are chosen by `choose_alpha.Descent`. Each
-fold's fit goes on from its own weights at the nearest alphas that it was tried at, over cells or, of few rows, over
-what these share (row_space.py). H is the Hessian of the fit's F at its minimum, and u takes one run of conjugate
-gradients a fold, whatever the number of alphas. The intercepts go with the smallest.
+L is the log loss of validation rows and a the logarithms of the alphas; `choose_alpha.Descent` chooses them. Each
+fold's fit starts from its own weights at the nearest alphas fitted before, over cells or, for few rows, with Gram
+matrices (row_space.py). H is the Hessian of the fit's F at its minimum, and u takes one run of conjugate gradients per
+fold, whatever the number of alphas. The intercepts belong to the smallest alpha.
 
 Each trial of alphas is a step of kind "search"; it has "alpha_1", ..., "alpha_n", "search_log_loss" and "search_folds"
-(of how many) in `extra`. Later steps have the alphas that were chosen.
+(their number) in `extra`. Later steps have the chosen alphas.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,9 +21,9 @@ from scipy.special import logsumexp
 
 from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, Search, named_alphas, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
-from alrviz.fitting.solvers.row_space import Shared, SharedRows, combined, times
+from alrviz.fitting.solvers.row_space import GramFit, GramMatrices, combine_orders, multiply
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.fitting.solvers.tron import Tron, inverted, newton_step
+from alrviz.fitting.solvers.tron import Tron, invert_diagonal, newton_step
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
@@ -31,21 +31,21 @@ from alrviz.stop import NEVER, StopToken
 if TYPE_CHECKING:
     from alrviz.fitting.objectives.linear import LinearObjective
 
-# Fits are only compared: differences between alphas are larger than what is left to fall, but not those between orders.
-# (adult, 39,073 rows: order 2 was .2736 with TOL and .2696 with CLOSE at the same alphas, order 1 .2720 and .2716.)
-TOL, STEPS, CLOSE = 1e-3, 60, 1e-4
-# How far u is solved. Where alphas are small what it lacks last is what counts: on balance-scale, smooth levels, alphas
+# Fits are only compared: two alphas differ by more than further steps would gain, but two orders may not. (adult,
+# 39,073 rows: order 2 was .2736 with SEARCH_TOL and .2696 with FINAL_TOL at the same alphas, order 1 .2720 and .2716.)
+SEARCH_TOL, MAX_STEPS, FINAL_TOL = 1e-3, 60, 1e-4
+# Relative residual of H u. With small alphas the last components count most: on balance-scale, smooth levels, alphas
 # .001 and 1, the slope and the true one have a cosine of .12 with .3, .60 with .1, .997 with .03. (Passes of the search
-# and held-out log loss, n = 2, with .3 and .03: balance-scale 1,147 for .108, 1,854 for .056; car 1,189 for .058, 1,212
-# for .054; nursery 1,566, 1,197; magic 800, 943, the same; adult 170 for .2699, 259 for .2685.)
-SOLVED = 0.03
-KEPT = 3  # ends of fits that others may go on from
-ENOUGH = 1e-4  # of a fit by what rows share: by which share of F a step must lower it
+# and validation log loss, n = 2, with .3 and .03: balance-scale 1,147 for .108, 1,854 for .056; car 1,189 for .058,
+# 1,212 for .054; nursery 1,566, 1,197; magic 800, 943, the same; adult 170 for .2699, 259 for .2685.)
+SLOPE_TOL = 0.03
+MAX_ENDS = 3  # ends of fits that later fits may start from
+GRAM_TOL = 1e-4  # relative decrease of F per step at which a fit with Gram matrices ends
 
 
 @dataclass(eq=False)
 class AlphaFold:
-    """A fit by passes over rows and cells, which begins at the weights w; `ends` has where it came to, by alphas."""
+    """A fit by passes over rows and cells, started at the weights w; `ends` has its final weights by alphas."""
 
     objective: "LinearObjective"
     heldout: Rows
@@ -54,68 +54,85 @@ class AlphaFold:
 
     @property
     def weights(self) -> Floats:
-        """(m,) how often each row that judges counts."""
+        """(m,) weights of the validation rows."""
         return self.heldout.weights
 
-    def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
-        """As `Fold` says; `close`: to CLOSE."""
+    def evaluate(
+        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
+    ) -> tuple[Floats, Floats, float]:
+        """Fit with FINAL_TOL if `close`; see `Fold`."""
         objective, ends, alpha = self.objective, self.ends, value
         nearest = min(ends, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
-        solver, judge = Tron(most_start=STEPS // 2), ConvergenceTest(objective, STEPS, CLOSE if close else TOL)
+        solver, test = (
+            Tron(max_start_steps=MAX_STEPS // 2),
+            ConvergenceTest(objective, MAX_STEPS, FINAL_TOL if close else SEARCH_TOL),
+        )
         state = solver.init(objective, self.w if nearest is None else ends[nearest])
-        while judge.verdict(state) is None:
+        while test.verdict(state) is None:
             stop.check()
             state = solver.advance(objective, state)
         share = objective.rows.n_rows / max(1, objective.rows.n_rows + self.heldout.n_rows)
-        w, spent, slope = state.point.w, state.passes, np.zeros(len(alpha))
-        ends.pop(at := tuple(alpha.tolist()), None)
-        while len(ends) >= KEPT:
+        w, passes, slope = state.point.w, state.passes, np.zeros(len(alpha))
+        ends.pop(key := tuple(alpha.tolist()), None)
+        while len(ends) >= MAX_ENDS:
             del ends[next(iter(ends))]
-        ends[at] = w
+        ends[key] = w
         losses = row_losses(objective, w, self.heldout)
         if sloped:
-            down = objective.slopes_on(w, self.heldout)
-            inverse = inverted(objective.hessian_diagonal(state.point))
-            step, products = newton_step(objective, replace(state.point, gradient=down), inverse, np.inf, SOLVED)
-            spent += products  # the step is -u
+            validation_slopes = objective.slopes_on(w, self.heldout)
+            inverse = invert_diagonal(objective.hessian_diagonal(state.point))
+            step, products = newton_step(
+                objective, replace(state.point, gradient=validation_slopes), inverse, np.inf, SLOPE_TOL
+            )
+            passes += products  # the step is -u
             slope = _by_order(step * objective.ridge * (w - objective.center), objective, alpha)
-        return losses, slope, share * spent
+        return losses, slope, share * passes
 
 
 @dataclass(eq=False)
 class RowFold:
-    """A fit by what rows share (see row_space.py): `fit` of those that are learned from, and what each of those that
-    judge, (orders, m, n), shares with them; y and weights (m,) are of these.
+    """A fit with Gram matrices (see row_space.py).
+
+    Attributes:
+        fit: the fit to the training rows.
+        by_order: (orders, m, n) what each validation row shares with each training row.
+        y, weights: (m,) of the validation rows.
     """
 
-    fit: SharedRows
-    by_order: Shared
+    fit: GramFit
+    by_order: GramMatrices
     y: NDArray[np.integer]
     weights: Floats
 
-    def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
-        """As `Fold` says; never closer than ENOUGH."""
+    def evaluate(
+        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
+    ) -> tuple[Floats, Floats, float]:
+        """Fit to GRAM_TOL, whatever `close`; see `Fold`."""
         fit, rows, alpha = self.fit, np.arange(len(self.y)), value
-        _, taken = fit.fit(alpha.tolist(), ENOUGH)
-        matrix = combined(self.by_order, alpha.tolist())
-        z = fit.offset[:, None] + times(matrix, fit.a, fit.n_jobs)
-        top, slope = logsumexp(z, axis=0), np.zeros(len(alpha))
+        _, products = fit.fit(alpha.tolist(), GRAM_TOL)
+        matrix = combine_orders(self.by_order, alpha.tolist())
+        z = fit.offset[:, None] + multiply(matrix, fit.a, fit.n_jobs)
+        log_norm, slope = logsumexp(z, axis=0), np.zeros(len(alpha))
         if sloped:
-            down = np.exp(z - top)
-            down[self.y, rows] -= 1.0
-            down *= self.weights
+            residual = np.exp(z - log_norm)
+            residual[self.y, rows] -= 1.0
+            residual *= self.weights
             for g in range(len(alpha)):
-                least = 0.5 / alpha[g] * (g == alpha.argmin())  # the intercepts'
-                share, each = np.float32(-0.5 / alpha[g]), np.float32(-least)
-                own, judged = (of[g] * share + each for of in (fit.by_order, self.by_order))
-                slope[g] = np.vdot(down, times(judged, fit.a, fit.n_jobs) + times(matrix, fit.slope(own), fit.n_jobs))
-        return top - z[self.y, rows], slope, taken / (1.0 + len(rows) / len(fit.y))
+                intercept_part = 0.5 / alpha[g] * (g == alpha.argmin())  # the intercepts'
+                factor, constant = np.float32(-0.5 / alpha[g]), np.float32(-intercept_part)
+                training_change, validation_change = (of[g] * factor + constant for of in (fit.by_order, self.by_order))
+                slope[g] = np.vdot(
+                    residual,
+                    multiply(validation_change, fit.a, fit.n_jobs)
+                    + multiply(matrix, fit.slope(training_change), fit.n_jobs),
+                )
+        return log_norm - z[self.y, rows], slope, products / (1.0 + len(rows) / len(fit.y))
 
 
 @dataclass(frozen=True)
 class ChosenAlpha:
-    """The alphas that were chosen, and what the solver carries."""
+    """The chosen alphas, and what the solver carries."""
 
     alpha: tuple[float, ...]
     carry: object = None
@@ -123,8 +140,10 @@ class ChosenAlpha:
 
 @dataclass(frozen=True, eq=False)
 class Searching:
-    """What the solver carries while it searches. (A bare generator would be closed where a run that ended is released,
-    perhaps by another thread in the middle of a trial, which Python refuses.)
+    """Carried while alphas are searched.
+
+    A bare generator would be closed when a run is released, perhaps by another thread during a trial, which Python
+    refuses.
     """
 
     trials: Search
@@ -132,15 +151,15 @@ class Searching:
 
 @dataclass(frozen=True)
 class AlphaTuned(Solver):
-    """A solver that first finds the penalty. Carries a `Searching`, then a `ChosenAlpha`.
+    """A solver that first chooses the penalty. Carries a `Searching`, then a `ChosenAlpha`.
 
     Args:
         solver: takes the steps.
-        make: the folds; none where there are too few rows to hold some out.
-        strategy: finds the alphas.
-        fallback: the alpha of all orders where nothing can be held out.
-        stop: ends it.
-        first: the weights from which the fit at the alphas that were chosen begins; None for those of its start.
+        make: returns the folds; none if there are too few rows to hold some out.
+        strategy: chooses the alphas.
+        fallback: the alpha of all orders if nothing can be held out.
+        stop: ends the search.
+        first: returns the weights at which the fit with the chosen alphas begins; None for its own start.
     """
 
     solver: Solver
@@ -155,19 +174,19 @@ class AlphaTuned(Solver):
         return replace(self.solver.init(objective, w0), carry=Searching(self.trials()))
 
     def trials(self) -> Search:
-        """Yield alphas as they are tried, and return the best; None where nothing can be held out."""
+        """Yield candidates as they are evaluated, and return the best; None if nothing can be held out."""
         best: Candidate | None = yield from self.strategy.search(self.make(), self.stop)
         return best
 
     def advance(self, objective: "LinearObjective", state: SolverState) -> SolverState:
-        """Return the state after one trial of alphas, or after an iteration of the fit at those that were chosen."""
+        """Return the state after one trial of alphas, or after an iteration of the fit at the chosen ones."""
         if not isinstance(state.carry, ChosenAlpha):
             try:
                 trial = next(state.carry.trials)
             except StopIteration as end:
                 best: Candidate | None = end.value
                 alpha = (self.fallback,) * self.strategy.n_alphas if best is None else best.values
-                return self._begun(objective, state, alpha)
+                return self._begin_fit(objective, state, alpha)
             return replace(
                 state, passes=state.passes + trial.passes, kind="search",
                 extra={**trial.named, "search_log_loss": trial.loss, "search_folds": trial.folds},
@@ -178,28 +197,28 @@ class AlphaTuned(Solver):
             new, kind="inner", carry=replace(tuned, carry=new.carry), extra={**new.extra, **named_alphas(tuned.alpha)}
         )
 
-    def chosen(self, state: SolverState) -> dict[str, object]:
-        """Return the alpha of the recipe, once it is known."""
+    def chosen_params(self, state: SolverState) -> dict[str, object]:
+        """Return the recipe's alpha once it is chosen."""
         if not isinstance(state.carry, ChosenAlpha):
             return {}
         return {"alpha": state.carry.alpha if self.strategy.n_alphas > 1 else state.carry.alpha[0]}
 
-    def _begun(self, objective: "LinearObjective", state: SolverState, alpha: tuple[float, ...]) -> SolverState:
+    def _begin_fit(self, objective: "LinearObjective", state: SolverState, alpha: tuple[float, ...]) -> SolverState:
         objective.penalise(alpha if self.strategy.n_alphas > 1 else alpha[0])
         w = self.first(alpha)
         first = self.solver.init(objective, state.point.w if w is None else w)
-        spent = replace(
+        started = replace(
             first, index=state.index, evaluations=state.evaluations + 1, passes=state.passes + 1.0,
             carry=ChosenAlpha(alpha, first.carry),
         )  # fmt: skip
-        return self.advance(objective, spent)
+        return self.advance(objective, started)
 
 
-def _by_order(each: Floats, objective: "LinearObjective", alpha: Floats) -> Floats:
-    """Sums (G,) over the weights of each alpha; the intercepts' go to the smallest."""
+def _by_order(values: Floats, objective: "LinearObjective", alpha: Floats) -> Floats:
+    """Return sums (G,) over the weights of each alpha; the intercepts' go to the smallest."""
     if len(alpha) == 1:
-        return np.array([each.sum()])
+        return np.array([values.sum()])
     order = objective.parameterisation.orders_of_weights()
     order = np.where(order < 0, int(alpha.argmin()), order)
-    found: Floats = np.bincount(np.broadcast_to(order, each.shape).ravel(), each.ravel(), len(alpha)).astype(float)
-    return found
+    sums: Floats = np.bincount(np.broadcast_to(order, values.shape).ravel(), values.ravel(), len(alpha)).astype(float)
+    return sums

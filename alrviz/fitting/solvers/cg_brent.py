@@ -2,8 +2,8 @@
 
     d = -g + max(0, beta) d_before,   beta = g.(g - g_before) / g_before.g_before          (Polak-Ribiere+; see [ELR] 4)
 
-[ELR] prints minus beta d_before, which is no conjugate direction (docs/families/elr.md). A minimum along d is enclosed
-between three points and found by Brent's parabolas and golden sections, a forward pass a trial.
+[ELR] prints minus beta d_before, which is not a conjugate direction (docs/families/elr.md). A minimum along d is
+bracketed by three points and found by Brent's parabolas and golden sections, with a forward pass per trial.
 """
 
 import math
@@ -20,18 +20,18 @@ from alrviz.passes.vectors import dot
 if TYPE_CHECKING:
     from alrviz.fitting.objectives.conditional import ConditionalObjective
 
-# How exactly the place of the minimum is found, relatively.
-EXACT = 0.01
-# By how much a step grows and shrinks until a minimum is enclosed, and how often at most: where all rows can be fitted
-# F falls towards 0 for ever.
+# Relative accuracy of the step to the minimum.
+STEP_TOL = 0.01
+# Factors by which a step grows or shrinks until a minimum is bracketed, and how often at most: where all rows can be
+# fitted F falls towards 0 for ever.
 GROWTH, SHRINK = 3.0, 0.1
-MOST = 12
-MOST_TRIALS = 20
+MAX_BRACKETINGS = 12
+MAX_TRIALS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class BrentMemory:
-    """The last direction, the gradient before it, and the step times the slope along it."""
+class BrentCarry:
+    """The last direction, the gradient there, and the step times the slope along it."""
 
     direction: Floats
     gradient: Floats
@@ -40,7 +40,7 @@ class BrentMemory:
 
 @dataclass(frozen=True)
 class BrentGradients(Solver):
-    """Nonlinear conjugate gradients with Brent's search. Carries a `BrentMemory`."""
+    """Nonlinear conjugate gradients with Brent's search. Carries a `BrentCarry`."""
 
     def init(self, objective: "ConditionalObjective", w0: Floats) -> SolverState:
         """Return the state at the start point."""
@@ -53,34 +53,34 @@ class BrentGradients(Solver):
         direction = -gradient
         if memory is not None:
             direction = self.direction(gradient, memory)
-            new, t = _searched(objective, state, direction, memory)
+            new, t = _search(objective, state, direction, memory)
         if t == 0.0:
             direction = -gradient
-            new, t = _searched(objective, new, direction, memory)
+            new, t = _search(objective, new, direction, memory)
         if t == 0.0:
             return stalled(new)
         w = state.point.w + t * direction
-        carry = BrentMemory(direction, gradient, t * dot(gradient, direction))
+        carry = BrentCarry(direction, gradient, t * dot(gradient, direction))
         return SolverState(
             state.index + 1, objective.value_grad(w), new.evaluations + 1, new.passes + 1.0, t, carry=carry
         )  # fmt: skip
 
-    def direction(self, gradient: Floats, memory: BrentMemory) -> Floats:
+    def direction(self, gradient: Floats, memory: BrentCarry) -> Floats:
         """Return the direction to search along, shaped as the gradient."""
-        before = memory.gradient
-        beta = (dot(gradient, gradient) - dot(gradient, before)) / dot(before, before)
+        previous = memory.gradient
+        beta = (dot(gradient, gradient) - dot(gradient, previous)) / dot(previous, previous)
         return max(0.0, beta) * memory.direction - gradient
 
 
-def _searched(
-    objective: "ConditionalObjective", state: SolverState, direction: Floats, memory: BrentMemory | None
+def _search(
+    objective: "ConditionalObjective", state: SolverState, direction: Floats, memory: BrentCarry | None
 ) -> tuple[SolverState, float]:
-    """The state charged with the search along `direction`, and the step; 0 where F does not fall."""
+    """Return the state with the cost of the search along `direction`, and the step; 0 if F does not fall."""
     slope = dot(state.point.gradient, direction)
     if not slope < 0.0:
         return state, 0.0
-    longest = float(abs(direction).max())
-    guess = 1.0 / longest if memory is None else memory.drop / slope
+    max_component = float(abs(direction).max())
+    guess = 1.0 / max_component if memory is None else memory.drop / slope
     t, trials = lowest(lambda t: objective.value(state.point.w + t * direction), state.point.objective, guess)
     charged = SolverState(
         state.index, state.point, state.evaluations + trials, state.passes + 0.5 * trials, carry=state.carry
@@ -89,32 +89,32 @@ def _searched(
 
 
 def lowest(value: Callable[[float], float], at_0: float, guess: float) -> tuple[float, int]:
-    """Return the step t > 0 at which `value` is lowest, and the number of trials; 0.0 where none is below `at_0`.
+    """Return the step t > 0 at which `value` is lowest, and the number of trials; 0.0 if none is below `at_0`.
 
     `guess` is the first trial.
     """
-    known = {0.0: at_0}
+    values = {0.0: at_0}
 
-    def look(t: float) -> float:
+    def evaluate(t: float) -> float:
         t = float(t)
-        if t not in known:
-            found = value(t)
-            known[t] = found if math.isfinite(found) else math.inf
-        return known[t]
+        if t not in values:
+            result = value(t)
+            values[t] = result if math.isfinite(result) else math.inf
+        return values[t]
 
     low, t, high = 0.0, guess, GROWTH * guess
-    for _ in range(MOST):
-        if look(t) < at_0:
+    for _ in range(MAX_BRACKETINGS):
+        if evaluate(t) < at_0:
             break
         t, high = SHRINK * t, t
     else:
-        return 0.0, len(known) - 1
-    if look(high) < look(t):
-        for _ in range(MOST):
+        return 0.0, len(values) - 1
+    if evaluate(high) < evaluate(t):
+        for _ in range(MAX_BRACKETINGS):
             low, t, high = t, high, GROWTH * high
-            if look(high) >= look(t):
+            if evaluate(high) >= evaluate(t):
                 break
-    if look(low) > look(t) < look(high):
-        options = {"xtol": EXACT, "maxiter": MOST_TRIALS}
-        minimize_scalar(look, bracket=(low, t, high), method="brent", options=options)
-    return min(known, key=lambda t: known[t]), len(known) - 1
+    if evaluate(low) > evaluate(t) < evaluate(high):
+        options = {"xtol": STEP_TOL, "maxiter": MAX_TRIALS}
+        minimize_scalar(evaluate, bracket=(low, t, high), method="brent", options=options)
+    return min(values, key=lambda t: values[t]), len(values) - 1

@@ -1,4 +1,4 @@
-"""When a fit has ended, and the sentence that says so."""
+"""The test that ends a fit, and the sentence that says why."""
 
 import math
 from collections import deque
@@ -11,23 +11,23 @@ from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats
 
-# Over how many steps the decrease is judged: one lucky short step ends nothing.
+# Steps over which the decrease is measured, so that one short step does not end a fit.
 WINDOW = 5
-# NLL per row under which a perfectly led training set counts as separated.
+# NLL per row below which a training set without errors counts as separated.
 SEPARATED_NLL = 1e-6
-# Scores recomputed from the weights may differ from those kept by this much, relative to the largest.
-SCORES_AGREE = 1e-9
-_END_OF_PRECISION = "no step lowers F any further within the precision of floating point"
+# The relative difference allowed between scores kept along the run and scores recomputed from the weights.
+SCORES_TOL = 1e-9
+_NO_DECREASE = "no step lowers F any further within the precision of floating point"
 
 
 class ConvergenceTest:
-    """Looks at every state of one fit; remembers the last few values of what is judged: F, or what stands for it.
+    """Tests every state of one fit, from the last few values of the monitored objective (F, or its substitute).
 
-    The limit is one of steps, or, of a table read in batches, of passes beyond those `spent` before the first step.
+    The limit counts steps or, for a table read in batches, passes beyond the `spent` ones before the first step.
 
     Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol). A step
-    with an inner loop, such as tron's, counts as many steps as that has turns, each with its share of the fall: one of
-    40 is no lucky short step, and to gain tol in 40 is no reason to go on.
+    with an inner loop, such as tron's, counts as many steps as the loop has turns, each with its share of the decrease:
+    one step of 40 turns is not a short one, and a gain of tol in 40 turns is no reason to go on.
     """
 
     def __init__(self, objective: ObjectiveProtocol, max_iter: int, tol: float, spent: float | None = None):
@@ -39,14 +39,14 @@ class ConvergenceTest:
         self._values: deque[tuple[int, float]] = deque()
 
     @property
-    def kept(self) -> Floats:
-        """What is remembered, (k, 2): turns and the value after them."""
+    def history(self) -> Floats:
+        """The monitored values, (k, 2): turns and the value after them."""
         return np.array(self._values, float).reshape(-1, 2)
 
-    def resume(self, kept: Floats) -> None:
-        """Remember what was `kept` (k, 2) when the state was judged that will be judged next."""
-        self._values = deque((int(turns), value) for turns, value in kept[:-1].tolist())
-        self._turns = int(kept[-1, 0]) - 1
+    def resume(self, history: Floats) -> None:
+        """Restore the `history` (k, 2) of the state that will be tested next."""
+        self._values = deque((int(turns), value) for turns, value in history[:-1].tolist())
+        self._turns = int(history[-1, 0]) - 1
 
     def verdict(self, state: SolverState) -> Outcome | None:
         """Return why the fit ends at `state`, or None if it goes on."""
@@ -60,26 +60,26 @@ class ConvergenceTest:
         self._values.append((self._turns, self._objective.monitored(point)))
         if self._max_iter == 0:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
-        # with a penalty or between bounds there is an optimum also on separated data, and the fit is on its way there
-        free = not np.any(self._objective.alpha) and self._objective.bounds is None
-        if free and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total:
+        # with a penalty or bounds separated data have an optimum too, which the fit approaches
+        unbounded = not np.any(self._objective.alpha) and self._objective.bounds is None
+        if unbounded and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
                            "no finite optimum exists, weights would grow without end")  # fmt: skip
         if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
-            what = self._objective.judged_as
-            return Outcome(CONVERGED, f"{what} fell by less than {self._tol:g} of itself over {WINDOW} steps "
+            monitored = self._objective.monitored_name
+            return Outcome(CONVERGED, f"{monitored} fell by less than {self._tol:g} of itself over {WINDOW} steps "
                            "and its slopes are small")  # fmt: skip
         if state.stalled:
-            return Outcome(CONVERGED, state.note or _END_OF_PRECISION)
-        taken, what = (state.index, "steps") if self._spent is None else (state.passes - self._spent, "passes")
-        if taken >= self._max_iter:
-            return Outcome(STEP_LIMIT, f"max_iter={self._max_iter} {what} were taken and {self._unrest()}")
+            return Outcome(CONVERGED, state.note or _NO_DECREASE)
+        n_taken, unit = (state.index, "steps") if self._spent is None else (state.passes - self._spent, "passes")
+        if n_taken >= self._max_iter:
+            return Outcome(STEP_LIMIT, f"max_iter={self._max_iter} {unit} were taken and {self._trend_text()}")
         return None
 
-    def _unrest(self) -> str:
-        """What the last steps did: a stochastic solver, or one of several goals, may raise what is judged."""
-        falls = self._values[-1][1] < self._values[0][1]
-        return f"{self._objective.judged_as} was {'still falling' if falls else 'not at rest'}"
+    def _trend_text(self) -> str:
+        """Return what the last steps did: stochastic solvers, or several objectives, may raise the monitored value."""
+        is_falling = self._values[-1][1] < self._values[0][1]
+        return f"{self._objective.monitored_name} was {'still falling' if is_falling else 'not settled'}"
 
     def _flat(self) -> bool:
         since = self._turns - WINDOW
@@ -94,17 +94,17 @@ class ConvergenceTest:
         return first - last < self._tol * max(abs(last), 1e-300)
 
     def confirm(self, outcome: Outcome, state: SolverState) -> Outcome:
-        """Return `outcome`, or a failure if the scores kept are not those of the weights."""
+        """Return `outcome`, or a failure if the scores kept along the run differ from those of the weights."""
         if outcome.code == DIVERGED:
             return outcome
-        fresh = self._objective.scores(state.point.w)[:, : self._objective.n_classes]
-        kept = state.point.z[:, : self._objective.n_classes]
-        size = _largest(fresh)
-        fresh -= kept  # in place: one more array of scores would be the most memory a fit ever takes
-        apart = _largest(fresh) / max(1.0, size)
-        if apart <= SCORES_AGREE:
+        difference = self._objective.scores(state.point.w)[:, : self._objective.n_classes]
+        stored = state.point.z[:, : self._objective.n_classes]
+        scale = _largest(difference)
+        difference -= stored  # in place: another array of scores would be the peak of a fit's memory
+        relative = _largest(difference) / max(1.0, scale)
+        if relative <= SCORES_TOL:
             return outcome
-        return Outcome(FAILED, f"scores kept along the run and recomputed from the weights differ by {apart:.1e}")
+        return Outcome(FAILED, f"scores kept along the run and recomputed from the weights differ by {relative:.1e}")
 
 
 def _largest(values: Floats) -> float:

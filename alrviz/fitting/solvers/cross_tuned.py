@@ -1,11 +1,11 @@
-"""Cross-tuning: how many iterations are best on rows that a fit has not seen.                                 [ELR] 4
+"""Cross-tuning: the number of iterations that is best on validation rows.                                    [ELR] 4
 
-    the training rows in five folds; each is held out in turn, and a fit of the others goes on until it ends,
-    or until the held-out log loss has not been lower for PATIENCE iterations
-    m = the median over the folds of the iteration at which the held-out log loss was lowest
+    the training rows in five folds; each is held out in turn, and the others are fitted until the fit ends,
+    or until the validation log loss has not been lower for PATIENCE iterations
+    m = the median over the folds of the iteration with the lowest validation log loss
     m iterations on all training rows
 
-Iterations of the folds' fits are steps of kind "search", and their losses are in `extra`: "fold", "fold_iteration",
+Iterations of the folds' fits are steps of kind "search", with their losses in `extra`: "fold", "fold_iteration",
 "fold_train_log_loss", "fold_train_error", "fold_heldout_log_loss", "fold_heldout_error"; per row. Later steps have m as
 "tuned_stop".
 """
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from alrviz.fitting.objectives.conditional import ConditionalObjective, ConditionalRows
 
 FOLDS = 5
-# Iterations without a lower held-out log loss after which a fold's fit is given up.
+# Iterations without a lower validation log loss after which a fold's fit ends.
 PATIENCE = 20
-# A fit whose F falls by less than this share of itself has ended.
-FLAT = 1e-6
+# A fold's fit ends when F falls by less than this share of itself.
+MIN_DECREASE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A fold's fit: what is minimised, the rows held out, and the share of a pass over all rows that one of its is."""
+    """A fold's fit: objective, validation rows, and the cost of its passes as a share of passes over all rows."""
 
     objective: "ConditionalObjective"
     heldout: "ConditionalRows"
@@ -43,7 +43,9 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """Where tuning is: the fold at work and its state, the lowest loss there and when, and what earlier folds chose."""
+    """The state of tuning: the current fold and its state, its lowest loss and when, and the choices of earlier
+    folds.
+    """
 
     chosen: tuple[int, ...] = ()
     fold: Fold | None = None
@@ -54,7 +56,7 @@ class Tuning:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The number of iterations, and what the solver carries."""
+    """The chosen number of iterations, and what the solver carries."""
 
     iterations: int
     carry: Any = None
@@ -62,12 +64,12 @@ class Tuned:
 
 @dataclass(frozen=True)
 class CrossTuned(Solver):
-    """A solver that first finds out how long to go on. Carries a `Tuning`, then a `Tuned`.
+    """A solver that first chooses its number of iterations. Carries a `Tuning`, then a `Tuned`.
 
     Args:
         solver: takes the steps.
-        n_folds: number of folds, at most that of the rows.
-        make: a fold's fit by its number.
+        n_folds: number of folds, at most the number of rows.
+        make: returns a fold's fit by its number.
         max_iter: limit of the folds' fits.
     """
 
@@ -102,25 +104,29 @@ class CrossTuned(Solver):
 
     def _tune(self, state: SolverState, tuning: Tuning) -> SolverState:
         fold = tuning.fold or self.make(len(tuning.chosen))
-        before = tuning.state
-        if before is None:
-            inner, spent, passes = self.solver.init(fold.objective, fold.objective.start), 0, 0.0
+        previous = tuning.state
+        if previous is None:
+            inner, evaluations, passes = self.solver.init(fold.objective, fold.objective.start), 0, 0.0
         else:
-            inner, spent, passes = self.solver.advance(fold.objective, before), before.evaluations, before.passes
+            inner, evaluations, passes = (
+                self.solver.advance(fold.objective, previous),
+                previous.evaluations,
+                previous.passes,
+            )
         extra = _losses(fold, inner, len(tuning.chosen))
         loss, index = extra["fold_heldout_log_loss"], inner.index
         lowest, best = (loss, index) if loss < tuning.lowest else (tuning.lowest, tuning.best)
-        ended = inner.stalled or index >= self.max_iter or index - best >= PATIENCE or _flat(before, inner)
-        after: Tuning | Tuned = Tuning(tuning.chosen, fold, inner, lowest, best)
-        if ended:
+        has_ended = inner.stalled or index >= self.max_iter or index - best >= PATIENCE or _flat(previous, inner)
+        carry: Tuning | Tuned = Tuning(tuning.chosen, fold, inner, lowest, best)
+        if has_ended:
             chosen = (*tuning.chosen, best)
-            after = Tuning(chosen) if len(chosen) < self.n_folds else Tuned(median_low(chosen))
+            carry = Tuning(chosen) if len(chosen) < self.n_folds else Tuned(median_low(chosen))
         return replace(
             state,
-            evaluations=state.evaluations + inner.evaluations - spent,
+            evaluations=state.evaluations + inner.evaluations - evaluations,
             passes=state.passes + fold.share * (inner.passes - passes),
             kind="search",
-            carry=after,
+            carry=carry,
             extra=extra,
         )
 
@@ -128,16 +134,18 @@ class CrossTuned(Solver):
 def _losses(fold: Fold, inner: SolverState, number: int) -> dict[str, float]:
     sums, total = inner.point.sums, fold.objective.total
     nll, wrong = fold.objective.loss_and_errors(inner.point.w, fold.heldout)
-    held = float(fold.heldout.weights.sum())
+    weight = float(fold.heldout.weights.sum())
     return {
         "fold": float(number),
         "fold_iteration": float(inner.index),
         "fold_train_log_loss": sums.nll / total,
         "fold_train_error": sums.wrong / total,
-        "fold_heldout_log_loss": nll / held,
-        "fold_heldout_error": wrong / held,
+        "fold_heldout_log_loss": nll / weight,
+        "fold_heldout_error": wrong / weight,
     }
 
 
-def _flat(before: SolverState | None, inner: SolverState) -> bool:
-    return before is not None and before.point.objective - inner.point.objective < FLAT * inner.point.objective
+def _flat(previous: SolverState | None, inner: SolverState) -> bool:
+    return (
+        previous is not None and previous.point.objective - inner.point.objective < MIN_DECREASE * inner.point.objective
+    )

@@ -1,7 +1,7 @@
-"""Steps of full passes over chunks of rows, tron's or lbfgs's, from an exact fit to a sample of them.
+"""Full passes over chunks of rows by tron or lbfgs, started at an exact fit to a sample.
 
-The sample is fitted in memory, as far as its log loss on further rows falls; from there those solvers go on with F of
-all rows, a step mostly one pass (objectives/streamed.py).
+The sample is fitted in memory as long as its log loss on validation rows falls; then the solver goes on with F of all
+rows, mostly with one pass per step (objectives/streamed.py).
 """
 
 import math
@@ -14,21 +14,21 @@ import numpy as np
 from alrviz.fitting.objectives.streamed import StreamObjective, StreamPoint
 from alrviz.fitting.solvers.line_search import LBFGS, Pairs
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.fitting.solvers.tron import Region, Tron, inverted
+from alrviz.fitting.solvers.tron import Region, Tron, invert_diagonal
 from alrviz.passes.rows import Floats, Sums
 from alrviz.passes.vectors import dot
 
-# Of the exact fit to a sample: steps at most, and those without a lower loss on further rows after which it ends.
-_MOST, _PATIENCE = 60, 10
+# Limits of the fit to the sample: steps, and steps without a lower validation loss.
+_MAX_STEPS, _PATIENCE = 60, 10
 
 
 @dataclass(frozen=True, eq=False)
 class FullPasses(Solver):
-    """Steps of full passes, from a fit to a sample on.
+    """Steps of full passes, started at a fit to a sample.
 
     Args:
         solver: takes the steps: LBFGS, or Tron without its start.
-        first: the weights it begins at; None for those of a fit to the sample.
+        first: the start weights; None for those of a fit to the sample.
     """
 
     solver: LBFGS | Tron
@@ -37,28 +37,28 @@ class FullPasses(Solver):
     def init(self, objective: StreamObjective, w0: Floats) -> SolverState:
         """Return the state at `first`, or at the fit to the sample: one pass."""
         w, newton = self.first, isinstance(self.solver, Tron)
-        objective.bends = newton
-        w = fitted_sample(objective, w0)[0] if w is None else w
+        objective.with_curvature = newton
+        w = fit_sample(objective, w0)[0] if w is None else w
         point = objective.value_grad(w)
         carry: Any = ()
         if newton:
-            inverse = inverted(objective.hessian_diagonal(point))
+            inverse = invert_diagonal(objective.hessian_diagonal(point))
             size = math.sqrt(dot(point.gradient, point.gradient * inverse))
             carry = Region(size, size)
         return SolverState(0, point, 1, objective.spent + 1.0, carry=carry)
 
     def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
-        """Return the state a step later; passes are those that were made, not what such a step takes in memory."""
-        before = objective.passes.n_passes
+        """Return the state a step later; its passes are counted, as they differ from those of a step in memory."""
+        n_before = objective.passes.n_passes
         new = self.solver.advance(objective, state)
-        return replace(new, passes=state.passes + objective.passes.n_passes - before)
+        return replace(new, passes=state.passes + objective.passes.n_passes - n_before)
 
-    def kept(self, objective: StreamObjective, state: SolverState) -> dict[str, Any]:
-        """Return what a fit goes on from, as arrays and numbers."""
+    def checkpoint(self, objective: StreamObjective, state: SolverState) -> dict[str, Any]:
+        """Return the arrays and numbers from which a fit can be resumed."""
         point, carry = state.point, state.carry
         pairs: Pairs = carry if isinstance(carry, tuple) else carry.pairs
-        vectors = [each for s, y, _ in pairs for each in (s, y)]
-        region = (0.0, 0.0) if isinstance(carry, tuple) else (carry.radius, carry.first)
+        vectors = [vector for s, y, _ in pairs for vector in (s, y)]
+        region = (0.0, 0.0) if isinstance(carry, tuple) else (carry.radius, carry.first_norm)
         diagonal = getattr(point, "diagonal", None)
         return {
             "w": point.w, "gradient": point.gradient, "sums": point.sums, "penalty": point.penalty,
@@ -67,31 +67,33 @@ class FullPasses(Solver):
             "state": (state.index, state.evaluations, state.passes - objective.spent, state.step_size),
         }  # fmt: skip
 
-    def resumed(self, objective: StreamObjective, kept: Mapping[str, Any]) -> SolverState:
-        """Return the state that `kept` was made of."""
-        sums, penalty = Sums(*kept["sums"].tolist()), float(kept["penalty"])
-        w = kept["w"]
-        objective.bends = isinstance(self.solver, Tron)
-        bent = kept["diagonal"] if objective.bends else None
-        point = StreamPoint(w, objective.scores(w), sums, penalty, sums.value + penalty, kept["gradient"], bent)
-        vectors = kept["pairs"]
-        pairs = tuple(zip(vectors[::2], vectors[1::2], kept["rho"].tolist(), strict=True))
-        radius, norm = kept["region"].tolist()
-        carry = Region(radius, norm, pairs) if objective.bends else pairs
-        index, evaluations, learned, size = kept["state"].tolist()
-        return SolverState(int(index), point, int(evaluations), objective.spent + learned, size, carry=carry)
+    def resume(self, objective: StreamObjective, checkpoint: Mapping[str, Any]) -> SolverState:
+        """Return the state of a checkpoint."""
+        sums, penalty = Sums(*checkpoint["sums"].tolist()), float(checkpoint["penalty"])
+        w = checkpoint["w"]
+        objective.with_curvature = isinstance(self.solver, Tron)
+        diagonal = checkpoint["diagonal"] if objective.with_curvature else None
+        point = StreamPoint(
+            w, objective.scores(w), sums, penalty, sums.value + penalty, checkpoint["gradient"], diagonal
+        )
+        vectors = checkpoint["pairs"]
+        pairs = tuple(zip(vectors[::2], vectors[1::2], checkpoint["rho"].tolist(), strict=True))
+        radius, norm = checkpoint["region"].tolist()
+        carry = Region(radius, norm, pairs) if objective.with_curvature else pairs
+        index, evaluations, passes, size = checkpoint["state"].tolist()
+        return SolverState(int(index), point, int(evaluations), objective.spent + passes, size, carry=carry)
 
 
-def fitted_sample(objective: StreamObjective, w0: Floats) -> tuple[Floats, float]:
-    """Return the weights (S + 1, C) of the fit to the sample that are best on its further rows, and their log loss."""
-    alone, solver, judged = objective.sampled.alone, Tron(), objective.sample.judged
-    state = solver.init(alone, w0)
-    best, least, since = w0, objective.log_loss(w0, judged), 0
-    while state.index < _MOST and since < _PATIENCE and not state.stalled:
-        state = solver.advance(alone, state)
-        loss = objective.log_loss(state.point.w, judged)
-        since += 1
-        if loss < least:
-            best, least, since = state.point.w.copy(), loss, 0
-    alone.release(state.point)
-    return best, least
+def fit_sample(objective: StreamObjective, w0: Floats) -> tuple[Floats, float]:
+    """Return the weights (S + 1, C) of the sample's fit that are best on its validation rows, and their log loss."""
+    sample_objective, solver, validation = objective.sampled.objective, Tron(), objective.sample.validation
+    state = solver.init(sample_objective, w0)
+    best, lowest, n_worse = w0, objective.log_loss(w0, validation), 0
+    while state.index < _MAX_STEPS and n_worse < _PATIENCE and not state.stalled:
+        state = solver.advance(sample_objective, state)
+        loss = objective.log_loss(state.point.w, validation)
+        n_worse += 1
+        if loss < lowest:
+            best, lowest, n_worse = state.point.w.copy(), loss, 0
+    sample_objective.release(state.point)
+    return best, lowest

@@ -1,13 +1,13 @@
-"""Solvers that choose a direction and search exactly along it: one forward and one scatter pass an iteration.
+"""Solvers that choose a direction and minimise along it: one forward and one scatter pass per iteration.
 
-    gd      d = -g, and RELAXED times the step to the minimum along it
+    gd      d = -g, with STEP_SHARE of the step to the minimum along it
     cg      d = -g + max(0, beta) d_before,   beta = g.(g - g_before) / g_before.g_before          (Polak-Ribiere+)
     lbfgs   d = -H g by the two-loop recursion, H0 = (s.y / y.y) I of the last pair
 
 With a metric D of the step ("adaptive", see `LinearObjective.metric`) gd goes along -D g, and lbfgs starts its loop
 from H0 = (s.y / y.D y) D: the path of weights in units of sqrt(D), where D may change while w and the pairs stay.
 
-A direction along which F does not fall is tried again as steepest descent, and what misled is forgotten.
+If F does not fall along a direction, steepest descent is tried, and the pairs or direction that misled are dropped.
 """
 
 from dataclasses import dataclass, replace
@@ -19,19 +19,18 @@ from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, 
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.vectors import Floats32, combine, dot, subtract
 
-# The whole step to the minimum turns each direction square to the last, and the path into a zigzag: on LED, n = 2,
-# alpha 0.01, F is 3e-3 above its minimum after 2,000 steps, with nine tenths of each step 3e-11 (Raydan and Svaiter,
-# 2002).
-RELAXED = 0.9
+# Steps to the exact minimum are orthogonal, so that the path zigzags: on LED, n = 2, alpha 0.01, F is 3e-3 above its
+# minimum after 2,000 steps, with nine tenths of each step 3e-11 (Raydan and Svaiter, 2002).
+STEP_SHARE = 0.9
 
-# Corrections of L-BFGS (s, y, 1 / s.y), oldest first. They say where to go, not how far: rounded to float32 they take
-# half the room and half the time.
+# Corrections of L-BFGS (s, y, 1 / s.y), oldest first. They give directions, not lengths, so float32 is accurate enough,
+# in half the memory and time.
 Pairs = tuple[tuple[Floats32, Floats32, float], ...]
 
 
 @dataclass(frozen=True)
 class GradientDescent(Solver):
-    """Steepest descent in w, RELAXED. Carries nothing."""
+    """Steepest descent in w with shortened steps. Carries nothing."""
 
     def init(self, objective: Objective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
@@ -40,7 +39,7 @@ class GradientDescent(Solver):
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
-        new, falls = line_search_step(objective, state, -_times(metric, state.point.gradient), None, RELAXED)
+        new, falls = line_search_step(objective, state, -_times(metric, state.point.gradient), None, STEP_SHARE)
         return new if falls else stalled(new)
 
 
@@ -58,10 +57,10 @@ class ConjugateGradients(Solver):
         direction = -gradient
         new, falls = state, False
         if state.carry is not None:
-            before, gradient_before = state.carry
+            previous, gradient_before = state.carry
             beta = (dot(gradient, gradient) - dot(gradient, gradient_before)) / dot(gradient_before, gradient_before)
             if beta > 0.0:
-                direction = beta * before - gradient
+                direction = beta * previous - gradient
                 new, falls = line_search_step(objective, state, direction, None)
                 direction = direction if falls else -gradient
         if not falls:
@@ -74,7 +73,7 @@ class LBFGS(Solver):
     """Limited-memory BFGS. Carries its corrections (s, y, 1 / s.y), oldest first.
 
     Args:
-        memory: number of corrections kept.
+        memory: number of corrections.
     """
 
     memory: int = 10
@@ -93,22 +92,22 @@ class LBFGS(Solver):
 def quasi_newton(
     objective: Objective, state: SolverState, pairs: Pairs, metric: Floats | None, memory: int
 ) -> tuple[SolverState, Pairs | None]:
-    """Return the state after a step of L-BFGS, carrying nothing, and the corrections then; None where F falls no more.
+    """Return the state after a step of L-BFGS, carrying nothing, and the new corrections; None if F does not fall.
 
     `metric`, shaped as w, is D of the start of the two loops, None for the identity.
     """
     gradient, jobs = state.point.gradient, objective.n_jobs
     new, falls = state, False
     if pairs:
-        downhill = np.negative(gradient, out=objective.room.empty(*gradient.shape))
+        downhill = np.negative(gradient, out=objective.buffers.empty(*gradient.shape))
         new, falls = line_search_step(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
     if not falls:
         pairs = ()
         new, falls = line_search_step(objective, new, -_times(metric, gradient), None)
     if not falls:
         return new, None
-    ways = ((new.point.w, state.point.w), (new.point.gradient, gradient))
-    s, y = (subtract(a, b, objective.room.empty(*a.shape, dtype=np.float32), jobs) for a, b in ways)
+    differences = ((new.point.w, state.point.w), (new.point.gradient, gradient))
+    s, y = (subtract(a, b, objective.buffers.empty(*a.shape, dtype=np.float32), jobs) for a, b in differences)
     product = dot(s, y, jobs)
     if product > 1e-14 * (dot(y, y, jobs) * dot(s, s, jobs)) ** 0.5:  # rounding alone can make it 0 or negative
         pairs = (*pairs, (s, y, 1.0 / product))[-memory:]
@@ -127,9 +126,10 @@ def _times(metric: Floats | None, gradient: Floats) -> Floats:
 def two_loop(
     q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1, size: float | None = None
 ) -> Floats:
-    """Make q, shaped as w, to H q and return it; H is the pairs' inverse Hessian (Nocedal and Wright, algorithm 7.4).
+    """Overwrite q, shaped as w, by H q and return it; H is the pairs' inverse Hessian (Nocedal and Wright, algorithm
+    7.4).
 
-    Each sweep moves q along one vector and multiplies it with the next. `size` is `start_size`, where it is known.
+    Each sweep adds one vector to q and computes its product with the next. `size` is `start_size`, if it is known.
     """
     coefficients = []
     product = dot(pairs[-1][0], q, n_jobs)
@@ -150,6 +150,6 @@ def two_loop(
 
 
 def start_size(pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1) -> float:
-    """Return s.y / y.D y of the last pair: what the two loops multiply the metric D, shaped as w, with."""
+    """Return s.y / y.D y of the last pair, the factor of the metric D, shaped as w, in the two loops."""
     _, y, rho = pairs[-1]
     return 1.0 / (rho * dot(y, y if metric is None else metric * y, n_jobs))

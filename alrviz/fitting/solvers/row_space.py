@@ -1,13 +1,13 @@
-"""Fits of few rows to many cells, by what rows share: the weights of any penalties without a table of cells.
+"""Fits of few rows to many cells with Gram matrices: any penalties, without a table of cells.
 
-Where phi = P w and the penalty is ridge (w - center)^2 / 2, F's minimum is center + ridge^-1 X' a of numbers a (n, C)
+If phi = P w and the penalty is ridge (w - center)^2 / 2, F's minimum is center + ridge^-1 X' a with numbers a (n, C)
 for each row and class, X being the features of the rows by orders 1, 2, ... (see kernels/gram.py):
 
     z = offset + K a,    K = sum over orders o of  X_o X_o' / (2 alpha_o) + 1 / (2 min alpha)  (the intercepts)
     a = -r(z),           r the residuals, p_k - 1[k = y], times the row's weight
 
 Newton's steps solve (I + D K) s = -(a + r) by conjugate gradients in the metric of K, D = dr/dz; each turn is one
-product K s: n^2 C numbers, whatever the number of cells. At the minimum w = center - X' r / ridge, one pass.
+product K s of n^2 C operations, whatever the number of cells. At the minimum w = center - X' r / ridge takes one pass.
 """
 
 from collections.abc import Sequence
@@ -24,43 +24,43 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
-Shared = NDArray[np.float32]
-# Newton's steps and turns of conjugate gradients in one, at most; how far the inner loop comes, for a step and for how
-# the minimum moves.
-STEPS, TURNS, LOOSE, CLOSE = 50, 200, 0.1, 1e-2
-_ROWS = 256  # that a thread takes at once
+GramMatrices = NDArray[np.float32]
+# Maximum Newton steps, and turns of conjugate gradients in each; relative residuals of the inner loop for a step, and
+# for the change of the minimum.
+MAX_STEPS, MAX_TURNS, STEP_TOL, SLOPE_TOL = 50, 200, 0.1, 1e-2
+_ROWS_PER_CALL = 256  # per thread
 
 
-def shared(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs: int = 1) -> Shared:
-    """Return (orders, n, m): what rows share with those on the `right`, which are learned from, by order; of tuples of
-    `order` columns alone, or of all up to it (`whole`).
+def gram_matrices(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs: int = 1) -> GramMatrices:
+    """Return (orders, n, m) what the rows on the left share with the training rows on the `right`, by order: of all
+    tuples of up to `order` columns (`whole`), or of `order` columns only.
     """
     single, several = squared_step_sizes(right)
-    codes = [of.codes.astype(np.uint32) for of in (left, right)]
-    found = np.empty((order, left.n_rows, right.n_rows), np.float32)
-    for steps, base, own in ((several, float(not whole), found), (single, 1.0, found[:1])):
+    codes = [rows.codes.astype(np.uint32) for rows in (left, right)]
+    result = np.empty((order, left.n_rows, right.n_rows), np.float32)
+    for steps, base, target in ((several, float(not whole), result), (single, 1.0, result[:1])):
         bases = np.full(left.n_columns, base)
 
-        def fill(k: int, steps: Floats = steps, bases: Floats = bases, own: Shared = own) -> None:
-            end = min(_ROWS * k + _ROWS, left.n_rows)
-            kernels.gram(*codes, left.levels, left.smooth_levels, bases, steps, own, _ROWS * k, end)
+        def fill(k: int, steps: Floats = steps, bases: Floats = bases, target: GramMatrices = target) -> None:
+            end = min(_ROWS_PER_CALL * k + _ROWS_PER_CALL, left.n_rows)
+            kernels.gram(*codes, left.levels, left.smooth_levels, bases, steps, target, _ROWS_PER_CALL * k, end)
 
-        run_parts(fill, -(-left.n_rows // _ROWS), n_jobs)
-    return found if whole else found[-1:]
+        run_parts(fill, -(-left.n_rows // _ROWS_PER_CALL), n_jobs)
+    return result if whole else result[-1:]
 
 
 @dataclass(eq=False)
-class SharedRows:
-    """A fit to some rows, at the numbers `a` that it has come to.
+class GramFit:
+    """A fit to some rows, at its current numbers `a`.
 
     Args:
         by_order: (orders, n, n) what the rows share.
-        y, weights: (n,) classes, and how often each row counts.
+        y, weights: (n,) classes and weights of the rows.
         offset: (C,) scores of the center.
-        stop: asked between products.
+        stop: checked between products.
     """
 
-    by_order: Shared
+    by_order: GramMatrices
     y: NDArray[np.integer]
     weights: Floats
     offset: Floats
@@ -71,93 +71,97 @@ class SharedRows:
         self.a = np.zeros((len(self.offset), len(self.y)))
         self._rows = np.arange(len(self.y))
 
-    def fit(self, alpha: Sequence[float], enough: float) -> tuple[Floats, float]:
-        """Go on to the minimum at these alphas, until a step would lower F by less than `enough` of it; return the
-        scores (C, n) there, and the products that it took.
+    def fit(self, alpha: Sequence[float], tol: float) -> tuple[Floats, float]:
+        """Go on to the minimum at these alphas, until a step would lower F by less than `tol` of it.
+
+        Returns:
+            The scores (C, n) there, and the number of products.
         """
-        self._matrix = combined(self.by_order, alpha)
-        above, taken = self._times(self.a), 1
-        value, residual, p = self._at(above)
-        value += 0.5 * float(np.vdot(self.a, above))
-        for _ in range(STEPS):
-            step, bent, products = self._solved(-(self.a + residual), p, LOOSE)
-            taken += products
-            slope = float(np.vdot(self.a + residual, bent))  # of F along the step
-            if -slope <= enough * value:
+        self._matrix = combine_orders(self.by_order, alpha)
+        change, n_products = self._times(self.a), 1
+        value, residual, p = self._evaluate(change)
+        value += 0.5 * float(np.vdot(self.a, change))
+        for _ in range(MAX_STEPS):
+            step, step_change, products = self._solve(-(self.a + residual), p, STEP_TOL)
+            n_products += products
+            slope = float(np.vdot(self.a + residual, step_change))  # of F along the step
+            if -slope <= tol * value:
                 break
             length = 1.0
             while True:
-                new = self._at(above + length * bent)
+                new = self._evaluate(change + length * step_change)
                 a = self.a + length * step
-                whole = new[0] + 0.5 * float(np.vdot(a, above + length * bent))
-                if whole <= value + 1e-4 * length * slope or length < 1e-3:
+                new_value = new[0] + 0.5 * float(np.vdot(a, change + length * step_change))
+                if new_value <= value + 1e-4 * length * slope or length < 1e-3:
                     break
                 length /= 2.0
-            self.a, above, value, residual, p = a, above + length * bent, whole, new[1], new[2]
+            self.a, change, value, residual, p = a, change + length * step_change, new_value, new[1], new[2]
         self.residual, self._p = residual, p
-        return self.offset[:, None] + above, float(taken)
+        return self.offset[:, None] + change, float(n_products)
 
-    def slope(self, change: Shared) -> Floats:
-        """Return how `a` (C, n) changes where K changes by `change`, at the minimum."""
-        moved = times(change, self.a, self.n_jobs)
-        return self._solved(-self._bent(self._p, moved), self._p, CLOSE)[0]
+    def slope(self, change: GramMatrices) -> Floats:
+        """Return the change of `a` (C, n) at the minimum when K changes by `change`."""
+        score_change = multiply(change, self.a, self.n_jobs)
+        return self._solve(-self._hessian_product(self._p, score_change), self._p, SLOPE_TOL)[0]
 
-    def _at(self, above: Floats) -> tuple[float, Floats, Floats]:
-        """The log loss, residuals and shares at scores above the offset."""
-        z = self.offset[:, None] + above
-        top = logsumexp(z, axis=0)
-        p = np.exp(z - top)
+    def _evaluate(self, change: Floats) -> tuple[float, Floats, Floats]:
+        """Return the log loss, residuals and probabilities at scores relative to the offset."""
+        z = self.offset[:, None] + change
+        log_norm = logsumexp(z, axis=0)
+        p = np.exp(z - log_norm)
         residual = p.copy()
         residual[self.y, self._rows] -= 1.0
-        return float(self.weights @ (top - z[self.y, self._rows])), residual * self.weights, p
+        return float(self.weights @ (log_norm - z[self.y, self._rows])), residual * self.weights, p
 
-    def _bent(self, p: Floats, v: Floats) -> Floats:
-        """D v."""
-        found = p * v
-        found -= p * found.sum(axis=0)
-        found *= self.weights
-        return found
+    def _hessian_product(self, p: Floats, v: Floats) -> Floats:
+        """Return D v."""
+        product = p * v
+        product -= p * product.sum(axis=0)
+        product *= self.weights
+        return product
 
-    def _solved(self, goal: Floats, p: Floats, eta: float) -> tuple[Floats, Floats, int]:
-        """s of (I + D K) s = goal, K s, and how many products it took."""
-        step, bent = np.zeros_like(goal), np.zeros_like(goal)
-        rest = goal.copy()
-        above = self._times(rest)
-        direction, along = rest.copy(), above.copy()
-        size = first = float(np.vdot(rest, above))
+    def _solve(self, goal: Floats, p: Floats, eta: float) -> tuple[Floats, Floats, int]:
+        """Return s of (I + D K) s = goal, K s, and the number of products."""
+        step, k_step = np.zeros_like(goal), np.zeros_like(goal)
+        residual = goal.copy()
+        k_residual = self._times(residual)
+        direction, k_direction = residual.copy(), k_residual.copy()
+        size = first = float(np.vdot(residual, k_residual))
         products = 1
-        while size > eta * eta * first and products < TURNS:
-            turned = direction + self._bent(p, along)
-            length = size / float(np.vdot(along, turned))
+        while size > eta * eta * first and products < MAX_TURNS:
+            product = direction + self._hessian_product(p, k_direction)
+            length = size / float(np.vdot(k_direction, product))
             step += length * direction
-            bent += length * along
-            rest -= length * turned
-            above = self._times(rest)
+            k_step += length * k_direction
+            residual -= length * product
+            k_residual = self._times(residual)
             products += 1
-            before, size = size, float(np.vdot(rest, above))
-            direction *= size / before
-            direction += rest
-            along *= size / before
-            along += above
-        return step, bent, products
+            previous_size, size = size, float(np.vdot(residual, k_residual))
+            direction *= size / previous_size
+            direction += residual
+            k_direction *= size / previous_size
+            k_direction += k_residual
+        return step, k_step, products
 
     def _times(self, v: Floats) -> Floats:
         self.stop.check()
-        return times(self._matrix, v, self.n_jobs)
+        return multiply(self._matrix, v, self.n_jobs)
 
 
-def combined(by_order: Shared, alpha: Sequence[float]) -> Shared:
-    """Return K of some alphas, the intercepts' share with it."""
-    found = np.full(by_order.shape[1:], 0.5 / min(alpha), np.float32)
-    for own, one in zip(by_order, alpha, strict=True):
-        found += own * np.float32(0.5 / one)
-    return found
+def combine_orders(by_order: GramMatrices, alpha: Sequence[float]) -> GramMatrices:
+    """Return K at these alphas, with the part of the intercepts."""
+    result = np.full(by_order.shape[1:], 0.5 / min(alpha), np.float32)
+    for matrix, order_alpha in zip(by_order, alpha, strict=True):
+        result += matrix * np.float32(0.5 / order_alpha)
+    return result
 
 
-def times(matrix: Shared, v: Floats, n_jobs: int) -> Floats:
-    """Return matrix v, v (C, m)."""
-    short, found, n = v.astype(np.float32), np.empty((len(v), len(matrix)), np.float32), len(matrix)
+def multiply(matrix: GramMatrices, v: Floats, n_jobs: int) -> Floats:
+    """Return matrix v, v (C, m), in single precision."""
+    v32, result, n = v.astype(np.float32), np.empty((len(v), len(matrix)), np.float32), len(matrix)
     run_parts(
-        lambda k: kernels.product(matrix, short, found, _ROWS * k, min(_ROWS * k + _ROWS, n)), -(-n // _ROWS), n_jobs
+        lambda k: kernels.product(matrix, v32, result, _ROWS_PER_CALL * k, min(_ROWS_PER_CALL * k + _ROWS_PER_CALL, n)),
+        -(-n // _ROWS_PER_CALL),
+        n_jobs,
     )
-    return found.astype(np.float64)
+    return result.astype(np.float64)

@@ -1,14 +1,14 @@
-"""SciPy's L-BFGS-B in the stream: the papers' solver, the tests' oracle, and the one that keeps bounds on w.
+"""SciPy's L-BFGS-B as a stream of steps: the papers' solver, the tests' oracle, and the only one with bounds on w.
 
-SciPy drives its own loop and cannot be left in the middle of it, so it runs on a thread that works only while somebody
+SciPy drives its own loop and cannot be left in the middle of it, so it runs on a thread that works only while a caller
 waits for the next iterate:
 
     advance  --- go ---->  the loop, up to its callback
              <-- done ---  one iterate, or how it ended
 
 SciPy ends by its own tests, |F_k - F_k+1| <= max(|F_k|, |F_k+1|, 1) * min(tol, factr * eps) with factr = 1e7, and a
-projected gradient below pgtol = 1e-33 (what the papers ran). Whoever no longer needs the thread closes it
-(`SolverState.released`); a helper that nobody holds is closed too.
+projected gradient below pgtol = 1e-33 (as in the papers). `SolverState.released` closes the thread; so does garbage
+collection of its `SciPyThread`.
 """
 
 import threading
@@ -25,7 +25,7 @@ from alrviz.passes.rows import Floats
 
 FACTR = 1e7
 PGTOL = 1e-33
-# Iterations and evaluations are limited by the driver.
+# The driver limits iterations and evaluations.
 _UNLIMITED = 2**31 - 1
 
 
@@ -34,7 +34,7 @@ class _Closed(Exception):
 
 
 class _Channel:
-    """What both threads see: turns, the latest point, and how the loop ended."""
+    """Shared by both threads: turns, the latest point, and how the loop ended."""
 
     def __init__(self, point: Point):
         self.go, self.done = threading.Semaphore(0), threading.Semaphore(0)
@@ -50,16 +50,16 @@ class _Channel:
         self.go.release()
 
     def wait(self) -> None:
-        """Wait for the next turn; raises `_Closed` if there will be none."""
+        """Wait for the next turn; raise `_Closed` if there will be none."""
         self.go.acquire()
         if self.closed:
             raise _Closed
 
 
 class SciPyThread:
-    """SciPy's loop on its thread; not a value: it can only go forward.
+    """SciPy's loop on its thread; it can only go forward.
 
-    Attributes: `index`, the iterate that was handed over last; `thread`.
+    Attributes: `index` of the latest iterate; `thread`.
     """
 
     def __init__(self, objective: Objective, point: Point, options: dict[str, Any]):
@@ -75,7 +75,7 @@ class SciPyThread:
         """Return the next iterate, all evaluations so far, and SciPy's message if it has ended there.
 
         Raises:
-            Stopped: if it was closed, before or meanwhile.
+            Stopped: the thread was closed, before or meanwhile.
         """
         channel = self._channel
         if not channel.message and channel.error is None:
@@ -92,50 +92,50 @@ def _loop(channel: _Channel, objective: Objective, options: dict[str, Any]) -> N
 
     shape = channel.point.w.shape
 
-    def evaluated(flat: Floats) -> Point:
+    def evaluate(flat: Floats) -> Point:
         w = flat.reshape(shape)
-        if not np.array_equal(w, channel.point.w):  # SciPy asks for the first point once more
+        if not np.array_equal(w, channel.point.w):  # SciPy evaluates the first point again
             channel.point = objective.value_grad(w.copy())
             channel.evaluations += 1
         return channel.point
 
     def value_and_gradient(flat: Floats) -> tuple[float, Floats]:
-        point = evaluated(flat)
+        point = evaluate(flat)
         return point.objective, point.gradient.ravel()
 
     def hand_over(flat: Floats) -> None:
-        evaluated(flat)
+        evaluate(flat)
         channel.done.release()
         channel.wait()
 
     try:
         channel.wait()
-        found = minimize(
+        result = minimize(
             value_and_gradient, channel.point.w.ravel(), method="L-BFGS-B", jac=True, callback=hand_over, **options
         )
-        evaluated(found.x)
-        channel.message = str(found.message)
-    except _Closed:  # somebody may be about to wait, or waits already
+        evaluate(result.x)
+        channel.message = str(result.message)
+    except _Closed:  # a caller may be about to wait, or waits already
         channel.error = Stopped("SciPy's L-BFGS-B was closed")
-    except BaseException as error:  # to be raised where somebody waits, a stop above all
+    except BaseException as error:  # re-raised in the caller, a stop above all
         channel.error = error
     channel.done.release()
 
 
 @dataclass(frozen=True)
 class LBFGSB(Solver):
-    """SciPy's L-BFGS-B. Carries the helper; only the latest state can be advanced.
+    """SciPy's L-BFGS-B. Carries its thread; only the latest state can be advanced.
 
     Args:
         memory: number of corrections.
-        tol: SciPy ends where F falls by less than this share of itself in one step, at most factr * eps = 2.2e-9.
+        tol: SciPy ends when F falls by less than this share of itself in one step, at most factr * eps = 2.2e-9.
     """
 
     memory: int = 5
     tol: float = 1.0
 
     def init(self, objective: Objective, w0: Floats) -> SolverState:
-        """Return the state at the start point, moved between the bounds if it is not."""
+        """Return the state at the start point, clipped to the bounds."""
         bounds = objective.bounds
         first = start(objective, w0 if bounds is None else np.clip(w0, *bounds))
         limits = {
@@ -146,17 +146,21 @@ class LBFGSB(Solver):
         return replace(first, carry=SciPyThread(objective, first.point, options))
 
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
-        """Return the state one iteration later; `AlrvizError` of a state before the latest: SciPy cannot go back."""
-        helper: SciPyThread = state.carry
-        if helper.index != state.index:
-            raise AlrvizError(f"SciPy's L-BFGS-B is at step {helper.index} and cannot go back to step {state.index}")
-        point, spent, message = helper.next()
+        """Return the state one iteration later; raise `AlrvizError` for a state before the latest: SciPy cannot go
+        back.
+        """
+        scipy_thread: SciPyThread = state.carry
+        if scipy_thread.index != state.index:
+            raise AlrvizError(
+                f"SciPy's L-BFGS-B is at step {scipy_thread.index} and cannot go back to step {state.index}"
+            )
+        point, evaluations, message = scipy_thread.next()
         return SolverState(
             state.index + 1,
             point,
-            1 + spent,
-            1.0 + spent,
-            carry=helper,
+            1 + evaluations,
+            1.0 + evaluations,
+            carry=scipy_thread,
             stalled=bool(message),
             note=f"SciPy's L-BFGS-B has ended: {message.lower()}" if message else "",
         )

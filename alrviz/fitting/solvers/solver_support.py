@@ -1,14 +1,14 @@
-"""Which solver fits which objective: what the one needs and the other offers.
+"""Which solvers fit which objectives: what a solver needs and an objective offers.
 
     value_grad        F and its gradient at any weights
-    line_along        F along a line, for a pass over scores a trial
+    line_along        F along a line, with a pass over scores per trial
     hvp               Hessian-vector products (Gauss-Newton's where F is not convex)
     hessian_diagonal  the diagonal of the same matrix
-    rows              single rows, and the RMSE by which a step length is chosen for them
-    free              w may be anything: not so between bounds
-    batches           a table that is read in batches: no objective in memory has them
+    rows              single rows, and the RMSE by which their step length is chosen
+    free              w may be anything; not so with bounds
+    batches           a table read in batches: no objective in memory has them
 
-Solvers and objectives are named as a recipe names them.
+Solvers and objectives have their names in recipes.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ NEEDS: Mapping[str, frozenset[str]] = {
 }
 OFFERS: Mapping[str, frozenset[str]] = {"nll": _NEWTON | {"rows"}, "mse": _NEWTON | {"rows"}, "hinge": _NEWTON}
 
-# What texts for people call them.
+# Names in texts for people.
 SOLVER_NAMES: Mapping[str, str] = {
     "lbfgs": "L-BFGS", "cg": "CG", "gd": "gradient descent", "tron": "TRON", "lbfgsb": "L-BFGS-B", "sgd": "SGD",
     "adagrad": "AdaGrad", "averaged": "averaged AdaGrad", "newton": "Newton", "none": "no solver",
@@ -41,12 +41,12 @@ SOLVER_NAMES: Mapping[str, str] = {
 }  # fmt: skip
 # Solvers that draw the order of the rows.
 STOCHASTIC = ("sgd", "adagrad")
-# Solvers of tables read in batches alone.
+# Solvers only for tables read in batches.
 IN_BATCHES = ("averaged",)
 
 
 def offers(objective: str, bounded: bool = False) -> frozenset[str]:
-    """Return what the objective of that name offers."""
+    """Return what an objective offers."""
     return OFFERS[objective] - {"free"} if bounded else OFFERS[objective]
 
 
@@ -56,36 +56,36 @@ def fitting_solvers(objective: str, bounded: bool = False) -> list[str]:
 
 
 def chosen_solver(params: Mapping[str, Any]) -> str:
-    """Return the solver of a linear family's parameters, "none" where nothing is fitted; choice.py tells why."""
+    """Return the solver for a linear family's parameters, "none" if nothing is fitted; choice.py explains."""
     solver = str(params.get("solver", "none"))
     if solver != "auto":
         return solver
     if params["bounds"] is not None:
         return "lbfgsb"
-    return "tron" if pulled(params) and params["scale"] != "diagonal-adaptive" else "lbfgs"
+    return "tron" if has_penalty(params) and params["scale"] != "diagonal-adaptive" else "lbfgs"
 
 
-def pulled(params: Mapping[str, Any]) -> bool:
-    """Whether there is a penalty: an alpha is above 0, or it is "cv", which chooses one that is."""
+def has_penalty(params: Mapping[str, Any]) -> bool:
+    """Return whether there is a penalty: alpha is above 0, or is "cv" or "auto", which choose one above 0."""
     return bool(params["alpha"])
 
 
 def check_solver(solver: str, objective: str, bounded: bool = False, batches: bool = False) -> None:
-    """Raise `RecipeError`, naming those that fit, if `solver` needs what the objective does not offer; the table may be
-    read in `batches`.
+    """Raise `RecipeError`, naming those that fit, if `solver` needs what the objective does not offer; `batches`: the
+    table may be read in batches.
     """
-    lacking = NEEDS[solver] - offers(objective, bounded) - ({"batches"} if batches else set())
-    if lacking:
+    missing = NEEDS[solver] - offers(objective, bounded) - ({"batches"} if batches else set())
+    if missing:
         fit = fitting_solvers(objective, bounded)
-        where = f"objective={objective!r}" + (" between bounds" if bounded else "")
+        setting = f"objective={objective!r}" + (" with bounds" if bounded else "")
         raise RecipeError(
-            f"solver={solver!r} needs {', '.join(map(repr, sorted(lacking)))}, which {where} does not offer; expected "
-            f"one of {', '.join(map(repr, ['auto', *fit]))}{nearest(solver, fit)}"
+            f"solver={solver!r} needs {', '.join(map(repr, sorted(missing)))}, which {setting} does not offer; "
+            f"expected one of {', '.join(map(repr, ['auto', *fit]))}{nearest(solver, fit)}"
         )
 
 
 def solver_matrix() -> "pd.DataFrame":
-    """Return which solver fits which objective: one row a solver, True where it fits.
+    """Return which solver fits which objective: one row per solver, True if it fits.
 
     >>> solver_matrix().loc["lbfgs"].to_dict()
     {'nll': True, 'mse': True, 'hinge': True, 'bounds': False}

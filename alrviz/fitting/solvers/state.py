@@ -1,4 +1,4 @@
-"""What every solver shares: the state between two iterations, what a driver asks of a solver, a step along a line.
+"""What solvers share: the state between two iterations, the interface for drivers, and a step along a line.
 
 A `SolverState` is a value: `advance` returns a new one and never writes into the old; unchanged arrays are shared.
 """
@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.ridge import Objective, Point
-from alrviz.fitting.solvers.line_minimum import ROUNDING, exact_step
+from alrviz.fitting.solvers.line_minimum import ROUNDING_TOL, exact_step
 from alrviz.passes.rows import Floats
 
-# Scores drift from their weights by rounding as they move along lines; they are recomputed at every step index that is
-# a multiple of this, never because a run pauses or ends, so that the first k steps of any run are the same.
+# Scores drift from their weights by rounding as they move along lines. They are recomputed at steps whose index is a
+# multiple of this, and not when a run pauses or ends, so that the first k steps of any run are the same.
 REFRESH = 50
 
 
@@ -25,11 +25,11 @@ class SolverState:
     Attributes:
         index: iteration number; trial fits before the first iteration do not count.
         point: weights, scores, F and gradient.
-        evaluations, passes: what was spent since the start, cumulative. A Hessian-vector product is a pass and no
+        evaluations, passes: since the start, cumulative. A Hessian-vector product is a pass and no
             evaluation.
         step_size: of the last step.
-        turns: what the last step counts for when the decrease of F is judged: the turns of its inner loop, if any.
-        carry: what the solver itself needs for the next step; each solver says what.
+        turns: turns of the last step's inner loop, if any; the convergence test counts them as steps.
+        carry: what the solver needs for its next step.
         stalled: the solver cannot go on: no step lowers F any further within floating point, or `note` says why.
         note: a sentence for the outcome.
         kind: as in `Step`.
@@ -57,7 +57,7 @@ class SolverState:
 
 
 class Solver(Protocol):
-    """What a driver needs of a solver."""
+    """The interface of a solver for drivers."""
 
     def init(self, objective: Any, w0: Floats) -> SolverState:
         """Return the state at the start point w0, shaped as the objective's weights."""
@@ -65,20 +65,20 @@ class Solver(Protocol):
     def advance(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
 
-    def kept(self, objective: Any, state: SolverState) -> Mapping[str, Any]:
-        """Return what a fit goes on from in another process, as arrays and numbers; {} where it cannot."""
+    def checkpoint(self, objective: Any, state: SolverState) -> Mapping[str, Any]:
+        """Return the arrays and numbers from which a fit can be resumed in another process; {} if it cannot."""
         return {}
 
-    def resumed(self, objective: Any, kept: Mapping[str, Any]) -> SolverState:
-        """Return the state that `kept` was made of; `RecipeError` where the solver cannot be resumed."""
-        raise RecipeError(f"{type(self).__name__} does not go on from what another process kept")
+    def resume(self, objective: Any, checkpoint: Mapping[str, Any]) -> SolverState:
+        """Return the state of a checkpoint; raise `RecipeError` if the solver cannot be resumed."""
+        raise RecipeError(f"{type(self).__name__} cannot be resumed by another process")
 
-    def chosen(self, state: SolverState) -> Mapping[str, Any]:
-        """Return the recipe's parameters that it has chosen by now, by name."""
+    def chosen_params(self, state: SolverState) -> Mapping[str, Any]:
+        """Return the recipe's parameters that the solver has chosen by now, by name."""
         return {}
 
-    def look(self, objective: Any, state: SolverState) -> SolverState:
-        """Return the state with a point to report, where going on needs none; nobody's time and passes count it."""
+    def with_report_point(self, objective: Any, state: SolverState) -> SolverState:
+        """Return the state with a point to report, if steps do not compute one; it costs no counted time or passes."""
         return state
 
 
@@ -97,19 +97,19 @@ def line_search_step(
 ) -> tuple[SolverState, bool]:
     """Return the state after the search along `direction`, shaped as w, carrying nothing, and whether F falls.
 
-    If it does not, the state is the one given, charged with what the search took.
-    `share` of the step that is found is gone; all of it where F is not convex and may be higher on the way.
-    `untried`: the step may be a predicted one. Where F proves higher there all is done again with trials.
+    If F does not fall, it is the given state with the cost of the search. Only `share` of the step to the minimum is
+    taken; all of it where F is not convex and may be higher on the way. `untried` allows a predicted step; if F turns
+    out higher there, the search is repeated with trials.
     """
     line, convex = objective.line_along(state.point, direction, guess), objective.loss.convex
-    t, trials = exact_step(line, guess, convex, untried, objective.exact) if line.slope < 0.0 else (0.0, 0)
+    t, trials = exact_step(line, guess, convex, untried, objective.slope_reduction) if line.slope < 0.0 else (0.0, 0)
     if t == 0.0:
         return replace(state, evaluations=state.evaluations + trials, passes=state.passes + 0.5), False
     t *= share if convex else 1.0
     point, evaluations, passes = line.move(t), state.evaluations + trials + 1, state.passes + 1.0
-    high = not point.objective <= line.value * (1.0 + math.copysign(ROUNDING, line.value))
-    del line  # scores as many as the rows: what follows takes its room, and that of a point that is given up
-    if untried and high:
+    is_higher = not point.objective <= line.value * (1.0 + math.copysign(ROUNDING_TOL, line.value))
+    del line  # it holds as many scores as there are rows: free them for what follows
+    if untried and is_higher:
         del point
         return line_search_step(
             objective, replace(state, evaluations=evaluations, passes=passes), direction, guess, share, False
@@ -123,5 +123,5 @@ def line_search_step(
 
 
 def stalled(state: SolverState) -> SolverState:
-    """Return the state that says that no step lowers F."""
+    """Return the state of a fit that no step can improve."""
     return replace(state, index=state.index + 1, step_size=0.0, stalled=True)

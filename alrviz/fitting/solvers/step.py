@@ -1,4 +1,4 @@
-"""What a solver reports: one `Step` an iteration, and at the end one `Outcome`."""
+"""Reports of a solver: a `Step` per iteration, and an `Outcome` at the end."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,15 +12,15 @@ class Step:
 
     Attributes:
         index: Iteration number; 0 is the start point, and trial fits before the first iteration.
-        kind: "inner" (the weights moved), "outer" (what the features depend on moved) or "search" (a trial fit).
+        kind: "inner" (the weights moved), "outer" (parameters of the features moved) or "search" (a trial fit).
         evaluations: How often the objective was evaluated, trials of a line search included.
         passes: Sweeps over all rows; a forward (scores) and a scatter (gradient) sweep are half a pass each.
         seconds: Solver time. Compiling, encoding, counting, held-out scoring and reporting are not in it.
         objective: F = NLL + penalty.
-        nll: Sum over the training rows of -log p(y|x), nats; times the row weights where there are any.
+        nll: Sum over the training rows of -log p(y|x), nats; times the row weights, if any.
         penalty: alpha times the squared distance from the center.
         grad_norm: Euclidean norm of dF/dw.
-        step_size: Length of the step along the solver's direction, in units of that direction; 0 where it is not known.
+        step_size: Length of the step along the solver's direction, in units of that direction; 0 if unknown.
         extra: Further numbers by name: scores on training and held-out rows, norms.
 
     >>> import alrviz

@@ -1,17 +1,17 @@
-"""Solvers that move after every row: stochastic gradient descent and AdaGrad, one state a pass over the rows.
+"""Solvers that step after every row: stochastic gradient descent and AdaGrad, one state per pass over the rows.
 
-    w_p     the weights after pass p; every row is seen in an order of its own in each pass, drawn from the seed
+    w_p     the weights after pass p; the order of the rows is drawn for each pass, from the seed
     wbar_p  the state's weights, wbar_(p-1) + 4 / (p + 3) (w_p - wbar_(p-1)): mostly those of the last half of the
-            passes (polynomial decay averaging, Shamir and Zhang 2013), of which no number must be known beforehand
-    eta_t   of sgd, eta0 / (1 + t / (3 V)), V rows in a pass
+            passes (polynomial decay averaging, Shamir and Zhang 2013), whose number need not be known beforehand
+    eta_t   for sgd, eta0 / (1 + t / (3 V)), with V rows in a pass
 
-Before the first pass the step length eta0 is searched, one trial fit a state of kind "search": 11 points of log10 eta0
-between two ends, each fitted by PASSES passes on a sample of the rows and judged by F there; the neighbours of the best
-become the ends, until F at them is CLOSE to the best, and eta0 is the best. It is [sALR]'s search (algorithms 4 and 5)
-but for the judge, there the RMSE on a tenth that was held out: that is lowest long before F is (LED, n = 2, alpha 0.01
-on phi: with eta_t as here it takes an eta0 of 0.01, which is 6.9 % above F* after 50 passes, and F takes 0.1).
+Before the first pass the step length eta0 is searched, with one trial fit per state of kind "search": 11 points of
+log10 eta0 between two ends, each fitted by PASSES passes over a sample of the rows and compared by F there; the
+neighbours of the best become the ends, until F at them is CLOSE to the best. This is [sALR]'s search (algorithms 4 and
+5) except that it compares F, not the RMSE on a held-out tenth: that is lowest long before F is (LED, n = 2, alpha 0.01
+on phi: with eta_t as here it chooses an eta0 of 0.01, which is 6.9 % above F* after 50 passes, and F chooses 0.1).
 
-F and its gradient are not needed to go on: they are looked at once a pass for the report alone, on nobody's clock.
+Steps need neither F nor its gradient: they are computed once per pass for the report, and count no time.
 """
 
 import math
@@ -27,27 +27,27 @@ from alrviz.fitting.solvers.state import Solver, SolverState, start
 from alrviz.passes.rows import Floats
 from alrviz.passes.stochastic import SingleRows
 
-# Ends of the search, log10, and its points.
+# The first ends of the search, log10, and its number of points.
 ENDS: Mapping[str, tuple[float, float]] = MappingProxyType({"sgd": (-5.0, 2.0), "adagrad": (-6.0, 6.0)})
 POINTS = 11
 PASSES = 5
-# Of F, relatively.
+# Relative difference of F.
 CLOSE = 0.01
-# The interval is then a hundredth of the first: finer there is chance. Where F jumps its ends never come close.
-MOST_ROUNDS = 3
+# The interval is then a hundredth of the first; a finer one is noise. Where F jumps, the ends never come close.
+MAX_ROUNDS = 3
 # eta_t of sgd is half of eta0 after so many passes. Above F* after 50 passes (LED, n = 2, alpha 0.01, lr) with 1, 3 and
 # 10: 3.1, 1.9 and 2.6 %; with 1 / (1 + t / 100), whatever the number of rows, 5.2 %.
-HALF = 3.0
-# w_p counts 1 + WEIGHT times what it would in a plain mean of p.
-WEIGHT = 3.0
-# The sample: a share of the rows, but not fewer than this.
-SHARE = 0.05
-LEAST = 2000
+ETA_HALF_LIFE_PASSES = 3.0
+# w_p counts 1 + LAST_PASS_WEIGHT times as much as in a plain mean of p.
+LAST_PASS_WEIGHT = 3.0
+# The sample: this share of the rows, but not fewer than the minimum.
+SAMPLE_SHARE = 0.05
+MIN_SAMPLE_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class StochasticPlan:
-    """What stays the same during a fit: single rows, the penalty's slope, its share in each row, the sample."""
+    """Constant during a fit: single rows, the penalty's slope, its share in each row, the sample."""
 
     rows: SingleRows
     center: Floats
@@ -58,18 +58,18 @@ class StochasticPlan:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The ends of the search, what is known by log10 eta0, and how often the ends were drawn together."""
+    """The ends of the search, the trials' values by log10 eta0, and how often the ends were narrowed."""
 
     plan: StochasticPlan
     low: float
     high: float
-    known: Mapping[float, float] = field(default_factory=dict)
+    values: Mapping[float, float] = field(default_factory=dict)
     rounds: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Weights (flat) after the last pass, their mean, what the method remembers, eta0, passes made."""
+    """Weights (flat) after the last pass, their mean, the method's memory, eta0, passes so far."""
 
     plan: StochasticPlan
     w: Floats
@@ -81,7 +81,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Stochastic(Solver):
-    """A solver that moves after every row. Carries a `Search`, then a `Training`.
+    """A solver that steps after every row. Carries a `Search`, then a `Training`.
 
     Args:
         method: "sgd" or "adagrad".
@@ -100,12 +100,12 @@ class Stochastic(Solver):
         carry = state.carry or Search(self._plan(objective), *ENDS[self.method])
         while isinstance(carry, Search):
             grid = np.linspace(carry.low, carry.high, POINTS).tolist()
-            untried = [x for x in grid if x not in carry.known]
+            untried = [x for x in grid if x not in carry.values]
             if untried:
                 return self._trial(objective, state, carry, untried[0])
-            carry = self._narrowed(state, carry, grid)
+            carry = self._narrow(state, carry, grid)
         order = _shuffled(carry.plan.rows.visit_order, self.seed, 2, carry.passes)
-        training = self._passed(objective, carry, order)
+        training = self._pass_over(objective, carry, order)
         return replace(
             state,
             index=state.index + 1,
@@ -116,7 +116,7 @@ class Stochastic(Solver):
             extra={"eta0": training.eta0},
         )
 
-    def look(self, objective: LinearObjective, state: SolverState) -> SolverState:
+    def with_report_point(self, objective: LinearObjective, state: SolverState) -> SolverState:
         """Return the state with F and its gradient, which no step needs."""
         if not isinstance(state.carry, Training):
             return state
@@ -128,17 +128,17 @@ class Stochastic(Solver):
         if self.method == "sgd":
             ridge = slope / len(rows.visit_order)
         else:
-            looked = rows.visits(rows.visit_order, slope.size, objective.stop) if slope.any() else np.ones(slope.size)
-            ridge = slope / np.maximum(1.0, looked)
+            visits = rows.visits(rows.visit_order, slope.size, objective.stop) if slope.any() else np.ones(slope.size)
+            ridge = slope / np.maximum(1.0, visits)
         return StochasticPlan(
-            rows, objective.center.ravel(), slope, ridge, drawn_sample(rows.visit_order, rows.y, self.seed)
+            rows, objective.center.ravel(), slope, ridge, draw_sample(rows.visit_order, rows.y, self.seed)
         )
 
     def _trial(self, objective: LinearObjective, state: SolverState, search: Search, x: float) -> SolverState:
         plan, w = search.plan, state.point.w.ravel()
         training = Training(plan, w, w, self._memory(w), 10.0**x)
         for k in range(PASSES):
-            training = self._passed(objective, training, _shuffled(plan.sample, self.seed, 1, k))
+            training = self._pass_over(objective, training, _shuffled(plan.sample, self.seed, 1, k))
         share = len(plan.sample) / len(plan.rows.visit_order)
         value = plan.rows.loss(plan.sample, training.mean, objective.stop) / share
         value += 0.5 * float((plan.slope * (training.mean - plan.center) ** 2).sum())
@@ -146,52 +146,52 @@ class Stochastic(Solver):
             state,
             passes=state.passes + (PASSES + 0.5) * share,
             step_size=0.0,
-            carry=replace(search, known={**search.known, x: value if math.isfinite(value) else math.inf}),
+            carry=replace(search, values={**search.values, x: value if math.isfinite(value) else math.inf}),
             kind="search",
             extra={"eta0": 10.0**x, "search_objective": value},
         )
 
-    def _narrowed(self, state: SolverState, search: Search, grid: list[float]) -> Search | Training:
-        best, low, high, close = narrowed(search.known, grid)
-        if close or search.rounds + 1 == MOST_ROUNDS:
+    def _narrow(self, state: SolverState, search: Search, grid: list[float]) -> Search | Training:
+        best, low, high, close = narrow(search.values, grid)
+        if close or search.rounds + 1 == MAX_ROUNDS:
             w = state.point.w.ravel()
             return Training(search.plan, w, w, self._memory(w), 10.0**best)
         return replace(search, low=low, high=high, rounds=search.rounds + 1)
 
-    def _passed(self, objective: LinearObjective, training: Training, order: NDArray[np.intp]) -> Training:
+    def _pass_over(self, objective: LinearObjective, training: Training, order: NDArray[np.intp]) -> Training:
         """Return the training after a pass over the rows of `order`."""
         plan, w, memory = training.plan, training.w.copy(), training.memory.copy()
-        where = (order, w, plan.center, plan.ridge, training.eta0)
+        args = (order, w, plan.center, plan.ridge, training.eta0)
         if self.method == "sgd":
-            plan.rows.sgd(*where, 1.0 / (HALF * len(order)), memory, objective.stop)
+            plan.rows.sgd(*args, 1.0 / (ETA_HALF_LIFE_PASSES * len(order)), memory, objective.stop)
         else:
-            plan.rows.adagrad(*where, memory, objective.stop)
+            plan.rows.adagrad(*args, memory, objective.stop)
         passes = training.passes + 1
-        mean = training.mean + (1.0 + WEIGHT) / (passes + WEIGHT) * (w - training.mean)
+        mean = training.mean + (1.0 + LAST_PASS_WEIGHT) / (passes + LAST_PASS_WEIGHT) * (w - training.mean)
         return replace(training, w=w, mean=mean, memory=memory, passes=passes)
 
     def _memory(self, w: Floats) -> Floats:
-        """The clock of sgd, the G of AdaGrad."""
+        """Return the clock of sgd, or the G of AdaGrad, at the start."""
         return np.zeros(2 if self.method == "sgd" else w.size)
 
 
-def narrowed(known: Mapping[float, float], grid: Sequence[float]) -> tuple[float, float, float, bool]:
-    """Return the best point of the grid by what is known of each, its neighbours, and whether these are as good."""
-    best = min(range(len(grid)), key=lambda k: known[grid[k]])
+def narrow(values: Mapping[float, float], grid: Sequence[float]) -> tuple[float, float, float, bool]:
+    """Return the grid's best point by `values`, its neighbours, and whether these are as good."""
+    best = min(range(len(grid)), key=lambda k: values[grid[k]])
     low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
-    least = known[grid[best]]
-    return grid[best], low, high, max(known[low], known[high]) - least <= CLOSE * abs(least)
+    lowest = values[grid[best]]
+    return grid[best], low, high, max(values[low], values[high]) - lowest <= CLOSE * abs(lowest)
 
 
-def searched(tried: Callable[[float], float], method: str) -> float:
-    """Return the step length whose trial fit loses least: `tried` says what it loses."""
+def search_eta0(trial_loss: Callable[[float], float], method: str) -> float:
+    """Return the step length whose trial fit has the lowest loss; `trial_loss` returns the loss of a step length."""
     low, high = ENDS[method]
-    known: dict[float, float] = {}
+    values: dict[float, float] = {}
     best = 0.0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         grid = np.linspace(low, high, POINTS).tolist()
-        known |= {x: tried(10.0**x) for x in grid if x not in known}
-        best, low, high, close = narrowed(known, grid)
+        values |= {x: trial_loss(10.0**x) for x in grid if x not in values}
+        best, low, high, close = narrow(values, grid)
         if close:
             break
     return float(10.0**best)
@@ -201,9 +201,9 @@ def _shuffled(rows: NDArray[np.intp], *seeds: int) -> NDArray[np.intp]:
     return np.random.default_rng(seeds).permutation(rows)
 
 
-def drawn_sample(rows: NDArray[np.intp], y: NDArray[np.integer], seed: int) -> NDArray[np.intp]:
-    """Return a sample (k,) of `rows` (n,), stratified by class; y (N,) is of each row number."""
+def draw_sample(rows: NDArray[np.intp], y: NDArray[np.integer], seed: int) -> NDArray[np.intp]:
+    """Return a sample (k,) of `rows` (n,), stratified by class; y (N,) is by row number."""
     order = _shuffled(rows, seed, 0)
-    order = order[np.argsort(y[order], kind="stable")]  # class by class, each in a drawn order
-    size = min(len(order), max(LEAST, round(SHARE * len(order))))
+    order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
+    size = min(len(order), max(MIN_SAMPLE_ROWS, round(SAMPLE_SHARE * len(order))))
     return order[(np.arange(size) * len(order)) // size]  # evenly over the classes

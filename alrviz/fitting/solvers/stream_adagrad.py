@@ -1,17 +1,17 @@
-"""Steps row by row over chunks of rows: AdaGrad, and means of its weights; and which step length they have.
+"""Steps row by row over chunks of rows: AdaGrad, means of its weights, and the choice of their step length.
 
     adagrad       [sALR]'s: g_j += ...,  w_j -= eta0 / (1e-9 + sqrt(G_j)) g_j  row by row (kernels/adagrad.py), a state
-                  a pass. eta0 by its algorithms 4 and 5, on rows that are no training rows where there are any: POINTS
+                  per pass. eta0 by its algorithms 4 and 5, on rows that are no training rows if there are any: POINTS
                   values of log10 eta0 between two ends, each fitted by PASSES passes over nine tenths of them and
-                  judged by the log loss of the last tenth; the neighbours of the best become the ends, until what they
-                  lose is within CLOSE of the best. (The paper judges by RMSE.)
-    averaged      the same steps, up to ten times as long: a state's weights are the mean of MOMENTS of the second half
-                  of its pass, in which much of the noise of the last rows is gone. eta0 is the one whose mean is best
-                  on a sample of training rows.
+                  compared by log loss on the last tenth; the neighbours of the best become the ends, until their loss
+                  is within CLOSE of the best. (The paper compares RMSE.)
+    averaged      the same steps, up to ten times as long: a state's weights are the mean at N_MOMENTS moments of the
+                  second half of its pass, without much of the noise of the last rows. eta0 is the one whose mean is
+                  best on a sample of training rows.
 
-Chunks, and rows within a chunk, come in an order drawn anew for each pass. Steps need neither F nor its gradient: these
-are looked at once a pass for the report alone, on nobody's clock, and no pass of the learner's. The table that is moved
-is several times as large as its weights, and there only while a pass runs.
+The order of chunks, and of rows within a chunk, is drawn again for each pass. Steps need neither F nor its gradient:
+these are computed once per pass for the report, and count neither as time nor as a pass. The table of AdaGrad is
+several times as large as its weights, and exists only during a pass.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,21 +24,21 @@ from numpy.typing import NDArray
 from alrviz.errors import AlrvizError
 from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.fitting.solvers.stochastic import ENDS, MOST_ROUNDS, PASSES, POINTS, narrowed
+from alrviz.fitting.solvers.stochastic import ENDS, MAX_ROUNDS, PASSES, POINTS, narrow
 from alrviz.passes.rows import Floats
 
-MOMENTS = 8  # of the second half of a pass, of which weights are a mean
-# log10 eta0 that is tried first, and how far apart others are tried downhill of it.
-_FIRST, _APART = -2.0, (0.5, 0.25)
-# Passes over a sample for each eta0, where there are twice as many rows and where not: what is best after one pass over
-# all rows there are is too long for the next (adult at n = 2, 10 passes: 0.277 after a search by one, 0.273 by three).
-_OVER, _OVER_ALL = 1, 3
-_FEW = 10_000  # rows of a sample that is passed over PASSES times
+N_MOMENTS = 8  # of the second half of a pass, at which weights are averaged
+# The first log10 eta0, and the distances at which others are tried, as long as the loss falls.
+_FIRST_LOG_ETA0, _LOG_ETA0_STEPS = -2.0, (0.5, 0.25)
+# Passes over a sample for each eta0, if there are twice as many rows and if not: the best eta0 of one pass over all
+# rows is too large for a second (adult at n = 2, 10 passes: 0.277 after a search with one, 0.273 with three).
+_PASSES_OVER_SAMPLE, _PASSES_OVER_ALL = 1, 3
+_MIN_LARGE_SAMPLE_ROWS = 10_000  # a smaller sample is passed over PASSES times
 
 
 @dataclass(frozen=True, eq=False)
 class _Training:
-    """What AdaGrad has moved, w and G (S + 1, 2, C), with which eta0, in how many passes, and the weights of that."""
+    """AdaGrad's w and G (S + 1, 2, C), its eta0 and passes so far, and the weights of the state."""
 
     moved: NDArray[np.float32]
     eta0: float
@@ -66,113 +66,119 @@ class StreamAdaGrad(Solver):
 
     def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
         """Return the state one pass later."""
-        before = state.carry
-        if before is None:
+        training = state.carry
+        if training is None:
             w = state.point.w
-            search = longest_mean if self.averaged else searched
+            search = search_averaged_eta0 if self.averaged else search_eta0
             eta0 = self.eta0 or search(objective, w, self.seed)[0]
-            before = _Training(np.stack([w, np.zeros_like(w)], axis=1).astype(np.float32), eta0, 0, w)
-        table = objective.step_table(before.moved[:, 0], before.moved[:, 1])
-        found, made = _Mean(objective, table), objective.passes.n_passes
-        met = objective.passes.adagrad(
-            table, before.eta0, (self.seed, before.passes), objective.stop,
-            found.marks if self.averaged else (), found.add,
+            training = _Training(np.stack([w, np.zeros_like(w)], axis=1).astype(np.float32), eta0, 0, w)
+        table = objective.step_table(training.moved[:, 0], training.moved[:, 1])
+        mean, n_before = _Mean(objective, table), objective.passes.n_passes
+        progressive_loss = objective.passes.adagrad(
+            table, training.eta0, (self.seed, training.passes), objective.stop,
+            mean.marks if self.averaged else (), mean.add,
         )  # fmt: skip
         return replace(
             state,
             index=state.index + 1,
-            passes=state.passes + objective.passes.n_passes - made,
-            step_size=before.eta0,
-            carry=_Training(objective.moved_in(table), before.eta0, before.passes + 1, found.weights),
-            extra={"eta0": before.eta0, "progressive_log_loss": met / objective.total},
+            passes=state.passes + objective.passes.n_passes - n_before,
+            step_size=training.eta0,
+            carry=_Training(objective.weights_and_squares(table), training.eta0, training.passes + 1, mean.weights),
+            extra={"eta0": training.eta0, "progressive_log_loss": progressive_loss / objective.total},
         )
 
-    def look(self, objective: StreamObjective, state: SolverState) -> SolverState:
+    def with_report_point(self, objective: StreamObjective, state: SolverState) -> SolverState:
         """Return the state with F and its gradient, which no step needs."""
         return state if state.carry is None else replace(state, point=objective.value_grad(state.carry.weights))
 
-    def kept(self, objective: StreamObjective, state: SolverState) -> dict[str, Any]:
-        """Return what a fit goes on from, as arrays and numbers."""
-        of = state.carry
+    def checkpoint(self, objective: StreamObjective, state: SolverState) -> dict[str, Any]:
+        """Return the arrays and numbers from which a fit can be resumed."""
+        training = state.carry
         numbers = {
-            "eta0": of.eta0,
-            "passes": of.passes,
+            "eta0": training.eta0,
+            "passes": training.passes,
             "learned": state.passes - objective.spent,
             "index": state.index,
         }
-        return {"moved": of.moved, "weights": of.weights, **numbers}
+        return {"moved": training.moved, "weights": training.weights, **numbers}
 
-    def resumed(self, objective: StreamObjective, kept: Mapping[str, Any]) -> SolverState:
-        """Return the state that `kept` was made of; `AlrvizError` where it is of other weights."""
-        w, expected = kept["weights"], objective.scale.shape
+    def resume(self, objective: StreamObjective, checkpoint: Mapping[str, Any]) -> SolverState:
+        """Return the state of a checkpoint; raise `AlrvizError` if its weights have another shape."""
+        w, expected = checkpoint["weights"], objective.scale.shape
         if w.shape != expected:
-            raise AlrvizError(f"what was kept has the shape {w.shape}, and this fit's is {expected}; begin anew")
-        training = _Training(kept["moved"], float(kept["eta0"]), int(kept["passes"]), w)
-        point, passes = objective.value_grad(training.weights), objective.spent + float(kept["learned"])
+            raise AlrvizError(
+                f"the checkpoint has weights of shape {w.shape}, expected {expected}; remove it to start again"
+            )
+        training = _Training(checkpoint["moved"], float(checkpoint["eta0"]), int(checkpoint["passes"]), w)
+        point, passes = objective.value_grad(training.weights), objective.spent + float(checkpoint["learned"])
         extra = {"eta0": training.eta0}
-        return SolverState(int(kept["index"]), point, 1, passes, training.eta0, carry=training, extra=extra)
+        return SolverState(int(checkpoint["index"]), point, 1, passes, training.eta0, carry=training, extra=extra)
 
 
 class _Mean:
-    """The mean of what a table's weights are at `marks`, counted in rows; without any, what they are at the end."""
+    """The mean of a table's weights at `marks`, counted in rows; without any, the weights at the end."""
 
     def __init__(self, objective: StreamObjective, table: NDArray[np.float32], rows: int | None = None):
         n = int(objective.total) if rows is None else rows
-        self.marks = {n - (n // 2) * k // MOMENTS for k in range(MOMENTS)}
-        self._of, self._table, self._number = objective, table, 0
+        self.marks = {n - (n // 2) * k // N_MOMENTS for k in range(N_MOMENTS)}
+        self._objective, self._table, self._number = objective, table, 0
         self._sum = np.zeros(objective.scale.shape)
 
     def add(self) -> None:
-        """Take what they are now."""
-        self._sum += self._of.weights_in(self._table)
+        """Add the current weights."""
+        self._sum += self._objective.weights_in(self._table)
         self._number += 1
 
     @property
     def weights(self) -> Floats:
         """The mean, shaped as w."""
-        return self._sum / self._number if self._number else self._of.weights_in(self._table).astype(np.float64)
+        return self._sum / self._number if self._number else self._objective.weights_in(self._table).astype(np.float64)
 
 
-def searched(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
-    """Return eta0 from `w` (S + 1, C) on and the log loss it was chosen by: algorithms 4 and 5."""
+def search_eta0(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
+    """Return eta0 for steps from `w` (S + 1, C) on, by algorithms 4 and 5, and its validation log loss."""
     low, high = ENDS["adagrad"]
-    known: dict[float, float] = {}
+    values: dict[float, float] = {}
     best = 0.0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         grid = np.linspace(low, high, POINTS).tolist()
         for x in grid:
-            if x not in known:
-                known[x] = loss_of_mean(objective, objective.trial, w, seed, 10.0**x, PASSES, averaged=False)
-        best, low, high, close = narrowed(known, grid)
+            if x not in values:
+                values[x] = loss_of_mean(objective, objective.trial, w, seed, 10.0**x, PASSES, averaged=False)
+        best, low, high, close = narrow(values, grid)
         if close:
             break
-    return float(10.0**best), known[best]
+    return float(10.0**best), values[best]
 
 
-def longest_mean(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
+def search_averaged_eta0(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
     """Return the eta0 whose mean is best on the sample, from `w` (S + 1, C) on, and its log loss."""
     trial = objective.sample
-    n = trial.learned.n_rows
-    passes = PASSES if n < _FEW else _OVER if objective.total >= 2 * n else _OVER_ALL
-    best, least = lowest(lambda x: loss_of_mean(objective, trial, w, seed, 10.0**x, passes), _FIRST, _APART)
-    return float(10.0**best), least
+    n = trial.training.n_rows
+    passes = (
+        PASSES if n < _MIN_LARGE_SAMPLE_ROWS else _PASSES_OVER_SAMPLE if objective.total >= 2 * n else _PASSES_OVER_ALL
+    )
+    best, lowest_loss = descend(
+        lambda x: loss_of_mean(objective, trial, w, seed, 10.0**x, passes), _FIRST_LOG_ETA0, _LOG_ETA0_STEPS
+    )
+    return float(10.0**best), lowest_loss
 
 
-def lowest(value: Callable[[float], float], x: float, apart: tuple[float, ...]) -> tuple[float, float]:
-    """Return where `value` is lowest, and how low, of the points that lead downhill from x, `apart` and then nearer."""
-    known = {x: value(x)}
+def descend(value: Callable[[float], float], x: float, steps: tuple[float, ...]) -> tuple[float, float]:
+    """Return the x with the lowest `value` on a path downhill from x, in each of `steps` in turn, and that value."""
+    values = {x: value(x)}
     low, high = ENDS["adagrad"]
-    for step in apart:
-        moved = True
-        while moved:
-            moved = False
-            for other in (x - step, x + step):
-                if other not in known and low <= other <= high:
-                    known[other] = value(other)
-                    if known[other] < known[x]:
-                        x, moved = other, True
+    for step in steps:
+        improved = True
+        while improved:
+            improved = False
+            for neighbour in (x - step, x + step):
+                if neighbour not in values and low <= neighbour <= high:
+                    values[neighbour] = value(neighbour)
+                    if values[neighbour] < values[x]:
+                        x, improved = neighbour, True
                         break
-    return x, known[x]
+    return x, values[x]
 
 
 def loss_of_mean(
@@ -184,8 +190,8 @@ def loss_of_mean(
     passes: int,
     averaged: bool = True,
 ) -> float:
-    """Return the log loss per row of a trial's judged rows after passes from `w` (S + 1, C) over the others."""
-    rows, table, mean = trial.learned, objective.step_table(w), None
+    """Return the log loss per validation row of a trial after passes from `w` (S + 1, C) over its training rows."""
+    rows, table, mean = trial.training, objective.step_table(w), None
     order = np.random.default_rng((seed, 1))
     for _ in range(passes):
         mean = _Mean(objective, table, rows.n_rows)
@@ -194,4 +200,4 @@ def loss_of_mean(
             mean.marks if averaged else (), mean.add,
         )  # fmt: skip
     assert mean is not None
-    return objective.log_loss(mean.weights, trial.judged)
+    return objective.log_loss(mean.weights, trial.validation)

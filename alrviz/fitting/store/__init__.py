@@ -1,4 +1,4 @@
-"""The run store: what is kept of studies when the process ends, in one embedded database."""
+"""The run store: studies and races that outlive the process, in one embedded database."""
 
 from alrviz.fitting.store.database import Database
 from alrviz.fitting.store.store import Store, StoredRun, default_store, owner_digest

@@ -1,8 +1,8 @@
-"""One SQLite file: opened and checked, written in whole transactions, errors explained.
+"""One SQLite file: opened and checked, written in complete transactions, with errors explained.
 
-Write-ahead logging: a process that is killed at any moment leaves every transaction it had ended, and nothing of the
-one it was in; readers never wait. A power cut takes at most the last few transactions. File and folder are readable by
-their user alone.
+With write-ahead logging a process that is killed at any moment leaves every transaction it had ended, and nothing of
+the current one; readers never wait. A power cut loses at most the last few transactions. Only their user can read file
+and folder.
 """
 
 import errno
@@ -18,12 +18,13 @@ from typing import Any
 from alrviz.errors import Sentence, StoreError, for_page
 from alrviz.home import HOME, make_private_folder, open_private, restrict_home
 
-# Milliseconds that a writer waits for another process's transaction, which lasts a few; studies go on without the store
-# where it stays locked for longer.
+# Milliseconds that a writer waits for another process's transaction, which lasts a few. If the file stays locked for
+# longer, studies go on without the store.
 LOCK_TIMEOUT_MS = 2_000
-APPLICATION_ID = 0x616C7276  # "alrv": tells our files from other SQLite databases
+APPLICATION_ID = 0x616C7276  # "alrv": distinguishes our files from other SQLite databases
 FORMAT = 6  # formats 1 to 5 are from before version 0.1
-# Bytes up to which indexes are compared with their tables when a file is opened: 0.1 s. Beyond only pages are checked.
+# Up to this size indexes are compared with their tables when a file is opened, in 0.1 s. Beyond, only pages are
+# checked.
 MAX_FULL_CHECK_BYTES = 64 * 2**20
 _log = logging.getLogger(__name__)
 
@@ -33,14 +34,14 @@ class Database:
 
     Args:
         path: The file; it and its folder are made if they are missing.
-        schema: SQL statements that make the tables of a new file.
+        schema: SQL statements that create the tables of a new file.
         lock_timeout_ms: How long to wait while another process writes.
 
     Attributes:
         problem: Why the last writing transaction failed, without a path; "" if it did not.
 
     Raises:
-        StoreError: a folder that cannot be written, a file that is no store, of a later version, or locked.
+        StoreError: the folder cannot be written, or the file is no store, of a later version, or locked.
     """
 
     def __init__(self, path: Path, schema: str = "", lock_timeout_ms: int = LOCK_TIMEOUT_MS):
@@ -48,7 +49,9 @@ class Database:
         self._lock = threading.RLock()
         try:
             make_private_folder(path.parent)
-            os.close(open_private(str(path), os.O_CREAT | os.O_RDWR))  # SQLite gives its further files the same mode
+            os.close(
+                open_private(str(path), os.O_CREAT | os.O_RDWR)
+            )  # SQLite creates its further files with the same mode
             restrict_home(path.parent)
             self._connection = self._open(schema, lock_timeout_ms)
         except StoreError:
@@ -59,7 +62,7 @@ class Database:
     def _open(self, schema: str, lock_timeout_ms: int) -> sqlite3.Connection:
         connection = self._connect(lock_timeout_ms)
         try:
-            connection.execute("BEGIN")  # another process that makes the tables meanwhile changes both
+            connection.execute("BEGIN")  # another process that creates the tables meanwhile changes both
             version, application = (_number(connection, name) for name in ("user_version", "application_id"))
             connection.execute("COMMIT")
             if application == APPLICATION_ID and version < FORMAT:
@@ -79,7 +82,7 @@ class Database:
                 )
             self._check(connection)
             if _number(connection, "user_version") != FORMAT:
-                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or not at all
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only possible before the first table
             for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
                 connection.execute(f"PRAGMA {pragma}")
             if _number(connection, "user_version") != FORMAT:
@@ -92,12 +95,12 @@ class Database:
 
     def _connect(self, lock_timeout_ms: int) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-        connection.text_factory = lambda text: text.decode("utf-8", "replace")  # a checksum shows what was changed
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")  # a checksum reveals changed bytes
         connection.execute(f"PRAGMA busy_timeout = {int(lock_timeout_ms)}")
         return connection
 
     def _move_aside(self, version: int) -> None:
-        """Rename a file of an older format: nothing of it is lost, and nothing of it is read."""
+        """Rename a file of an older format, which is neither read nor lost."""
         stem, suffix = f"{self.path.stem}-format-{version}", self.path.suffix
         names = (self.path.with_name(f"{stem}{mark}{suffix}") for mark in ("", *(f"-{k}" for k in range(2, 1000))))
         older = next(name for name in names if not name.exists())
@@ -106,14 +109,14 @@ class Database:
         os.close(open_private(str(self.path), os.O_CREAT | os.O_RDWR))
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        """Raise if pages are damaged; indexes are made anew from their tables."""
+        """Raise if pages are damaged; rebuild indexes that differ from their tables."""
         size = _number(connection, "page_count") * _number(connection, "page_size")
-        question = f"PRAGMA {'integrity_check' if size <= MAX_FULL_CHECK_BYTES else 'quick_check'}(1)"
-        (result,) = connection.execute(question).fetchone()
+        query = f"PRAGMA {'integrity_check' if size <= MAX_FULL_CHECK_BYTES else 'quick_check'}(1)"
+        (result,) = connection.execute(query).fetchone()
         if result != "ok":
-            _log.warning("%r is damaged (%s); its indexes are made anew", str(self.path), result)
+            _log.warning("%r is damaged (%s); its indexes are rebuilt", str(self.path), result)
             connection.execute("REINDEX")
-            (result,) = connection.execute(question).fetchone()
+            (result,) = connection.execute(query).fetchone()
         if result != "ok":
             error = sqlite3.DatabaseError(f"database disk image is malformed: {result}")
             error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
@@ -121,9 +124,9 @@ class Database:
 
     @contextmanager
     def transaction(self, writes: bool = True) -> Iterator[Any]:
-        """Give `execute`; everything done with it is kept when the block ends, or nothing if it raises.
+        """Yield `execute`; commit when the block ends, or roll back if it raises.
 
-        A transaction that only reads (`writes` False) keeps no other process from writing, and sees nothing of it.
+        A transaction that only reads (`writes` False) does not block other processes' writes, and does not see them.
         """
         with self._lock:
             try:
@@ -133,7 +136,7 @@ class Database:
                         yield self._connection.execute
                         self._connection.execute("COMMIT")
                     except BaseException:
-                        if self._connection.in_transaction:  # a full disk makes SQLite roll back by itself
+                        if self._connection.in_transaction:  # on a full disk SQLite rolls back by itself
                             self._connection.execute("ROLLBACK")
                         raise
             except StoreError as error:
@@ -143,10 +146,10 @@ class Database:
             if writes:
                 self.problem = ""
 
-    def read(self, question: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows that answer a query."""
+    def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
         with self._lock, self._explained():
-            return self._connection.execute(question, values).fetchall()
+            return self._connection.execute(query, values).fetchall()
 
     @property
     def size(self) -> int:
@@ -156,13 +159,13 @@ class Database:
             return pages * _number(self._connection, "page_size")
 
     def shrink(self) -> None:
-        """Give the room of deleted rows back to the disk."""
+        """Return the space of deleted rows to the disk."""
         with self._lock, self._explained():
-            # as a script: `execute` takes one step of it, which is one page
+            # as a script: `execute` would free a single page
             self._connection.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Close the connection; what is written is on disk."""
+        """Close the connection; everything written is on disk."""
         with self._lock:
             self._connection.close()
 
@@ -174,11 +177,11 @@ class Database:
             raise self._error(error) from error
 
     def _error(self, error: Exception) -> StoreError:
-        """Return the error as one of the store, with the advice that fits it."""
+        """Return the error as a `StoreError` with advice."""
         text, path = str(error), str(self.path)
-        # SQLite's message about a file whose own statements are damaged may not be UTF-8
+        # SQLite's message about a damaged file may not be UTF-8
         unknown = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else 0
-        code = getattr(error, "sqlite_errorcode", unknown) & 0xFF  # without what extends it
+        code = getattr(error, "sqlite_errorcode", unknown) & 0xFF  # without the extended part
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return _store_error(
                 f"{path!r} is locked by another process; close it, or set {HOME} to another folder",
@@ -186,21 +189,21 @@ class Database:
             )
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return _store_error(
-                f"{path!r} is no run store, or is damaged ({text}); move it away, or set {HOME} to another folder",
+                f"{path!r} is not a run store, or is damaged ({text}); move it away, or set {HOME} to another folder",
                 "the run store is damaged",
             )
         if code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
             return _store_error(
-                f"{path!r} could not grow: the disk is full; free some room, or set {HOME} to another folder",
+                f"{path!r} could not grow: the disk is full; free some space, or set {HOME} to another folder",
                 "the disk is full",
             )
         return _store_error(
-            f"{path!r} cannot be written ({text}); set {HOME} to a folder that can", "the run store cannot be written"
+            f"{path!r} cannot be written ({text}); set {HOME} to a writable folder", "the run store cannot be written"
         )
 
 
 def _store_error(message: str, reason: str) -> StoreError:
-    """Return the error with its message for the operator, and the reason that a visitor's page shows."""
+    """Return the error, with a message for the operator and the reason that a visitor's page shows."""
     return StoreError(Sentence(message, reason))
 
 

@@ -1,19 +1,20 @@
-"""What outlives a process: studies with their finished tasks and races with their steps, each with an owner.
+"""Studies with their finished tasks and races with their steps, stored for their owners beyond the process.
 
     store = Store()                                         # ALRVIZ_HOME, or the user's data folder
-    run = store.begin(owner, "compare", spec, data_hash)    # under way; found again by `runs` after a reload
+    run = store.begin(owner, "compare", spec, data_hash)    # running; found again by `runs` after a reload
     store.save_task(run, place, key, ...)                   # a task of a study, as it finishes
-    store.save_traces(run, [(racer, about, first, steps)])  # what the racers of a race have done since
+    store.save_traces(run, [(racer, about, first, steps)])  # new steps of a race's racers
     store.end(run, "done", "...")
 
-What is saved is on disk when the call returns. A run without a sign of life for STALE seconds that has not ended was
-left by a process that is gone: it is "interrupted".
+Data is on disk when a saving call returns. A run that has not ended, without a heartbeat for STALE_SECONDS, was left by
+a
+process that no longer exists: it is "interrupted".
 
     runs    a study or a race: its owner's digest, time of the last change, number of parts, description (JSON)
     parts   its finished tasks, by place and key, or the steps of its racers, by racer and place in the trace
 
-Every row has a checksum of all it holds. Rows that the disk has changed are never returned: a task is computed again,
-of other parts `Damaged` is raised, and of a run only its state.
+Every row has a checksum of its contents. Corrupted rows are never returned: a task is computed again, other parts raise
+`Damaged`, and of a run only its state remains.
 """
 
 import json
@@ -36,11 +37,12 @@ from alrviz.fitting.store.database import Database
 from alrviz.home import home
 
 RUNNING, INTERRUPTED, DAMAGED = "running", "interrupted", "damaged"
-# Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
-BEAT, STALE = 5.0, 30.0
-# Bytes kept; beyond, ended runs are deleted, the oldest of the owner who keeps most, until a tenth is free.
-LIMIT = 512 * 2**20
-RACER_PLACES = 2**32  # of a racer's steps among the places of a race's parts
+# Seconds between two heartbeats of a run, and after how many without one it counts as interrupted.
+HEARTBEAT_SECONDS, STALE_SECONDS = 5.0, 30.0
+# Bytes of the store. Beyond, ended runs are deleted, the oldest of the owner with the most bytes, until a tenth is
+# free.
+MAX_STORE_BYTES = 512 * 2**20
+RACER_PLACES = 2**32  # a race's part has the place racer * RACER_PLACES + step
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     id TEXT PRIMARY KEY, owner TEXT NOT NULL, changed REAL NOT NULL, n_parts INTEGER NOT NULL, about TEXT NOT NULL,
@@ -58,16 +60,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A study or a race, as the store knows it.
+    """A study or a race in the store.
 
     Attributes:
-        id: 32 hex digits, nobody's to guess: whoever has it may read the run.
+        id: 32 random hex digits; whoever knows them may read the run.
         kind, name: a study's name or "race"; a line for people.
-        spec: JSON that says what was asked for: recipes, folds, seeds.
+        spec: JSON of what was requested: recipes, folds, seeds.
         data_hash, data_name, version: of the table and of alrviz.
         state, sentence: "running", "interrupted", "damaged", or an outcome's code; and why.
         created, changed: seconds since 1970.
-        link: the query that shows it in the explorer; "" where it was not begun there.
+        link: the query that shows it in the explorer; "" if it was not started there.
     """
 
     id: str
@@ -85,11 +87,11 @@ class StoredRun:
 
 
 class Damaged(StoreError):
-    """What was kept is not as it was saved. The message names no path: visitors are shown it."""
+    """Stored data differs from what was saved. The message names no path: visitors see it."""
 
 
 class Part(NamedTuple):
-    """A row of the parts of a run: a finished task, or steps of a racer."""
+    """A row of a run's parts: a finished task, or steps of a racer."""
 
     run: str
     place: int
@@ -99,7 +101,7 @@ class Part(NamedTuple):
 
 
 def owner_digest(owner: str) -> str:
-    """Return what stands for an owner in files: 128 random bits cannot be found from their SHA-256."""
+    """Return the digest that stands for an owner in files: the 128 random bits cannot be recovered from it."""
     return sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -107,24 +109,24 @@ class Store:
     """The runs of all owners on this machine.
 
     Args:
-        folder: Where the file lies; None for `home()`.
-        limit: Bytes kept.
+        folder: Folder of the file; None for `home()`.
+        limit: Maximum bytes.
 
     Attributes:
-        damaged: How many runs, of any owner, were not as they were saved when the file was opened.
-        n_pruned: How many runs this process has deleted to make room, by the owner's digest.
+        damaged: Number of runs, of any owner, that were damaged when the file was opened.
+        n_pruned: Number of runs that this process has deleted to free space, by the owner's digest.
 
     Raises:
-        StoreError: where it cannot be opened or written; every method may.
+        StoreError: the store cannot be opened or written; every method may raise it.
     """
 
-    def __init__(self, folder: Path | str | None = None, limit: int = LIMIT):
+    def __init__(self, folder: Path | str | None = None, limit: int = MAX_STORE_BYTES):
         self.database = Database((home() if folder is None else Path(folder)) / "runs.sqlite", SCHEMA)
         self.limit = limit
         self.n_pruned: Counter[str] = Counter()
         self.damaged = sum(run.state == DAMAGED for _, run in self._runs())
         if self.damaged:
-            _log.warning("%d runs in %r are not as they were saved", self.damaged, str(self.database.path))
+            _log.warning("%d runs in %r are damaged", self.damaged, str(self.database.path))
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
@@ -141,7 +143,7 @@ class Store:
         link: str = "",
         id: str = "",
     ) -> str:
-        """Save that a run has begun; return its id: the one given (32 hex digits), or a new one."""
+        """Save that a run has started; return its id: the given one (32 hex digits), or a new one."""
         now = time.time()
         run = StoredRun(
             id or token_hex(16), kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link
@@ -152,11 +154,11 @@ class Store:
         return run.id
 
     def resume(self, run: str, link: str = "") -> None:
-        """Save that a run which had ended or was left is under way again; a link replaces the one it had."""
+        """Save that an ended or interrupted run is running again; a non-empty link replaces the old one."""
         self._change(run, state=RUNNING, sentence="", **({"link": link} if link else {}))
 
     def beat(self, run: str) -> None:
-        """Save that a run is still under way: at least every BEAT seconds."""
+        """Save a heartbeat of a run: at least every HEARTBEAT_SECONDS."""
         self._change(run)
 
     def end(self, run: str, state: str, sentence: str = "") -> None:
@@ -166,41 +168,41 @@ class Store:
 
     def runs(self, owner: str, kind: str | None = None) -> list[StoredRun]:
         """Return the runs of an owner, the latest first."""
-        found = [run for _, run in self._runs("WHERE owner = ?", owner_digest(owner))]
-        return [run for run in found if kind in (None, run.kind)]
+        runs = [run for _, run in self._runs("WHERE owner = ?", owner_digest(owner))]
+        return [run for run in runs if kind in (None, run.kind)]
 
     def unended(self, kind: str) -> list[tuple[StoredRun, str]]:
-        """Return the runs of a kind that nobody has ended, each with its owner's digest."""
-        left = (RUNNING, INTERRUPTED)
-        return [(run, owner) for owner, run in self._runs() if run.kind == kind and run.state in left]
+        """Return the runs of a kind that have not ended, each with its owner's digest."""
+        states = (RUNNING, INTERRUPTED)
+        return [(run, owner) for owner, run in self._runs() if run.kind == kind and run.state in states]
 
     def find(self, owner: str, kind: str, spec: str, data_hash: str) -> StoredRun | None:
-        """Return an owner's latest run of that description; None if there is none."""
-        alike = (run for run in self.runs(owner, kind) if (run.spec, run.data_hash) == (spec, data_hash))
-        return next(alike, None)
+        """Return an owner's latest run with that description, or None."""
+        matches = (run for run in self.runs(owner, kind) if (run.spec, run.data_hash) == (spec, data_hash))
+        return next(matches, None)
 
     def sizes(self, owner: str) -> dict[str, int]:
         """Return the bytes of the parts of each run of an owner."""
-        question = """SELECT run, sum(length(head) + length(data)) FROM parts JOIN runs ON runs.id = parts.run
+        query = """SELECT run, sum(length(head) + length(data)) FROM parts JOIN runs ON runs.id = parts.run
             WHERE runs.owner = ? GROUP BY run"""
-        return dict(self.database.read(question, (owner_digest(owner),)))
+        return dict(self.database.read(query, (owner_digest(owner),)))
 
     def delete(self, owner: str | None, run: str) -> bool:
-        """Delete an owner's run and its parts; tell whether it was there. owner: None for any."""
+        """Delete an owner's run and its parts; return whether it existed. owner: None for any."""
         with self.database.transaction() as execute:
-            question, values = "DELETE FROM runs WHERE id = ?", [run]
+            query, values = "DELETE FROM runs WHERE id = ?", [run]
             if owner is not None:
-                question, values = f"{question} AND owner = ?", [run, owner_digest(owner)]
-            return bool(execute(question, values).rowcount)
+                query, values = f"{query} AND owner = ?", [run, owner_digest(owner)]
+            return bool(execute(query, values).rowcount)
 
     def _runs(self, where: str = "", *values: str) -> list[tuple[str, StoredRun]]:
         """Return (owner's digest, run), the latest first."""
-        question = f"SELECT {_RUN} FROM runs {where} ORDER BY changed DESC, id"
-        rows = self.database.read(question, values)
+        query = f"SELECT {_RUN} FROM runs {where} ORDER BY changed DESC, id"
+        rows = self.database.read(query, values)
         return [(owner, _read_run(owner, *about)) for owner, *about in rows]
 
     def _change(self, run: str, **changes: Any) -> None:
-        with self.database.transaction() as execute, _written_run(execute, run, changed=time.time(), **changes):
+        with self.database.transaction() as execute, _updating_run(execute, run, changed=time.time(), **changes):
             pass
 
     # -- tasks of studies ---------------------------------------------------------------------------------------------
@@ -217,56 +219,56 @@ class Store:
     ) -> None:
         """Save a finished task of a study at its place."""
         part = Part(run, place, key, json.dumps([recipe, outcome, list(rows)]), predicted)
-        with self.database.transaction() as execute, _written_run(execute, run, changed=time.time()) as exists:
-            if exists:  # else deleted meanwhile: its owner wants none of it
+        with self.database.transaction() as execute, _updating_run(execute, run, changed=time.time()) as exists:
+            if exists:  # otherwise its owner has deleted it meanwhile
                 _write_part(execute, part)
         self.prune()
 
     def take_task(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
         """Return (outcome, rows, predicted) of a finished task, of this or another study of the run's owner.
 
-        It is then also at that place of this study, whose time of the last change stays: looking is no sign of life.
-        Returns None if there is none; raises `Damaged` if it is not as it was saved.
+        It is then also stored at that place of this study, without a heartbeat.
+        Returns None if there is none; raises `Damaged` if it is corrupted.
         """
-        question = f"""SELECT {_PART} FROM parts JOIN runs ON runs.id = parts.run
+        query = f"""SELECT {_PART} FROM parts JOIN runs ON runs.id = parts.run
             WHERE key = ? AND runs.owner = (SELECT owner FROM runs WHERE id = ?) ORDER BY run = ? DESC LIMIT 1"""
-        with self.database.transaction() as execute, _written_run(execute, run):
-            row = execute(question, (key, run, run)).fetchone()
+        with self.database.transaction() as execute, _updating_run(execute, run):
+            row = execute(query, (key, run, run)).fetchone()
             if row is None:
                 return None
             part = _read_part(row)
             if part is None:
-                raise Damaged("a finished task in the run store is not as it was saved")
+                raise Damaged("a finished task in the run store is damaged")
             if (part.run, part.place) != (run, place):
                 _write_part(execute, part._replace(run=run, place=place))
         _, outcome, rows = json.loads(part.head)
         return outcome, rows, part.data
 
     def forget_tasks(self, owner: str, keys: Sequence[str]) -> None:
-        """Delete an owner's tasks, to be computed again."""
-        question = "SELECT DISTINCT run FROM parts JOIN runs ON runs.id = parts.run WHERE owner = ? AND key = ?"
+        """Delete an owner's tasks, so that they are computed again."""
+        query = "SELECT DISTINCT run FROM parts JOIN runs ON runs.id = parts.run WHERE owner = ? AND key = ?"
         with self.database.transaction() as execute:
             for key in keys:
-                for (run,) in execute(question, (owner_digest(owner), key)).fetchall():
-                    with _written_run(execute, run):
+                for (run,) in execute(query, (owner_digest(owner), key)).fetchall():
+                    with _updating_run(execute, run):
                         execute("DELETE FROM parts WHERE run = ? AND key = ?", (run, key))
 
     def tasks(self, run: str) -> list[tuple[str, str, list[dict[str, Any]]]]:
-        """Return (recipe, outcome, rows) of a study's finished tasks, by their place; without its table.
+        """Return (recipe, outcome, rows) of a study's finished tasks, by their place; the table itself is not needed.
 
-        Raises `Damaged` where some are not as they were saved.
+        Raises `Damaged` if some are corrupted.
         """
         parts, complete = self._parts(run)
         if not complete:
             raise Damaged(
-                f"only {len(parts):,} of the finished tasks are as they were saved: the run store is damaged; run the "
-                "study again: it computes the others anew"
+                f"only {len(parts):,} of the finished tasks are intact: the run store is damaged; run the "
+                "study again, which computes the others"
             )
         return [tuple(json.loads(part.head)) for part in parts]
 
     def _parts(self, run: str) -> tuple[list[Part], bool]:
-        """Return the intact parts of a run in their order, and whether these are all."""
-        with self.database.transaction(writes=False) as execute:  # others may add to it meanwhile
+        """Return the intact parts of a run in order, and whether these are all."""
+        with self.database.transaction(writes=False) as execute:  # others may add parts meanwhile
             rows = execute(f"SELECT {_PART} FROM parts WHERE run = ? ORDER BY place", (run,)).fetchall()
             count = execute("SELECT n_parts FROM runs WHERE id = ?", (run,)).fetchone()
         parts = [part for part in map(_read_part, rows) if part is not None]
@@ -275,21 +277,21 @@ class Store:
     # -- steps of races -----------------------------------------------------------------------------------------------
 
     def save_traces(self, run: str, parts: Sequence[tuple[int, dict[str, Any], int, Sequence[Step]]]) -> None:
-        """Save what the racers of a race have done: (racer, facts about it, place of the first step, steps) of each.
+        """Save new steps of a race's racers: (racer, facts about it, place of the first step, steps) of each.
 
-        All or nothing of it is saved. The place is that in the racer's trace; the same place again is written over.
+        All or nothing is saved. The place is that in the racer's trace; the same place is overwritten.
         """
         rows = [
             Part(run, racer * RACER_PLACES + first, "", json.dumps([about, len(steps)]), pack_steps(steps))
             for racer, about, first, steps in parts
         ]
-        with self.database.transaction() as execute, _written_run(execute, run, changed=time.time()) as exists:
+        with self.database.transaction() as execute, _updating_run(execute, run, changed=time.time()) as exists:
             for row in rows if exists else ():
                 _write_part(execute, row)
         self.prune()
 
     def traces(self, run: str) -> list[tuple[dict[str, Any], list[Step]]]:
-        """Return (facts, steps) of each racer of a race; raises `Damaged` where it is not as it was saved."""
+        """Return (facts, steps) of each racer of a race; raise `Damaged` if some are corrupted."""
         parts, complete = self._parts(run)
         traces: dict[int, tuple[dict[str, Any], list[Step]]] = {}
         for part in parts:
@@ -300,43 +302,43 @@ class Store:
             traces[racer] = about, [*steps, *unpack_steps(part.data)]
             complete &= len(traces[racer][1]) == first + count
         if not complete:
-            raise Damaged("the steps of this race are not as they were saved: the run store is damaged; race it again")
+            raise Damaged("the steps of this race are corrupted: the run store is damaged; run the race again")
         return [traces[racer] for racer in sorted(traces)]
 
-    # -- room ---------------------------------------------------------------------------------------------------------
+    # -- space --------------------------------------------------------------------------------------------------------
 
     def prune(self) -> int:
-        """Delete runs that rest or are damaged until a tenth of the limit is free; return how many.
+        """Delete runs that have ended or are damaged until a tenth of the limit is free; return how many.
 
-        Damaged runs go first, then the oldest of the owner who keeps most, so that an owner of many runs loses some of
-        these and no other owner does.
+        Damaged runs go first, then the oldest of the owner with the most bytes, so that an owner of many runs loses
+        some of these and no other owner does.
         """
         if self.database.size <= self.limit:
             return 0
-        before = self.n_pruned.total()
+        n_before = self.n_pruned.total()
         sizes = dict(self.database.read("SELECT run, sum(length(head) + length(data)) FROM parts GROUP BY run"))
-        resting: dict[str, list[StoredRun]] = {}
+        ended: dict[str, list[StoredRun]] = {}
         for owner, run in self._runs():
             if run.state == DAMAGED:
                 self._prune(owner, run)
             elif run.state != RUNNING:
-                resting.setdefault(owner, []).append(run)  # the oldest last
-        totals = Counter({owner: sum(sizes.get(run.id, 0) for run in runs) for owner, runs in resting.items()})
-        while resting and self.database.size > 0.9 * self.limit:
-            owner = max(resting, key=totals.__getitem__)
-            run = resting[owner].pop()
+                ended.setdefault(owner, []).append(run)  # the oldest last
+        totals = Counter({owner: sum(sizes.get(run.id, 0) for run in runs) for owner, runs in ended.items()})
+        while ended and self.database.size > 0.9 * self.limit:
+            owner = max(ended, key=totals.__getitem__)
+            run = ended[owner].pop()
             totals[owner] -= sizes.get(run.id, 0)
             self._prune(owner, run)
-            if not resting[owner]:
-                del resting[owner]
+            if not ended[owner]:
+                del ended[owner]
         self.database.shrink()
-        return self.n_pruned.total() - before
+        return self.n_pruned.total() - n_before
 
     def _prune(self, owner: str, run: StoredRun) -> None:
         self.n_pruned[owner] += self.delete(None, run.id)
 
     def count_pruned(self, owner: str) -> int:
-        """Return how many of an owner's runs this process has deleted to make room."""
+        """Return the number of an owner's runs that this process has deleted to free space."""
         return self.n_pruned[owner_digest(owner)]
 
     def close(self) -> None:
@@ -346,7 +348,7 @@ class Store:
 
 @cache
 def default_store(folder: Path) -> Store:
-    """Return the one store of this process in that folder."""
+    """Return this process's only store in that folder."""
     return Store(folder)
 
 
@@ -372,21 +374,21 @@ def _run_row(owner: str, run: StoredRun, n_parts: int) -> tuple[Any, ...]:
 
 
 def _read_run(owner: str, id: str, changed: float, n_parts: int, about: str, checksum: int) -> StoredRun:
-    """Return a run of which a row was read: one left behind is interrupted, one that the disk has changed damaged."""
+    """Return a run from its row: without a heartbeat it is interrupted, with a wrong checksum damaged."""
     if _checksum(owner, id, changed, n_parts, about) != checksum:
-        when = changed if isinstance(changed, float) else 0.0
-        why = "what the run store has of it is not as it was saved"
-        return StoredRun(str(id), "", "", "{}", "", "", "", DAMAGED, why, when, when)
+        time_changed = changed if isinstance(changed, float) else 0.0
+        reason = "its data in the run store is corrupted"
+        return StoredRun(str(id), "", "", "{}", "", "", "", DAMAGED, reason, time_changed, time_changed)
     run = StoredRun(id=id, changed=changed, **json.loads(about))
-    stale = run.state == RUNNING and time.time() - changed > STALE
+    stale = run.state == RUNNING and time.time() - changed > STALE_SECONDS
     return replace(run, state=INTERRUPTED) if stale else run
 
 
 @contextmanager
-def _written_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
-    """Write a run's row anew, with these changes and the number of its parts, when the block ends.
+def _updating_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
+    """Update a run's row, with these changes and the number of its parts, when the block ends.
 
-    Gives whether the run exists; one that is damaged stays as it is.
+    Yields whether the run exists; a damaged run is not changed.
     """
     row = execute(f"SELECT {_RUN} FROM runs WHERE id = ?", (run,)).fetchone()
     yield row is not None
@@ -394,7 +396,7 @@ def _written_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
         return
     owner, id, changed, n_parts_before, about, _ = row
     (n_parts,) = execute("SELECT count(*) FROM parts WHERE run = ?", (run,)).fetchone()
-    if not changes and n_parts == n_parts_before:  # a task was only looked at
+    if not changes and n_parts == n_parts_before:  # a task was only read
         return
     stored = replace(StoredRun(id=id, changed=changed, **json.loads(about)), **changes)
     change = "UPDATE runs SET changed = ?, n_parts = ?, about = ?, checksum = ? WHERE id = ?"
@@ -407,7 +409,7 @@ def _write_part(execute: Any, part: Part) -> None:
 
 
 def _read_part(row: Sequence[Any]) -> Part | None:
-    """Return a part of which a row was read; None if the disk has changed it."""
+    """Return a part from its row; None if its checksum is wrong."""
     return Part(*row[:-1]) if _checksum(*row[:-1]) == row[-1] else None
 
 
@@ -417,7 +419,7 @@ _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
 
 
 def pack_steps(steps: Sequence[Step]) -> bytes:
-    """Return steps in few bytes: about a hundred a step of a usual race."""
+    """Return steps packed into about a hundred bytes each, in a usual race."""
     fields = [[_plain(getattr(step, name)) for step in steps] for name in _FIELDS]
     names = list(dict.fromkeys(name for step in steps for name in step.extra))
     extra = {name: [_plain(step.extra.get(name)) for step in steps] for name in names}
@@ -425,7 +427,7 @@ def pack_steps(steps: Sequence[Step]) -> bytes:
 
 
 def unpack_steps(packed: bytes) -> list[Step]:
-    """Return the steps that `pack_steps` was given."""
+    """Return the steps that `pack_steps` has packed."""
     fields, extra = json.loads(zlib.decompress(packed))
     return [
         Step(
@@ -437,5 +439,5 @@ def unpack_steps(packed: bytes) -> list[Step]:
 
 
 def _plain(value: Any) -> Any:
-    """A number that JSON knows; numpy's own are none."""
+    """Return a number that JSON knows, in place of one of numpy's."""
     return value.item() if hasattr(value, "item") else value

@@ -10,7 +10,7 @@ from typing import Any
 from alrviz import __version__
 from alrviz.errors import StoreError, for_page
 from alrviz.fitting.store import Store, default_store
-from alrviz.fitting.store.store import BEAT, Damaged
+from alrviz.fitting.store.store import HEARTBEAT_SECONDS, Damaged
 from alrviz.home import home
 from alrviz.studies.core.study_task import Result, StudyTask
 
@@ -99,7 +99,7 @@ class Checkpoint:
 
     def beat(self) -> None:
         """Record that the study is still running; cheap enough to be called at any rate."""
-        if self._store is not None and self.id is not None and time.monotonic() - self._last_beat > BEAT:
+        if self._store is not None and self.id is not None and time.monotonic() - self._last_beat > HEARTBEAT_SECONDS:
             self._last_beat = time.monotonic()
             try:
                 self._store.beat(self.id)

@@ -18,11 +18,11 @@ from alrviz.data.encode import lost_text
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.splits import FOLDS, n_validation_folds
 from alrviz.errors import AlrvizError, MemoryLimitError, for_page
-from alrviz.fitting.best_order import affordable
+from alrviz.fitting.choose_order import affordable
 from alrviz.fitting.cost.cost import Cost, calibrate
 from alrviz.fitting.cost.estimate import Estimate, estimate, known_order, with_likely_order
-from alrviz.fitting.cost.table_shape import PLANNED, TableShape
-from alrviz.fitting.families.family import SECONDS
+from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
+from alrviz.fitting.families.family import BASE_SECONDS
 from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cell_space import informative_columns
@@ -132,7 +132,7 @@ def fit_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int)
     )
     if recipe.params.get("order", 1) > 2 and "max_iter" in recipe.params:
         passes *= 2  # more weights take more passes
-    starting = Cost(seconds=SECONDS + _SECONDS_PER_COUNT * float(counts.sum()) * tuples)
+    starting = Cost(seconds=BASE_SECONDS + _SECONDS_PER_COUNT * float(counts.sum()) * tuples)
     return starting + passes * iteration + choosing_cost(iteration, recipe, counts, tuples)
 
 
@@ -234,7 +234,9 @@ def _planned(prepared: TrainingData, recipe: Recipe, max_memory: int | None, sto
     """Return the estimate of a recipe on prepared rows, as a fit will plan them."""
     if recipe.params.get("alpha") == "cv":  # each fold's fits have a number
         recipe = recipe.replace(alpha=1.0)
-    if comb(prepared.encoded.n_columns, known_order(recipe)) > PLANNED:  # planning so many tuples takes too long
+    if (
+        comb(prepared.encoded.n_columns, known_order(recipe)) > MAX_PLANNED_TUPLES
+    ):  # planning so many tuples takes too long
         bound = estimate(recipe, TableShape(prepared.encoded, prepared.holdout, stop=stop), max_memory)
         if not bound.refused:
             return bound  # an upper bound: redundant columns make a real plan much cheaper

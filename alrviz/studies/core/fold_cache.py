@@ -73,7 +73,7 @@ class PreparedFold:
     def _counted_tuples(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[Tuples]:
         """Return the tuples whose cells a fit counts; () if memory is too small, which the fit itself reports."""
         encoded = self.prepared.encoded
-        tuples = recipe.definition.counted(recipe.params, encoded.n_columns)
+        tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)
         if not tuples:
             return tuples
         cost = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)

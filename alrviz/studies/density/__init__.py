@@ -1,1 +1,1 @@
-"""What is told of a fit of density-based logistic regression."""
+"""Values that describe a fit of density-based logistic regression (dlr)."""

@@ -1,4 +1,4 @@
-"""The film of a DLR fit: a scene per step, made from the step's model, and the path of its bandwidths."""
+"""Frames of a dlr fit: a scene for each step, from the step's model, and the path of its bandwidths."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,10 +11,10 @@ from alrviz.fitting.families.density import feature_columns
 from alrviz.models.density_model import DensityModel
 from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, DensityFrame, Floats
 
-GRID = 160  # places of a curve
-RUG = 400  # rows of a rug
-MOST_LEVELS = 200  # of a column in a scene: more could not be told apart, and every step sends them to the browser
-AIR = 0.04  # share of a column's range beyond its first and last value
+CURVE_POINTS = 160
+RUG_ROWS = 400
+MAX_LEVELS = 200  # of a column in a scene: more are unreadable, and every step sends them to the browser
+MARGIN = 0.04  # share of a column's range beyond its first and last value
 
 
 def density_frame_of(
@@ -26,16 +26,16 @@ def density_frame_of(
     note: str = "",
     previous: DensityFrame | None = None,
 ) -> DensityFrame:
-    """Return the scene of a DLR model.
+    """Return the scene of a dlr model.
 
     Args:
-        model: of the step. encoded: the training rows its features were made of.
-        labels: the levels of every column of the table as text (`[c.labels for c in encoder.columns_]`).
-        iteration: the step's index. note: words shown with it.
-        previous: a scene of the same rows: the curves of bandwidths that did not change are taken from it.
+        model: the model of a step. encoded: the training rows of its features.
+        labels: names of the levels of every column (`[c.labels for c in encoder.columns_]`).
+        iteration: index of the step. note: words shown with it.
+        previous: a scene of the same rows, whose curves are reused where bandwidths did not change.
     """
     features, tables = model.features, feature_columns(encoded, model.features)
-    drawn = np.sort(np.random.default_rng(0).permutation(encoded.n_rows)[:RUG])
+    drawn = np.sort(np.random.default_rng(0).permutation(encoded.n_rows)[:RUG_ROWS])
     known = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
     parts = []
     for d, j in enumerate(tables):
@@ -53,15 +53,15 @@ def density_frame_of(
 
 
 def _levels(encoded: Encoded, j: int, ratio: ColumnRatio, texts: Sequence[Any], old: ColumnRatio | None) -> ColumnRatio:
-    """Give a column its levels; of too many the most frequent, in their order, with the whole beside them."""
+    """Return the ratio with names of its levels; only the most frequent ones if there are many, with `whole` beside."""
     count = len(ratio.phi)
-    if count <= MOST_LEVELS:
+    if count <= MAX_LEVELS:
         return replace(ratio, levels=tuple(str(texts[k]) for k in range(count)))
     if old is not None and old.whole is not None and old.shown is not None:
         shown, levels = old.shown, old.whole.levels
     else:
         rows = np.bincount(encoded.codes[j], minlength=count)[:count]
-        shown = np.sort(np.argsort(-rows, kind="stable")[:MOST_LEVELS])
+        shown = np.sort(np.argsort(-rows, kind="stable")[:MAX_LEVELS])
         levels = tuple(str(texts[k]) for k in range(count))
     whole = replace(ratio, levels=levels)
     drawn = tuple(levels[k] for k in shown)
@@ -73,15 +73,15 @@ def _levels(encoded: Encoded, j: int, ratio: ColumnRatio, texts: Sequence[Any], 
 def _curve(
     model: DensityModel, encoded: Encoded, d: int, name: str, weight: Any, drawn: Any, old: ColumnRatio | None
 ) -> ColumnRatio:
-    assert encoded.numbers is not None  # a numeric feature comes from nowhere else
+    assert encoded.numbers is not None  # the table has numeric features
     h, silverman = float(np.exp(model.log_h[d])), float(model.features.silverman[d])
     if old is not None and old.bandwidth == h:
         return replace(old, weight=weight)
     values = encoded.numbers[model.features.numeric[d]]
     if old is None or old.x is None:
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        air = AIR * (high - low)
-        x = np.linspace(low - air, high + air, GRID)
+        air = MARGIN * (high - low)
+        x = np.linspace(low - air, high + air, CURVE_POINTS)
     else:
         x = old.x
     phi = model.features.curve(d, x, float(model.log_h[d])).phi.T
@@ -96,20 +96,20 @@ def _curve(
 
 
 def _narrow(phi: Floats) -> Floats:
-    """One number a place where two classes need no more."""
+    """Return (G,) for two classes, which need one number, and (G, C) for more."""
     return phi[:, 0] if phi.shape[1] == 1 else phi
 
 
 def bandwidth_path(run: Any, upto: int | None = None) -> BandwidthPath:
-    """Return the path of a run of family dlr, as far as it has come.
+    """Return the path of a dlr run up to its latest step.
 
-    upto: the last step to be read, None for all.
+    upto: index of the last step to include; None for all.
     """
     steps = [step for step in run.trace.since(0) if step.kind != "search" and (upto is None or step.index <= upto)]
     features, rows = run.objective.features, run.trace.rows or 1.0
     places = feature_columns(run.encoded, features)[: len(features.numeric)]
     bandwidths = [[step.extra.get(f"h_{j}", np.nan) for j in places] for step in steps]
-    h = np.reshape(bandwidths, (len(steps), len(places)))  # also before the first step
+    h = np.reshape(bandwidths, (len(steps), len(places)))  # keeps two dimensions before the first step
     losses = {"training": np.array([step.nll / rows for step in steps])}
     for part, key in (("validation", "validation_log_loss"), ("test", "heldout_log_loss")):
         values = np.array([step.extra.get(key, np.nan) for step in steps], dtype=np.float64)

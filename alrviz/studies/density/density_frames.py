@@ -1,7 +1,7 @@
-"""What pictures of a DLR fit show of one step (`DensityFrame`) and of all steps (`BandwidthPath`), as plain values.
+"""Plain values that pictures of a dlr fit show: one step (`DensityFrame`), all steps (`BandwidthPath`).
 
-A scene holds per column the curve phi_d(x) (or its value at each level), its weight, its bandwidth beside Silverman's,
-and some rows for the rug. `studies.density_film` makes them from a model and a run; anything else may as well.
+A scene has for each column the curve phi_d(x) (or its value at each level), its weight, its bandwidth with Silverman's
+for comparison, and some rows for the rug. `studies.density_film` makes them from a model and a run.
 """
 
 from collections.abc import Mapping
@@ -17,18 +17,19 @@ from alrviz.passes.aligned_buffers import Floats
 
 @dataclass(frozen=True, eq=False)
 class ColumnRatio:
-    """One column's density log-ratio.
+    """Density log-ratio of one column.
 
     Attributes:
         column: its name.
-        phi: (G,) for two classes, (G, C) for more; at each x, or at each level.
+        phi: (G,) for two classes, (G, C) for more: at each x, or at each level.
         weight: w_d: a number for two classes, (C,) for more.
-        x: (G,) ascending places of a numeric column, None for levels.
-        levels: (G,) the levels of a categorical column; of more than `density_film.MOST_LEVELS` the most frequent.
+        x: (G,) ascending positions on a numeric column, None for levels.
+        levels: (G,) levels of a categorical column; only the most frequent ones beyond `density_film.MAX_LEVELS`.
         bandwidth, silverman: h and Silverman's h, in units of the column; NaN for levels.
         rug, rug_class: (R,) values of some rows and their class codes.
-        shown: (G,) the places of `levels` among the column's, None where they are all; left_out: how many are missing.
-        whole: the same with all levels, where some are left out: pictures draw the most frequent, files have all.
+        shown: (G,) positions of `levels` among the column's, None if all are shown. left_out: number of levels not
+            shown.
+        whole: the same with all levels, if some are left out: pictures show the most frequent, files have all.
     """
 
     column: str
@@ -46,18 +47,18 @@ class ColumnRatio:
 
     @property
     def weighted(self) -> Floats:
-        """w_d phi_d: what the column adds to the score (of each class)."""
+        """w_d phi_d: the column's part of the score (of each class)."""
         return self.phi * self.weight
 
     def at_rows(self, values: Floats) -> Floats:
-        """What a curve (`phi`, `weighted`) has near the rows of the rug; all of it where there are none."""
+        """Return the values of a curve (`phi`, `weighted`) nearest to the rug's rows; the whole curve without a rug."""
         if self.x is None or not len(self.rug):
             return values
         return values[np.clip(np.searchsorted(self.x, self.rug), 0, len(self.x) - 1)]
 
     @property
     def importance(self) -> float:
-        """How far apart the column moves scores: the spread of w_d phi_d over its rug, or over its levels."""
+        """Standard deviation of w_d phi_d over its rug, or over its levels: how much the column moves scores."""
         values = self.at_rows(self.weighted)
         return float(np.max(np.std(values, axis=0))) if len(values) else 0.0
 
@@ -67,10 +68,10 @@ class DensityFrame:
     """All columns at one step of a fit.
 
     Attributes:
-        columns: the columns that have a feature.
-        classes: the classes as text; of two, phi speaks for the second.
+        columns: the columns with a feature.
+        classes: the classes as text; with two, phi is that of the second.
         iteration: the step.
-        note: words to be shown with it ("by hand").
+        note: words to show with it ("by hand").
     """
 
     columns: tuple[ColumnRatio, ...]
@@ -87,8 +88,8 @@ class BandwidthPath:
         iterations: (T,) step indices, ascending.
         columns: the names of the D numeric columns.
         ratios: (T, D) h over Silverman's h.
-        losses: NLL per row in nats by part ("training", "validation", "test"), each (T,), NaN where there is none.
-        outer: (T,) which steps moved bandwidths; the others moved weights alone.
+        losses: NLL per row in nats by part ("training", "validation", "test"), each (T,), NaN if unknown.
+        outer: (T,) whether the step moved bandwidths; else it moved only weights.
     """
 
     iterations: NDArray[np.intp]
@@ -99,7 +100,7 @@ class BandwidthPath:
 
 
 def scene_frame(scene: DensityFrame) -> pd.DataFrame:
-    """Return a scene as a tidy frame, with all levels: column, x or level, class spoken for, phi, w, w phi, h."""
+    """Return a scene as a tidy frame with all levels: column, x or level, class of phi, phi, w, w phi, h."""
     parts = []
     for ratio in (drawn.whole or drawn for drawn in scene.columns):
         spoken = scene.classes[1:] if ratio.phi.ndim == 1 else scene.classes

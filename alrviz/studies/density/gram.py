@@ -1,10 +1,10 @@
-"""The kernel that DLR's features make, between rows: k(x, x') = sum over columns (and classes) of phi(x) phi(x').
+"""The kernel of dlr's features between rows: k(x, x') = sum over columns (and classes) of phi(x) phi(x').
 
-Of more than two classes phi_k is taken relative to its mean over the classes, which changes no score's differences: a
-part that all classes share would make all rows alike.
+With more than two classes phi_k is taken relative to its mean over the classes: this changes no difference of scores,
+and a common part would make all rows similar.
 
-Two rows of one class should be alike (k > 0) and two of different classes unlike: the share of pairs for which k > 0
-if and only if their class is the same says how far the features alone go, before any weight is fitted.
+Rows of one class should be similar (k > 0) and rows of different classes not. The share of pairs for which this holds
+tells how well the features alone separate the classes, before any weight is fitted.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from alrviz.passes.aligned_buffers import Floats
 
-SHOWN = 400  # rows of a picture
+MAX_SHOWN = 400  # rows in the picture
 CHUNK = 2_000  # rows of a block of pairs
-MOST = 3_000  # rows whose pairs are all counted; of more, that many are drawn
+MAX_COUNTED = 3_000  # rows whose pairs are counted; of more rows a sample is drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +27,11 @@ class Gram:
 
     Attributes:
         values: (n, n) the kernel between the rows shown.
-        y: (n,) their class codes, ascending. rows: (n,) their positions among the rows given.
+        y: (n,) their class codes, ascending. rows: (n,) their positions in the input.
         classes: the classes as text.
-        n_rows: rows given. counted: rows whose pairs were counted.
-        share: of pairs of different rows, those with k > 0 if and only if their class is the same.
-        chance: what the better of "always alike" and "never alike" would reach.
+        n_rows: number of input rows. counted: number of rows whose pairs were counted.
+        share: share of pairs of different rows with k > 0 if and only if they have the same class.
+        chance: share that the better of "always similar" and "never similar" would reach.
     """
 
     values: NDArray[np.float32]
@@ -44,14 +44,14 @@ class Gram:
     chance: float
 
 
-def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = SHOWN, seed: int = 0) -> Gram:
+def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = MAX_SHOWN, seed: int = 0) -> Gram:
     """Return the Gram matrix of features.
 
     Args:
-        phi: (D, K, N) as `Features.phi`.
+        phi: (D, K, N), see `Features.phi`.
         y: (N,) class codes into `classes`.
-        limit: rows shown, drawn where there are more; every class keeps its share of them.
-        seed: draws rows.
+        limit: maximum number of rows shown; a sample keeps the shares of the classes.
+        seed: seed of the samples.
     """
     features = np.asarray(phi, dtype=np.float64)
     if features.shape[1] > 1:
@@ -59,7 +59,7 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = SHOWN, seed: int
     flat = features.reshape(-1, features.shape[2]).T
     codes = np.asarray(y, dtype=np.intp)
     order = np.random.default_rng(seed).permutation(len(codes))
-    counted = np.sort(order[:MOST])
+    counted = np.sort(order[:MAX_COUNTED])
     share, chance = _shares(flat[counted], codes[counted])
     drawn = order if len(order) <= limit else order[_spread(codes[order], limit)]
     drawn = drawn[np.argsort(codes[drawn], kind="stable")]
@@ -70,7 +70,7 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = SHOWN, seed: int
 
 
 def _spread(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """Positions of `limit` rows: sorted by class, evenly spaced, so that every class has its share."""
+    """Return positions of `limit` rows, evenly spaced after sorting by class: classes keep their shares."""
     by_class = np.argsort(codes, kind="stable")
     return by_class[np.floor((np.arange(limit) + 0.5) * len(codes) / limit).astype(np.intp)]
 

@@ -1,8 +1,8 @@
-"""DLR that follows a hand: points that are drawn, bandwidths that are dragged.
+"""dlr that follows a hand: points being drawn, bandwidths being dragged.
 
-`follow` fits drawn rows from where the last fit stood: the weights at the bandwidths that were, at once, and then the
-bandwidths step by step. `at_bandwidths` brings the weights of a run's own objective to their optimum at bandwidths that
-somebody has chosen. Both give the same value: a model, and what it is worth.
+`follow` fits drawn rows from the last fit on: first the weights at the old bandwidths, then the bandwidths step by
+step. `at_bandwidths` optimises the weights of a run's objective at bandwidths that a user has chosen. Both give a model
+with its losses.
 """
 
 import copy
@@ -22,19 +22,19 @@ from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
 
 T = TypeVar("T")
-_STEPS = 60  # of a drawn table's fit, inner and outer: with warm starts a dozen are enough
+_STEPS = 60  # maximum of inner and outer steps; a warm start needs about a dozen
 
 
 @dataclass(frozen=True, eq=False)
 class LiveDensity:
-    """A model at some moment.
+    """A model at one moment of a fit.
 
     Attributes:
-        encoder, encoded: of the rows it was fitted to.
+        encoder, encoded: the rows it was fitted to.
         model: the model.
-        nll: per training row in nats, as the objective has it (leave-one-out where the mode leaves rows out).
+        nll: nats per training row by the objective (leave-one-out if the mode leaves rows out).
         validation: log loss per validation row, NaN without any.
-        settled: whether nothing follows.
+        settled: whether the fit is finished.
     """
 
     encoder: Encoder
@@ -50,7 +50,7 @@ def follow(
 ) -> Iterator[LiveDensity]:
     """Fit rows step by step, from a model of nearly the same rows if there is one.
 
-    The first value is the model whose weights fit the bandwidths at hand; each later one is an outer step on.
+    Yields first the model with the old bandwidths and optimal weights, then one after each outer step.
     """
     encoder = Encoder(discretize=recipe.cuts).fit(X, y, stop=stop)
     encoded = encoder.encode(X, y, stop=stop)
@@ -58,8 +58,8 @@ def follow(
     objective, solver = cast("DensityObjective", fit.objective), fit.solver
     w, log_h = objective.split(_start(objective, fit.w0, warm))
     first = objective.follow(log_h, w)
-    yield _live(encoder, encoded, objective, first, not objective.moves)
-    if not objective.moves:
+    yield _live(encoder, encoded, objective, first, not objective.fits_bandwidths)
+    if not objective.fits_bandwidths:
         return
     state: Any = solver.init(objective, first.w)
     for _ in range(_STEPS):
@@ -74,12 +74,12 @@ def follow(
 
 
 def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -> LiveDensity:
-    """Return the model of a run's rows at these bandwidths (D_num,), its weights brought to their optimum from `w`.
+    """Return the model of a run's rows at bandwidths log_h (D_num,), with its weights optimised from `w`.
 
-    It works on one thread: others are for the runs, which may go on meanwhile. The bits are the same for any number.
+    It uses one thread, as the run may need the others; the numbers are the same for any number of threads.
     """
     objective: DensityObjective = copy.copy(run.objective)
-    objective.stop = stop  # the run's own was pulled if the run was stopped
+    objective.stop = stop  # the run's own token is pulled if the run was stopped
     objective.features, objective.rows = _on_one_thread(objective.features), _on_one_thread(objective.rows)
     if objective.validation is not None:
         objective.validation = _on_one_thread(objective.validation)
@@ -89,17 +89,18 @@ def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -
 
 
 def _on_one_thread(shared: T) -> T:
-    """A copy of features or rows that takes one thread; the arrays are the same."""
-    alone: Any = copy.copy(shared)
-    alone.n_jobs = 1
-    return alone
+    """Return a shallow copy of features or rows that uses one thread."""
+    single: Any = copy.copy(shared)
+    single.n_jobs = 1
+    return single
 
 
 def _start(objective: DensityObjective, w0: Floats, warm: DensityModel | None) -> Floats:
-    of = objective.features
-    if warm is None or warm.w.shape != (of.n_features + 1, of.n_values) or len(warm.log_h) != len(of.silverman):
+    features = objective.features
+    shape = (features.n_features + 1, features.n_values)
+    if warm is None or warm.w.shape != shape or len(warm.log_h) != len(features.silverman):
         return w0
-    low, high = of.bounds
+    low, high = features.bounds
     return np.concatenate([warm.w.ravel(), np.clip(warm.log_h, low, high)])
 
 

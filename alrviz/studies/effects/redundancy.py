@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import entr
 
-from alrviz.estimators.frames import join_of
+from alrviz.estimators.frames import name_separator
 from alrviz.studies.effects.interactions import Interactions
 
 MAX_COLUMNS = 60  # columns compared with each other
@@ -88,6 +88,6 @@ def ranking(effects: Interactions) -> tuple[pd.DataFrame, pd.DataFrame]:
         loss = (first.loss, first.loss_error) if len(names) == 1 else effects.cost_without(*names)
         lines.append((len(key), float(table.share[names].sum()), *loss, names))
         parts = [" + ".join(effects.columns[j] for j in same[k]) for k in sorted(key)]
-        index.append(join_of(effects.columns).join(f"({p})" if "+" in p and len(key) > 1 else p for p in parts))
+        index.append(name_separator(effects.columns).join(f"({p})" if "+" in p and len(key) > 1 else p for p in parts))
     merged = pd.DataFrame(lines, pd.Index(index, name="columns"), ["order", "share", "loss", "loss_error", "tuples"])
     return merged.sort_values("loss", ascending=False, kind="stable"), known

@@ -1,4 +1,4 @@
-"""The decision maps of a dlr fit's film: one a step, on the two columns that move scores most."""
+"""Decision maps of a dlr fit's film: one for each step, on the two columns that move scores most."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.maps.axes import Axis, axes_of
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 
-SIDE = 64  # places along a scale: of 120 steps half a megabyte
+SIDE = 64  # places along a scale; maps of 120 steps then take half a megabyte
 
 
 def film_axes(scene: DensityFrame, dataset: Any) -> tuple[Axis, Axis] | None:
-    """Return the axes: the two columns that move the scores of the last scene most, as the table has them in order.
+    """Return axes for the two columns that move the scores of the last scene most, in the table's order.
 
-    None where the table has no two columns that have a feature.
+    None if fewer than two columns have a feature.
     """
     frame = frame_of(dataset.X)
     names = [str(name) for name in frame.columns]
@@ -24,7 +24,7 @@ def film_axes(scene: DensityFrame, dataset: Any) -> tuple[Axis, Axis] | None:
 
 
 def film_map(model: Any, dataset: Any, axes: tuple[Axis, Axis], *, points: bool) -> Surface:
-    """Return the map of one step's model; rows of the table are on it where `points` are wanted."""
+    """Return the map of one step's model; points: whether to show the table's rows."""
     across, up = axes
     y = dataset.y if points else None
     (surface,) = decision_map(model, dataset.X, y, across=across, up=up, sides=(SIDE,))

@@ -1,8 +1,8 @@
-"""What stands in the columns that are not on a decision map's axes.
+"""Values of the columns that are not on a decision map's axes.
 
-Four readings of one model: all other columns at typical values (medians, most frequent levels); at the values of one
-row; averaged over rows, whatever their place on the map (partial dependence); or averaged over the rows nearest to the
-place, weighted by nearness, which keeps to combinations that occur:
+There are four ways: typical values (medians, most frequent levels); the values of one row; the average of predictions
+over rows, wherever they lie on the map (partial dependence); or over the rows nearest to the place, weighted by
+nearness, so that only realistic combinations count:
 
     map(u, v) = sum_i weight_i(u, v) model(u, v, others of row i) / sum_i weight_i(u, v)
 
@@ -26,11 +26,11 @@ OTHERS = {
     "mean": "averaged over rows",
     "near": "weighted by nearness",
 }
-AVERAGED = 64  # rows that are averaged over
-POOL = 1_000  # rows among which the nearest are looked for
+MAX_AVERAGED = 64  # rows averaged over
+POOL = 1_000  # rows among which the nearest are searched
 NEAREST = 16
 WIDTH = 0.5  # standard deviations
-_FAR = 3.0  # distance of a row without a value
+_MISSING_DISTANCE = 3.0  # of a row without a value
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ class PartialDependence:
     Attributes:
         how: a key of `OTHERS`.
         base: the rows.
-        places: (2, rows) where they stand on the map, in units of distance; None if that does not matter.
-        units: (2,) a unit of distance of each axis, 0 for levels.
+        places: (2, rows) their positions on the map; None if they do not matter.
+        units: (2,) unit of distance of each axis, 0 for levels.
     """
 
     how: str
@@ -51,11 +51,11 @@ class PartialDependence:
 
     @property
     def per_place(self) -> int:
-        """How many rows the model is asked about for one place."""
+        """Number of rows that the model predicts for one place."""
         return min(NEAREST, len(self.base)) if self.how == "near" else len(self.base)
 
     def rows(self, u: Floats, v: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Return rows of `base` (places, M) and their weights (places, M), which add up to 1."""
+        """Return for each place the rows of `base` (places, M) and their weights (places, M), which sum to 1."""
         if self.places is None:
             rows = np.broadcast_to(np.arange(len(self.base)), (len(u), len(self.base)))
             return rows, np.full(rows.shape, 1.0 / len(self.base))
@@ -69,9 +69,9 @@ class PartialDependence:
 
 
 def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
-    """Return the reading that a page begins with: averaged where most of the other columns are levels.
+    """Return the default way of a page: averaged if most of the other columns are categorical.
 
-    The most frequent levels of many columns together are a row that may occur nowhere, whose map is often of one class.
+    The most frequent levels of many columns may occur nowhere together, and such a map often shows a single class.
     """
     rest = [frame[name] for name in frame.columns if name not in (across, up)]
     levels = sum(not is_numeric(column) for column in rest)
@@ -81,13 +81,12 @@ def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
 def others_of(
     frame: pd.DataFrame, across: Axis, up: Axis, how: str = "typical", row: int = 0, seed: int = 0
 ) -> PartialDependence:
-    """Return what stands in the other columns of a map of `frame`.
+    """Return the values of the other columns of a map of `frame`.
 
-    how: a key of `OTHERS`. row: the position of the row for "row". seed: draws the rows for "mean" and "near" where
-    there are more than are used.
+    how: a key of `OTHERS`. row: position of the row for "row". seed: seed of the sample for "mean" and "near".
 
     Raises:
-        TableError: if there is no such row, or no such reading.
+        TableError: if there is no such row or way.
     """
     if how not in OTHERS:
         raise TableError(f"others={how!r} is none of {', '.join(OTHERS)}{nearest(how, list(OTHERS))}")
@@ -97,7 +96,7 @@ def others_of(
         return PartialDependence(how, frame.iloc[[row]])
     if how == "typical":
         return PartialDependence(how, typical_row(frame))
-    most = AVERAGED if how == "mean" else POOL
+    most = MAX_AVERAGED if how == "mean" else POOL
     base = frame if len(frame) <= most else frame.iloc[_drawn(len(frame), most, seed)]
     if how == "mean":
         return PartialDependence(how, base)
@@ -132,7 +131,7 @@ def _unit(axis: Axis, base: pd.DataFrame) -> float:
 
 
 def _distances(at: Floats, where: Floats, unit: float) -> Floats:
-    """Distances (places, rows) along one axis."""
+    """Return the distances (places, rows) along one axis."""
     if unit:
-        return np.nan_to_num(np.abs(at[:, None] - where) / unit, nan=_FAR)
+        return np.nan_to_num(np.abs(at[:, None] - where) / unit, nan=_MISSING_DISTANCE)
     return (np.floor(at)[:, None] != np.floor(where)).astype(np.float64)

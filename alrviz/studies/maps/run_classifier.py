@@ -1,7 +1,7 @@
-"""A run as a classifier that a decision map can ask: the model of any step that is kept, on rows of the table itself.
+"""A run as a classifier for decision maps: the model of any stored step, for rows of the table itself.
 
-What a run scores are codes and numbers; here a frame with the table's columns is encoded first. The latest step is the
-run's own model, in full; earlier ones have their weights in single precision.
+A run's model scores codes and numbers; here a frame with the table's columns is encoded first. The latest step is the
+run's own model in full precision; earlier ones have weights in single precision.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class StepModel:
         step: the index of the step.
         classes_: (C,) the classes, in the order of the columns of `predict_proba`.
         encoder: fitted on the run's training rows.
-        model: scores what the encoder makes of rows.
+        model: scores the rows that the encoder makes.
     """
 
     step: int
@@ -51,28 +51,28 @@ class StepModel:
 
 
 class StepScores:
-    """The same where scores are no probabilities: `decision_function` in place of `predict_proba`."""
+    """A step's model whose scores are no probabilities: has `decision_function` instead of `predict_proba`."""
 
-    def __init__(self, of: StepModel):
-        self.step, self.classes_, self.predict = of.step, of.classes_, of.predict
-        self._of = of
+    def __init__(self, model: StepModel):
+        self.step, self.classes_, self.predict = model.step, model.classes_, model.predict
+        self._model = model
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores (N, C); of two classes the second's minus the first's, (N,)."""
-        scores = self._of.scores(X)
+        scores = self._model.scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
 def model_at(run: Any, step: int | None = None) -> StepModel | StepScores | None:
-    """Return the model of a run at a step (None: the latest), or at the nearest kept before it; None if there is none.
+    """Return a run's model at a step (None: the latest), or at the nearest stored step before it; None without any.
 
-    Of a squared hinge it gives scores, of every other loss probabilities.
+    With a squared hinge it gives scores, with every other loss probabilities.
     """
     latest, state, encoder = run.model, run.state, run.encoder
     if latest is None or encoder is None:
         return None
-    at, model = state.index, latest
-    if step is not None and step < at:
-        at, model = run.model_at(step)
-    found = StepModel(at, np.asarray(encoder.classes_), encoder, model)
-    return StepScores(found) if run.recipe.params.get("objective") == "hinge" else found
+    index, model = state.index, latest
+    if step is not None and step < index:
+        index, model = run.model_at(step)
+    classifier = StepModel(index, np.asarray(encoder.classes_), encoder, model)
+    return StepScores(classifier) if run.recipe.params.get("objective") == "hinge" else classifier

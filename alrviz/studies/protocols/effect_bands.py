@@ -78,7 +78,7 @@ class EffectStudy(Study):
         n_chosen, order = int(numbers[0]), recipe.params["order"]
         columns, numbers = numbers[1 : 1 + n_chosen * order].reshape(n_chosen, order), numbers[1 + n_chosen * order :]
         chosen = tuple(tuple(int(j) for j in members if j >= 0) for members in columns)
-        all_tuples = recipe.definition.counted(recipe.params, prepared.encoded.n_columns)[:1]
+        all_tuples = recipe.definition.counted_tuples(recipe.params, prepared.encoded.n_columns)[:1]
         tables = prepared.tables(chosen or all_tuples[0], recipe.params["smoothing"], stop)
         classes = tables.n_classes
         phi, *weights = numbers[classes:].reshape(-1, len(tables.seen), classes)

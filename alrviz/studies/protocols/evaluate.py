@@ -20,7 +20,7 @@ from alrviz.data.target import class_codes
 from alrviz.errors import AlrvizError, RecipeError, TableError, nearest, plural
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.model_file import load_model
-from alrviz.estimators.predict_table import predict_and_tell
+from alrviz.estimators.predict_table import predict_with_notes
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.compute_task import predict_fold
@@ -81,7 +81,7 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
             raise TableError(f"{y!r} is a column that the model uses; expected the column of the class, {X.target!r}")
         X, y = (X.X, X.y) if y is None else (X.X.join(X.frame[[y]]), y) if isinstance(y, str) else (X.X, y)
     if isinstance(y, str):
-        return of_predictions(*predict_and_tell(model, X, keep="all"), y, sample_weight, what)
+        return of_predictions(*predict_with_notes(model, X, keep="all"), y, sample_weight, what)
     if y is None:
         raise TableError("the rows have no class to compare with; expected y, or the name of its column")
     with np.errstate(divide="ignore"):  # a random forest may give probability 0

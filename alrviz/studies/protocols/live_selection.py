@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
-from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
+from alrviz.fitting.families.selection_rows import InMemory
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cell_space import AllOrders, SelectedCells, Tuples, ascending_tuples

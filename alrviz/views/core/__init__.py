@@ -1,1 +1,1 @@
-"""What every view shares: notebooks, saving, buttons, tasks off the event loop, the style of its HTML."""
+"""Parts that all views share: display in notebooks, saving, buttons, the pump, styles."""

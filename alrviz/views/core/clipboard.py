@@ -1,8 +1,8 @@
 """Copy a text in the browser, also from a page without HTTPS.
 
-`navigator.clipboard` exists only on HTTPS and on localhost; a classroom reaches the server at http://192.168..., where
-the old command `copy` still works. It copies what is selected; a dialog may take the focus and with it the selection,
-so the text is also handed over in the event that the command raises.
+`navigator.clipboard` exists only on HTTPS and on localhost. A classroom reaches the server at http://192.168..., where
+the old command `copy` still works. That command copies the selection, which a dialog may clear by taking the focus, so
+the handler of its `copy` event sets the text as well.
 """
 
 _COPY = """
@@ -29,6 +29,11 @@ else { byCommand(); done() }
 """
 
 
-def copy_code(text: str, done: str = "") -> str:
-    """Return the script, for `js_on_click`, that copies what the expression `text` gives, and then does `done`."""
-    return _COPY % (text, done)
+def copy_code(text: str, on_copied: str = "") -> str:
+    """Return a script for `js_on_click`.
+
+    Args:
+        text: JavaScript expression; its value is copied.
+        on_copied: JavaScript statements that run afterwards.
+    """
+    return _COPY % (text, on_copied)

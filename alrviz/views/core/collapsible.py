@@ -1,6 +1,6 @@
-"""A part of a page that is folded away until its title is pressed.
+"""Section of a page that is folded until its title is clicked.
 
-Not an accordion of panel-material-ui: a Bokeh figure inside one is never laid out when it sits deep in a page.
+Panel-material-ui's accordion is not used: a Bokeh figure inside it is never laid out when it sits deep in a page.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,12 +29,7 @@ _PAPER = {
 
 
 class Collapsible(Viewer):
-    """A title that unfolds what is under it.
-
-    Args:
-        title: what is pressed.
-        content: what is shown or not.
-    """
+    """Title that unfolds its content when clicked."""
 
     open = param.Boolean(default=False, doc="Whether it is unfolded.")
 
@@ -45,10 +40,10 @@ class Collapsible(Viewer):
             sizing_mode="stretch_width", sx=_SX, stylesheets=[ICONS],
         )  # fmt: skip
         self._title.on_click(lambda _: self.param.update(open=not self.open))
-        self._content = content  # comes to the page when it is first unfolded: most parts never are
-        self._inside = pn.Column(visible=False, sizing_mode="stretch_width", margin=(4, 16, 12, 16))
+        self._content = content  # added to the page when first unfolded: most sections never are
+        self._body = pn.Column(visible=False, sizing_mode="stretch_width", margin=(4, 16, 12, 16))
         self._panel = pn.Column(
-            self._title, self._inside, styles=_PAPER, sizing_mode="stretch_width", margin=(8, 0, 0, 0),
+            self._title, self._body, styles=_PAPER, sizing_mode="stretch_width", margin=(8, 0, 0, 0),
             css_classes=["alrviz-part-more"],
         )  # fmt: skip
         self.param.watch(lambda _: self._show(), "open")
@@ -56,33 +51,33 @@ class Collapsible(Viewer):
             self._show()
 
     def _show(self) -> None:
-        if self.open and not self._inside.objects:
-            self._inside[:] = list(self._content)
-        self._inside.visible = self.open
+        if self.open and not self._body.objects:
+            self._body[:] = list(self._content)
+        self._body.visible = self.open
         self._title.icon = "expand_less" if self.open else "expand_more"
 
     def __panel__(self) -> pn.viewable.Viewable:
-        """Return the title and what it unfolds."""
+        """Return the title and its folded content."""
         return self._panel
 
 
 class Numbers(Collapsible):
-    """The numbers of a picture: buttons that save them, and a table that is made only while it can be seen.
+    """Folded section with a picture's numbers: save buttons and a table, which is rendered only while unfolded.
 
     Args:
         saves: the buttons.
-        made: returns the table as HTML, "" where there is none yet.
-        between: what stands between them.
-        title: what is pressed.
+        make_table: returns the table as HTML, or "" if there is none yet.
+        extras: parts shown between buttons and table.
+        title: title of the section.
     """
 
-    def __init__(self, saves: Sequence[Any], made: Callable[[], str], *between: Any, title: str = "Numbers"):
+    def __init__(self, saves: Sequence[Any], make_table: Callable[[], str], *extras: Any, title: str = "Numbers"):
         self.table = html()
-        super().__init__(title, pn.FlexBox(*saves, margin=(0, 0, 8, 0)), *between, self.table)
-        self._made = made
+        super().__init__(title, pn.FlexBox(*saves, margin=(0, 0, 8, 0)), *extras, self.table)
+        self._make_table = make_table
         self.param.watch(lambda _: self.refresh(), "open")
 
     def refresh(self) -> None:
-        """Bring the table up to date, if it is unfolded."""
+        """Update the table if it is unfolded."""
         if self.open:
-            say(self.table, self._made())
+            say(self.table, self._make_table())

@@ -1,8 +1,8 @@
-"""Who may change what a notebook shows: one thread at a time, and what it has changed is sent when its turn ends.
+"""Lock under which threads of a notebook's kernel change views; the changes are sent when the lock is released.
 
-JupyterLab has what a button sends handled on threads of their own (subshells of the kernel; ipykernel 7) while a cell
-runs on the main thread and pumps look on theirs. Figures half written by the one when the other reads them cannot be
-read by a page. On a served page everything has one thread: there a turn is nothing.
+JupyterLab handles a button's message on a thread of its own (a subshell of the kernel; ipykernel 7) while a cell runs
+on the main thread and pumps run on theirs. A figure that one thread reads while another writes it reaches the page
+inconsistent. A served page has a single thread, so `turn` does nothing there.
 """
 
 import logging
@@ -13,26 +13,26 @@ from contextlib import contextmanager
 
 _log = logging.getLogger(__name__)
 TURN = threading.RLock()
-_depth = 0  # of turns within turns; whoever holds TURN may change it
-_ends: list[Callable[[], None]] = []
+_depth = 0  # number of nested turns; changed only by the thread that holds TURN
+_callbacks: list[Callable[[], None]] = []
 
 
 def in_kernel() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """Whether this process is a notebook's kernel."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return getattr(shell, "kernel", None) is not None
 
 
-def when_turns_end(done: Callable[[], None]) -> None:
-    """Have `done` called at the end of every turn from now on."""
-    if done not in _ends:
-        _ends.append(done)
+def call_after_turns(callback: Callable[[], None]) -> None:
+    """Register a callback for the end of every outermost turn."""
+    if callback not in _callbacks:
+        _callbacks.append(callback)
 
 
 @contextmanager
 def turn() -> Iterator[None]:
-    """Change what a notebook shows while nobody else does."""
+    """Hold the lock; in a notebook every change of a view is made inside such a turn."""
     global _depth
     if not in_kernel():
         yield
@@ -43,15 +43,15 @@ def turn() -> Iterator[None]:
             yield
         finally:
             try:
-                for done in _ends if _depth == 1 else ():
-                    _ended(done)
+                for callback in _callbacks if _depth == 1 else ():
+                    _run_callback(callback)
             finally:
                 _depth -= 1
 
 
-def _ended(done: Callable[[], None]) -> None:
-    """Call what is to happen when a turn ends; a page that cannot be reached must not hold up the others."""
+def _run_callback(callback: Callable[[], None]) -> None:
+    """Call and log errors, so that one unreachable page does not keep changes from the others."""
     try:
-        done()
+        callback()
     except Exception:
-        _log.exception("what a turn has changed could not be sent")
+        _log.exception("the changes of a turn could not be sent")

@@ -1,9 +1,9 @@
-"""A picture while it lives: one pane, one figure, sources that are fed.
+"""Bokeh figure that is updated in place as its picture changes.
 
-`show` brings the figure up to date: rows that were only added are streamed, few that changed are patched, anything else
-replaces a source's columns. A new figure holds up the server for a tenth of a second (four where a race runs beside it)
-and the browser for as long, so one is made only where Bokeh cannot change the old one: for a picture of another key. A
-reader's zoom is left alone until the reset button is pressed or something else is shown.
+`LiveFigure.show` streams added rows, patches a few changed ones, and otherwise replaces a source's columns. A new
+figure blocks the server for 0.1 s (0.4 s while a race runs) and the browser for as long, so one is made only if Bokeh
+cannot change the old one: when the picture's key differs. The reader's zoom is kept until the reset button is pressed
+or another subject is shown.
 """
 
 import uuid
@@ -25,26 +25,32 @@ from alrviz.pictures.picture import Data, Picture, Plot, Range, describe, pairs
 from alrviz.pictures.prediction import Prediction, draw_prediction
 from alrviz.views.core.saving import Origin, figure_buttons
 
-TAIL = 3  # points at the end of a thinned line that the next step may replace
-MANY = 1 / 3  # of a source's values: where so many changed, all are sent
-LATE = 50  # ranges, of as many updates: what a notebook's browser may send back; five seconds of a race
-_Sides = tuple[float, float, float, float]  # start and end of the range along, and of that upwards
+TAIL_POINTS = 3  # points at the end of a thinned line that the next step may replace
+MAX_PATCHED_SHARE = 1 / 3  # of a source's values; if more changed, all are sent
+MAX_SENT_RANGES = 50  # updates after which a browser no longer echoes a range: five seconds of a race
+Ranges = tuple[float, float, float, float]  # x start, x end, y start, y end
 
 
 @dataclass(frozen=True)
 class NumberAxes:
-    """The picture of a view whose axes are numbers, and the columns of what ran whose values stand along and up."""
+    """Numeric axes of a view's picture, on which lessons mark predictions.
+
+    Attributes:
+        picture: the picture.
+        x_column: column of the trace or study shown along x, "" for none.
+        y_columns: columns shown along y.
+    """
 
     picture: "LiveFigure"
-    along: str
-    up: tuple[str, ...]
+    x_column: str
+    y_columns: tuple[str, ...]
 
 
 class FigurePane(pn.pane.Bokeh):
-    """Pane whose size, styles and visibility can be set in answer to a press.
+    """Pane whose size, styles and visibility can be set in a button's callback.
 
-    Panel (1.9.4) answers presses without the document's lock and hands such a setting straight to the figure, which
-    Bokeh refuses. A held change waits for the lock.
+    Panel (1.9.4) runs such callbacks without the document's lock and sets the figure directly, which Bokeh refuses. A
+    held change waits for the lock.
     """
 
     @pn.io.hold()
@@ -53,59 +59,61 @@ class FigurePane(pn.pane.Bokeh):
 
 
 class LiveFigure:
-    """The pane of a picture. Its changes are held for the same reason as those of `FigurePane`.
+    """Pane that shows a `Picture` and updates it. Changes are held for the same reason as in `FigurePane`.
 
     Args:
-        kind: what is drawn, as files that save it are called ("alrviz-race"); the figure's own name begins so.
-        made: called with the plot of every new figure before it is shown.
-        resized: called when the browser has given its frame another size.
-        pane: how Panel lays it out.
+        kind: name of saved files without their ending ("alrviz-race"); prefix of `name`.
+        on_new_figure: called with the plot of every new figure before it is shown.
+        on_resize: called when the drawing frame's size in the browser has changed.
+        pane: layout parameters of the Panel pane.
 
     Attributes:
-        name: of its figures, by which buttons find them to save them.
-        plot: the figure and its sources; None before there is one.
-        size: width and height of the drawing frame in the browser, None before it is known.
+        name: name of its figures, by which save buttons find them.
+        plot: the figure and its sources; None before the first picture.
+        size: width and height of the drawing frame in the browser, in px; None before it is known.
     """
 
     def __init__(
         self,
         kind: str,
         *,
-        made: Callable[[Plot], None] | None = None,
-        resized: Callable[[], None] | None = None,
+        on_new_figure: Callable[[Plot], None] | None = None,
+        on_resize: Callable[[], None] | None = None,
         **pane: Any,
     ):
         self.kind, self.name = kind, f"{kind}-{uuid.uuid4().hex[:12]}"
-        self._made, self._resized = made, resized
+        self._on_new_figure, self._on_resize = on_new_figure, on_resize
         self.pane = FigurePane(**{"sizing_mode": "stretch_both", "margin": 0, **pane})
         self.plot: Plot | None = None
         self.picture: Picture | None = None
         self.size: tuple[int, int] | None = None
-        self._of: Any = None
-        self._said: tuple[Prediction, bool] | None = None  # what was said before, and whether the ground is dark
-        self._drawn: list[Any] = []  # the renderers that show it
-        self._given: deque[_Sides] = deque(maxlen=LATE)  # the ranges that the figure was given last
+        self._subject: Any = None
+        self._prediction: tuple[Prediction, bool] | None = None  # with whether the background is dark
+        self._prediction_marks: list[Any] = []  # its renderers
+        self._sent_ranges: deque[Ranges] = deque(maxlen=MAX_SENT_RANGES)  # the latest ranges set by the server
 
     @pn.io.hold()
-    def show(self, picture: Picture, of: Any = None) -> None:
-        """Draw a picture, in the figure there is if that can show it.
+    def show(self, picture: Picture, subject: Any = None) -> None:
+        """Draw a picture, in the current figure if the keys agree.
 
-        of: what it is of; of something else a reader's zoom does not hold.
+        Args:
+            picture: the picture.
+            subject: identifies what is shown; the reader's zoom is reset when it changes.
 
         Raises:
-            ValueError: if it has the key of the picture there is, and other sources or columns.
+            ValueError: if the keys agree but sources or columns differ.
         """
         old, plot = self.picture, self.plot
         if plot is None or old is None or picture.key != old.key:
             self.plot = plot = picture.plot(self.name)
-            self._said, self._drawn = None, []
-            self._given.clear()
-            self._give(_sides(picture))
-            if self._resized is not None:
+            self._prediction, self._prediction_marks = None, []
+            self._sent_ranges.clear()
+            self._record_ranges(_ranges_of(picture))
+            if self._on_resize is not None:
                 for side in ("inner_width", "inner_height"):
-                    plot.figure.on_change(side, partial(self._sized, plot.figure))
-            if self._made is not None:
-                self._made(plot)
+                    plot.figure.on_change(side, partial(self._update_size, plot.figure))
+            if self._on_new_figure is not None:
+                self._on_new_figure(plot)
             self.pane.object = plot.figure
         else:
             plot.dress(picture)
@@ -113,103 +121,107 @@ class LiveFigure:
                 for source, columns in pairs(plot.sources, {name: part}):
                     _check_columns(name, source, columns)
                     feed(source, columns) if name in picture.streams else replace(source, columns)
-            self._follow(plot.figure, picture, anew=of != self._of)
-        self.picture, self._of = picture, of
-        if old is not None and picture.labels != old.labels:  # what was said is of other axes
+            self._follow(plot.figure, picture, reset=subject != self._subject)
+        self.picture, self._subject = picture, subject
+        if old is not None and picture.labels != old.labels:  # the prediction belongs to other axes
             self.predict(None)
 
     @pn.io.hold()
     def fit(self, y: Range) -> None:
-        """Show these heights, which what was put into the figure by hand needs."""
+        """Set the y range, for marks that a view adds to the figure itself."""
         if self.plot is not None:
-            self._give((*self._given[-1][:2], *y))
+            self._record_ranges((*self._sent_ranges[-1][:2], *y))
             self.plot.figure.y_range.update(start=y[0], end=y[1], reset_start=y[0], reset_end=y[1])
 
     @pn.io.hold()
-    def predict(self, said: Prediction | None, dark: bool = False) -> bool:
-        """Draw what somebody said before, in place of what was drawn of it; returns whether a mark stands there."""
-        wanted = None if said is None else (said, dark)
+    def predict(self, prediction: Prediction | None, dark: bool = False) -> bool:
+        """Draw a reader's prediction in place of the last one; return whether any mark is visible."""
+        key = None if prediction is None else (prediction, dark)
         if self.plot is None:
             return False
-        if wanted == self._said:
-            return bool(self._drawn)
+        if key == self._prediction:
+            return bool(self._prediction_marks)
         fig = self.plot.figure
-        if self._drawn:
-            fig.renderers = [part for part in fig.renderers if part not in self._drawn]
-        self._drawn = [] if said is None else draw_prediction(fig, said, dark)
-        self._said = wanted
-        return bool(self._drawn)
+        if self._prediction_marks:
+            fig.renderers = [part for part in fig.renderers if part not in self._prediction_marks]
+        self._prediction_marks = [] if prediction is None else draw_prediction(fig, prediction, dark)
+        self._prediction = key
+        return bool(self._prediction_marks)
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Remove the picture."""
         self.plot = self.picture = self.pane.object = None
 
     @pn.io.hold()
     def describe(self, sentence: str) -> None:
-        """Say what is drawn, for readers who hear the page.
+        """Set the description that screen readers read out.
 
-        Not in the message that brings the figure: of one that another replaces at once the browser never hears.
+        It is sent separately from the figure: a description that comes with a figure replaced at once is lost.
         """
         if self.plot is not None and self.picture is not None:
-            along, axis = self.picture.labels
-            describe(self.plot.figure, f"Lines of {axis} along {along}. {sentence}")
+            x_label, y_label = self.picture.labels
+            describe(self.plot.figure, f"Lines of {y_label} along {x_label}. {sentence}")
 
-    def _sized(self, fig: figure, attr: str, old: Any, new: Any) -> None:
+    def _update_size(self, fig: figure, attr: str, old: Any, new: Any) -> None:
         try:
             size = fig.inner_width, fig.inner_height
-        except UnsetValueError:  # one comes before the other
+        except UnsetValueError:  # width and height arrive one after the other
             return
         if self.plot is not None and fig is self.plot.figure and min(size) > 0 and size != self.size:
             self.size = size
-            if self._resized is not None:
-                self._resized()
+            if self._on_resize is not None:
+                self._on_resize()
 
-    def _follow(self, fig: figure, picture: Picture, anew: bool) -> None:
-        """Let the ranges follow, unless the reader has zoomed; whoever zoomed did it in what was drawn before.
+    def _follow(self, fig: figure, picture: Picture, reset: bool) -> None:
+        """Set the ranges of a new picture, unless the reader has zoomed into the old one.
 
-        A notebook's browser sends back what it was given, and late: a range it had not long ago is no zoom.
+        A notebook's browser echoes ranges late, so any range sent by the server recently does not count as zoom.
         """
         old = self.picture
-        shown = fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
-        if anew and old is not None:
-            self._given.clear()
-            self._give(_sides(old))
-        # What it is given now is no zoom either: of a range that two figures share the other one may have moved.
-        self._give(_sides(picture))
-        follows = anew or all(side in sides for side, sides in zip(shown, zip(*self._given, strict=True), strict=True))
-        for axis, (start, end), before in (
+        current = fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
+        if reset and old is not None:
+            self._sent_ranges.clear()
+            self._record_ranges(_ranges_of(old))
+        # The new range is no zoom either: two figures may share it, and the other may have set it already.
+        self._record_ranges(_ranges_of(picture))
+        follows = reset or all(
+            side in ranges for side, ranges in zip(current, zip(*self._sent_ranges, strict=True), strict=True)
+        )
+        for axis, (start, end), old_range in (
             (fig.x_range, picture.x, None if old is None else old.x),
             (fig.y_range, picture.y, None if old is None else old.y),
         ):
-            if not anew and (start, end) == before:
+            if not reset and (start, end) == old_range:
                 continue
             if follows and (axis.start, axis.end) != (start, end):
                 axis.update(start=start, end=end)
             if (axis.reset_start, axis.reset_end) != (start, end):
                 axis.update(reset_start=start, reset_end=end)
 
-    def _give(self, sides: _Sides) -> None:
-        if sides in self._given:
-            self._given.remove(sides)  # it is the newest again
-        self._given.append(sides)
+    def _record_ranges(self, ranges: Ranges) -> None:
+        if ranges in self._sent_ranges:
+            self._sent_ranges.remove(ranges)  # becomes the newest
+        self._sent_ranges.append(ranges)
 
 
 def picture_buttons(pictures: Mapping[str, LiveFigure], origin: Callable[[str], Origin]) -> list[Any]:
-    """Return the buttons PNG and SVG of pictures, by what they show; of several each button says which one it saves.
+    """Return PNG and SVG buttons for pictures; if there are several, the labels name them.
 
-    origin: returns what stands above and below one of them when it is saved.
+    Args:
+        pictures: pictures by name.
+        origin: returns title and provenance of a picture of that name, for the saved file.
     """
     several = len(pictures) > 1
     return [
         button
-        for what, figure in pictures.items()
+        for name, figure in pictures.items()
         for button in figure_buttons(
-            figure.name, figure.kind, what if several else f"the picture of {what}", partial(origin, what), several
+            figure.name, figure.kind, name if several else f"the picture of {name}", partial(origin, name), several
         )
     ]
 
 
-def _sides(picture: Picture) -> _Sides:
+def _ranges_of(picture: Picture) -> Ranges:
     return (*picture.x, *picture.y)
 
 
@@ -220,62 +232,64 @@ def _check_columns(name: str, source: ColumnDataSource, columns: Data) -> None:
 
 
 def replace(source: ColumnDataSource, columns: Data) -> str:
-    """Give a source these columns, unless it has them; returns "kept" or "replaced"."""
-    if _same(dict(source.data), columns):
+    """Set a source's columns unless they are equal; return "kept" or "replaced"."""
+    if _are_equal(dict(source.data), columns):
         return "kept"
     source.data = columns
     return "replaced"
 
 
 def feed(source: ColumnDataSource, columns: Data) -> str:
-    """Bring a source of plain values up to date; returns "kept", "patched", "streamed" or "replaced".
+    """Update a source of plain values; return "kept", "patched", "streamed" or "replaced".
 
-    What was only added is streamed. Few values that changed are patched, as are the last points of a thinned line,
-    which are provisional.
+    Added rows are streamed. Up to `MAX_PATCHED_SHARE` changed values are patched, as are the last points of a thinned
+    line, which are provisional.
     """
     old = {name: np.asarray(source.data[name]) for name in columns}
-    have, want = (len(next(iter(part.values()), ())) for part in (old, columns))
-    both = min(have, want)
-    differ = {name: _differs(old[name][:both], np.asarray(new)[:both]) for name, new in columns.items()}
-    changed = {name: rows for name, rows in differ.items() if len(rows)}
-    if have == want and not changed:
+    old_length, new_length = (len(next(iter(part.values()), ())) for part in (old, columns))
+    common = min(old_length, new_length)
+    differ = {name: _differing_rows(old[name][:common], np.asarray(new)[:common]) for name, new in columns.items()}
+    changed_rows = {name: rows for name, rows in differ.items() if len(rows)}
+    if old_length == new_length and not changed_rows:
         return "kept"
-    count = sum(map(len, changed.values()))
-    tail = min((int(rows[0]) for rows in changed.values()), default=have) >= have - TAIL
-    few = tail or (have == want and count < MANY * have * len(old))
-    if not both or want < have or not few or waits_whole(source):
+    count = sum(map(len, changed_rows.values()))
+    tail = min((int(rows[0]) for rows in changed_rows.values()), default=old_length) >= old_length - TAIL_POINTS
+    patchable = tail or (old_length == new_length and count < MAX_PATCHED_SHARE * old_length * len(old))
+    if not common or new_length < old_length or not patchable or full_resend_pending(source):
         source.data = columns
         return "replaced"
-    if changed:
-        source.patch({name: [(int(k), np.asarray(columns[name])[k]) for k in rows] for name, rows in changed.items()})
-    if want > have:
-        # as lists: each array would be a message of its own, and there are few numbers
-        source.stream({name: np.asarray(new)[have:].tolist() for name, new in columns.items()})
-    return "streamed" if want > have and not changed else "patched"
+    if changed_rows:
+        source.patch(
+            {name: [(int(k), np.asarray(columns[name])[k]) for k in rows] for name, rows in changed_rows.items()}
+        )
+    if new_length > old_length:
+        # as lists, because each array would be sent as a separate message
+        source.stream({name: np.asarray(new)[old_length:].tolist() for name, new in columns.items()})
+    return "streamed" if new_length > old_length and not changed_rows else "patched"
 
 
-def _differs(old: Any, new: Any) -> Any:
-    """Where two columns of plain values differ; NaN is NaN."""
+def _differing_rows(old: Any, new: Any) -> Any:
+    """Return the rows where two columns of plain values differ; NaN equals NaN."""
     return np.flatnonzero((old != new) & ~((old != old) & (new != new)))
 
 
-def _same(old: Any, new: Any) -> bool:
-    """Whether values are equal, those of lists and of mappings too; NaN is NaN."""
+def _are_equal(old: Any, new: Any) -> bool:
+    """Whether values are equal, recursively; NaN equals NaN."""
     if isinstance(new, dict):
-        return old.keys() == new.keys() and all(_same(old[name], new[name]) for name in new)
+        return old.keys() == new.keys() and all(_are_equal(old[name], new[name]) for name in new)
     if isinstance(old, np.ndarray) or isinstance(new, np.ndarray):
         a, b = np.asarray(old), np.asarray(new)
-        return a.shape == b.shape and not len(_differs(a.ravel(), b.ravel()))
+        return a.shape == b.shape and not len(_differing_rows(a.ravel(), b.ravel()))
     if isinstance(new, list | tuple):
-        return len(old) == len(new) and all(map(_same, old, new))
+        return len(old) == len(new) and all(map(_are_equal, old, new))
     return bool(old == new or (old != old and new != new))
 
 
-def waits_whole(source: ColumnDataSource) -> bool:
-    """Whether a message that is still held back will carry the whole of a source: its columns, or a layout it is in.
+def full_resend_pending(source: ColumnDataSource) -> bool:
+    """Whether a held message will send all of a source: its columns, or a layout that contains it.
 
-    It is written only when it is sent, with what has been streamed meanwhile in it, and the stream would then be added
-    once more: the line runs back to its beginning.
+    Such a message is serialised when it is sent and then includes rows streamed meanwhile. Streaming them as well would
+    add them twice, and a line would run back to its start.
     """
     if source.document is None:
         return False
@@ -283,7 +297,7 @@ def waits_whole(source: ColumnDataSource) -> bool:
         event.model is source or _has_models(event.new)
         if isinstance(event, ModelChangedEvent)
         else isinstance(event, ColumnDataChangedEvent) and event.model is source
-        for event in source.document.callbacks._held_events  # no public name says what is held
+        for event in source.document.callbacks._held_events  # Bokeh has no public access to held events
     )
 
 

@@ -1,9 +1,9 @@
-"""What every view has in common: it can be shown in a notebook, kept in its file, and saved as a page.
+"""Base class of views: display in a notebook, storage in its file, and saving as a page.
 
-An output holds a view's picture, its words, and a script that asks the kernel for the view itself (notebook_comm.py).
-The picture is renewed when what moved has come to rest and after a cell, so that whoever opens the file later, without
-a kernel, sees what was seen last. Every method, and every parameter that is set, takes a turn (kernel_lock.py): a
-method may be what watches a parameter, which a widget of another layout sets on a thread of its own.
+An output contains a view's picture, its text, and a script that requests the live view from the kernel
+(notebook_comm.py). The picture is renewed when a view comes to rest and after each cell, so that the file, opened later
+without a kernel, shows the latest state. Every method and every assignment to a parameter takes a turn
+(kernel_lock.py), because watchers may run on the thread of a widget in another layout.
 """
 
 import base64
@@ -36,32 +36,40 @@ from alrviz.errors import AlrvizError
 from alrviz.pictures.elements import element
 from alrviz.pictures.still import still
 from alrviz.views.core.browser_ready import server_session
-from alrviz.views.core.kernel_lock import in_kernel, turn, when_turns_end
-from alrviz.views.core.notebook_comm import ESM, at_home, flush, listen, resource, script, watched
+from alrviz.views.core.kernel_lock import call_after_turns, in_kernel, turn
+from alrviz.views.core.notebook_comm import (
+    MATERIAL_BUNDLE,
+    flush,
+    is_watched,
+    listen,
+    resource,
+    script,
+    strip_remote_assets,
+)
 from alrviz.views.core.pump import Pump
 from alrviz.views.core.state_sync import add_to_page
 
-EXEC = "application/vnd.holoviews_exec.v0+json"  # what pyviz_comms, which comes with Panel, draws in JupyterLab
-WIDTH = 900  # px of the picture in the file
-SETTLE = 2.0  # seconds after a cell in which a view that nobody looks at may show what it has to show
+EXEC_MIME = "application/vnd.holoviews_exec.v0+json"  # rendered in JupyterLab by pyviz_comms, a dependency of Panel
+PICTURE_WIDTH_PX = 900  # of the picture in the file
+SETTLE_SECONDS = 2.0  # time after a cell in which views that no page shows may finish
 
 
 def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def taken(*args: Any, **named: Any) -> Any:
+    def run_in_turn(*args: Any, **kwargs: Any) -> Any:
         with turn():
-            return method(*args, **named)
+            return method(*args, **kwargs)
 
-    return taken
+    return run_in_turn
 
 
 class NotebookViewer(Viewer):
-    """A view that lives in a notebook, and leaves its picture there."""
+    """View that is live in a notebook and leaves its picture in the file."""
 
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
+    dark = param.Boolean(default=False, doc="Whether the background is dark.")
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         for name, member in list(vars(cls).items()):
             if inspect.isfunction(member) and not name.startswith("__"):
                 setattr(cls, name, _in_turn(member))
@@ -76,7 +84,7 @@ class NotebookViewer(Viewer):
             return
         if isinstance(value, ViewLayout) and name == "layout":
             value._view = weakref.ref(self)
-            _take_layouts()
+            _register_layout_display()
         with turn():
             super().__setattr__(name, value)
 
@@ -84,53 +92,53 @@ class NotebookViewer(Viewer):
 
     @property
     def _views(self) -> list["NotebookViewer"]:
-        """The views that are shown: this one; of a layout all that stand in it."""
+        """The views shown by this one: itself, or the members of a composed view."""
         return [self]
 
-    def _pumped(self, look: Callable[[], bool], period: int, gone: Callable[[], None] | None = None) -> Any:
-        """Return what wakes a pump of the view's own, which renews the picture in a notebook when nothing moves."""
-        self._pump = Pump(look, period, gone, lambda: renew(self), lambda: _Output.in_cell)
+    def _make_pump(self, look: Callable[[], bool], period: int, on_leave: Callable[[], None] | None = None) -> Any:
+        """Make the view's own pump, which renews the picture in the file when it rests; return its `wake`."""
+        self._pump = Pump(look, period, on_leave, lambda: renew(self), lambda: _Output.in_cell)
         return self._pump.wake
 
-    # ---- its picture -------------------------------------------------------------------------------------------------
+    # ---- picture and text --------------------------------------------------------------------------------------------
 
-    layout: Any  # what Panel lays out
-    _wake: Callable[[], None] = staticmethod(lambda: None)  # starts what follows threads, in a view that has such
+    layout: Any  # Panel layout of the view
+    _wake: Callable[[], None] = staticmethod(lambda: None)  # starts the pump, if the view has one
 
     def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout; the view comes alive with it."""
+        """Return the layout, and start the pump."""
         self._wake()
         return self.layout
 
     def settle(self) -> None:
-        """Show everything that has been computed by now, and wait for what the view itself computes.
+        """Show everything computed so far, and wait for computations of the view itself.
 
-        On a page a pump does this little by little. A script has no event loop, so nothing would be shown there. A
-        race or study that still runs is shown as far as it is. Views without a pump show everything at once.
+        On a page the pump does this gradually; a script has no event loop and needs this call. A race or study that
+        still runs is shown in its current state. Views without a pump always show everything.
         """
 
     def _settle_unserved(self) -> None:
-        """Settle, except on a served page: its pump shows what comes, and its reader decides what is seen."""
+        """Settle unless on a served page, whose pump and reader decide what is shown."""
         if server_session() is None:
             self.settle()
 
     def figures(self) -> list[Any]:
-        """Return the Bokeh figures of what has been computed by now, in the order of the page."""
+        """Return the Bokeh figures of everything computed so far, in page order."""
         self._settle_unserved()
         return self.shown_figures()
 
     def shown_figures(self) -> list[Any]:
-        """Return the Bokeh figures that are on the screen now, in the order of the page."""
+        """Return the Bokeh figures on the screen, in page order."""
         panes = self.layout.select(pn.pane.Bokeh)
         return [pane.object for pane in panes if pane.object is not None and pane.visible]
 
     def elements(self) -> dict[str, Any]:
-        """Return the pictures of `figures` as HoloViews overlays by name, for a notebook that composes them.
+        """Return the figures as HoloViews overlays by name, to be composed with + and *.
 
-        Of pictures of one kind the second is called "density-ratio-2", and so on.
+        Repeated kinds are numbered: "density-ratio", "density-ratio-2".
 
         Raises:
-            AlrvizError: HoloViews is not installed.
+            AlrvizError: if HoloViews is not installed.
         """
         overlays: dict[str, Any] = {}
         count: Counter[str] = Counter()
@@ -140,54 +148,57 @@ class NotebookViewer(Viewer):
             overlays[kind if count[kind] == 1 else f"{kind}-{count[kind]}"] = element(figure)
         return overlays
 
-    def said(self) -> str:
-        """Return what the view says of what has been computed by now, as plain text."""
+    def text(self) -> str:
+        """Return the view's sentence about everything computed so far, as plain text."""
         self._settle_unserved()
-        return self.shown_words()
+        return self.shown_text()
 
-    def shown_words(self) -> str:
-        """Return what the view says on the screen now, as plain text."""
+    def shown_text(self) -> str:
+        """Return the sentence on the screen, as plain text."""
         text = getattr(getattr(self, "sentence", None), "object", None) or ""
         return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
 
-    def png(self, width: int = WIDTH) -> bytes:
-        """Return the pictures of `figures` as a PNG, `width` pixels wide; it needs no browser.
+    def png(self, width: int = PICTURE_WIDTH_PX) -> bytes:
+        """Return the figures as a PNG, rendered without a browser.
+
+        Args:
+            width: in px.
 
         Returns:
-            Its bytes; a line of words where there is no picture yet.
+            Bytes of the PNG; it shows the view's text if there is no figure yet.
         """
-        return still(self.figures(), self.shown_words(), width=width)
+        return still(self.figures(), self.shown_text(), width=width)
 
     def shown_png(self) -> bytes:
-        """Return the pictures that are on the screen now as a PNG, as a notebook's file keeps them."""
-        return still(self.shown_figures(), self.shown_words(), width=WIDTH)
+        """Return the figures on the screen as a PNG, for the notebook's file."""
+        return still(self.shown_figures(), self.shown_text(), width=PICTURE_WIDTH_PX)
 
     # ---- in a notebook -----------------------------------------------------------------------------------------------
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Show the view in a notebook: its picture, its words, and the script that asks for the view itself."""
+        """Return the output of a notebook: picture, text, and the script that requests the live view."""
         shell = _shell()
-        if shell is None or _other_ways():
+        if shell is None or _uses_other_comm():
             return self._bundle_of_panel(include, exclude)
         with turn():
-            return _Output.of(self, shell).bundle()
+            return _Output.create(self, shell).bundle()
 
     def _ipython_display_(self) -> None:
-        """Show the view in an output that can be renewed."""
+        """Display the view in an output that can be updated later."""
         from IPython.display import publish_display_data
 
         shell = _shell()
-        if shell is None or _other_ways():
+        if shell is None or _uses_other_comm():
             publish_display_data(*self._bundle_of_panel())
             return
         with turn():
-            output = _Output.of(self, shell)
+            output = _Output.create(self, shell)
             publish_display_data(*output.bundle(), transient={"display_id": output.key})
 
     def _bundle_of_panel(self, include: Any = None, exclude: Any = None) -> Any:
-        """Return what Panel shows where it speaks with a notebook in its own way; where it cannot, a picture."""
+        """Return Panel's own output, for notebooks with other connections; a picture if Panel cannot connect."""
         if _shell() is None and not pn.extension._loaded:
-            return self._still_bundle()  # nobody will connect
+            return self._still_bundle()  # no page will connect
         try:
             return super()._repr_mimebundle_(include, exclude) or self._still_bundle()
         except ModuleNotFoundError as error:
@@ -197,29 +208,29 @@ class NotebookViewer(Viewer):
             )
 
     def _still_bundle(self, note: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the picture and the words for a place without a connection; `note` says why it is only a picture."""
-        picture, words = base64.b64encode(self.png()).decode("ascii"), self.shown_words()
-        shown = _picture_html(picture, words) + (f"<p>{escape(note)}</p>" if note else "")
+        """Return picture and text as the output where no connection is possible; `note` explains why."""
+        picture, words = base64.b64encode(self.png()).decode("ascii"), self.shown_text()
+        html = _picture_html(picture, words) + (f"<p>{escape(note)}</p>" if note else "")
         plain = ": ".join(filter(None, (type(self).__name__, words, note)))
-        return {"text/plain": plain, "image/png": picture, "text/html": shown}, {}
+        return {"text/plain": plain, "image/png": picture, "text/html": html}, {}
 
     def _display_(self) -> "_StillHtml":
-        """Show the picture in marimo, with which nothing here can connect."""
+        """Show the picture in marimo, for which there is no connection."""
         bundle, _ = self._still_bundle()
         return _StillHtml(bundle["text/html"])
 
     # ---- as a file ---------------------------------------------------------------------------------------------------
 
     def save(self, filename: Any, title: str | None = None) -> None:
-        """Save the view with everything that has been computed by now; a fit that was paused or scrubbed stays there.
+        """Save the view with everything computed so far; a paused or scrubbed fit is saved at its current place.
 
         Args:
-            filename: a path that ends in .png (its pictures) or .html (one page that needs neither network nor
-                Python), or a file open for text, which gets the page.
-            title: of the page; by default what the view is called.
+            filename: path that ends in .png (the pictures) or .html (a page that needs neither network nor Python), or
+                a file open for text, to which the page is written.
+            title: title of the page; by default the name of the view's class.
 
         Raises:
-            AlrvizError: if the path ends in neither.
+            AlrvizError: if the path has another ending.
         """
         path = Path(filename).expanduser() if isinstance(filename, str | os.PathLike) else None
         if path is not None and path.suffix.lower() == ".png":
@@ -227,7 +238,7 @@ class NotebookViewer(Viewer):
             return
         if path is not None and path.suffix.lower() not in (".html", ".htm"):
             raise AlrvizError(f"a view is saved as .html or .png; got {path.name!r}. Nearest: {path.stem}.html")
-        words = self.said()  # before the page is made: it brings the view up to date
+        words = self.text()  # first, because it settles the view
         text = _page(self.layout, title or type(self).__name__, words)
         if path is None:
             filename.write(text)
@@ -237,7 +248,7 @@ class NotebookViewer(Viewer):
 
 @dataclass(frozen=True)
 class _StillHtml:
-    """HTML as marimo takes it."""
+    """HTML that marimo can display."""
 
     text: str
 
@@ -246,7 +257,7 @@ class _StillHtml:
 
 
 class ViewLayout(pn.Column):
-    """What a view is laid out in. Of it Panel knows no more: by its layout a view is found in others."""
+    """Layout of a view. It refers to the view, which is therefore found inside other Panel layouts."""
 
     _view: Callable[[], NotebookViewer | None] | None = None
 
@@ -255,138 +266,147 @@ class ViewLayout(pn.Column):
 
     @property
     def view(self) -> NotebookViewer | None:
-        """Whose layout it is; None for a copy, which nothing moves."""
+        """The view; None for a copy of a layout, which is not live."""
         return None if self._view is None else self._view()
 
-    def save(self, filename: Any, title: str | None = None, resources: Any = None, **more: Any) -> Any:
-        """Save it as Panel does; a page with all inside is the view's own: Panel's would ask a network."""
+    def save(self, filename: Any, title: str | None = None, resources: Any = None, **kwargs: Any) -> Any:
+        """Save as Panel does, but inline pages as the view does, because Panel's load libraries from the network."""
         view = self.view
-        if view is None or more or str(getattr(resources, "mode", resources)).lower() != "inline":
-            return super().save(filename, title, resources, **more)
+        if view is None or kwargs or str(getattr(resources, "mode", resources)).lower() != "inline":
+            return super().save(filename, title, resources, **kwargs)
         return view.save(filename, title)
 
 
-class _Laid(NotebookViewer):
-    """Views that a notebook has laid out beside each other, and other things."""
+class _ComposedView(NotebookViewer):
+    """Panel layout that contains views, displayed by a notebook as one view."""
 
     def __init__(self, layout: Any, views: list[NotebookViewer]):
         super().__init__()
-        self.layout, self._together = layout, views
+        self.layout, self._members = layout, views
 
     @property
     def _views(self) -> list[NotebookViewer]:
         """The views in it."""
-        return self._together
+        return self._members
 
     def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout; its views come alive with it."""
-        for view in self._together:
+        """Return the layout, and start the pumps of its views."""
+        for view in self._members:
             view.__panel__()
         return self.layout
 
     def settle(self) -> None:
-        """Show everything that has been computed by now in each view."""
-        for view in self._together:
+        """Settle each view."""
+        for view in self._members:
             view.settle()
 
-    def shown_words(self) -> str:
-        """Return what the views say on the screen now."""
-        return " ".join(filter(None, (view.shown_words() for view in self._together)))
+    def shown_text(self) -> str:
+        """Return the sentences of all views on the screen."""
+        return " ".join(filter(None, (view.shown_text() for view in self._members)))
 
 
-def _views_in(layout: Any) -> list[NotebookViewer]:
-    """Return the views that stand in a layout; not those of which a view is made."""
+def _outermost_views(layout: Any) -> list[NotebookViewer]:
+    """Return the views in a layout, without those nested in another view."""
     layouts = layout.select(ViewLayout)
-    inner = {id(part) for laid in layouts for part in laid.select(ViewLayout) if part is not laid}
-    views = [laid.view for laid in layouts if id(laid) not in inner]
+    inner = {id(part) for view_layout in layouts for part in view_layout.select(ViewLayout) if part is not view_layout}
+    views = [view_layout.view for view_layout in layouts if id(view_layout) not in inner]
     return [view for view in views if view is not None]
 
 
-def _take_layouts() -> None:
-    """Have the notebook show layouts with views in them as it shows the views."""
+def _register_layout_display() -> None:
+    """Register `_show_layout` with IPython."""
     shell = _shell()
     if shell is not None:
         shell.display_formatter.ipython_display_formatter.for_type(pn.viewable.Viewable, _show_layout)
 
 
 def _show_layout(layout: Any) -> None:
-    """Show a layout with views in it; any other is none of ours, and IPython goes on as if it had not asked."""
-    views = _views_in(layout)
-    if not views or _other_ways():
+    """Display a layout that contains views; NotImplementedError tells IPython to display any other by default."""
+    views = _outermost_views(layout)
+    if not views or _uses_other_comm():
         raise NotImplementedError
-    (views[0] if layout is views[0].layout else _Laid(layout, views))._ipython_display_()
+    (views[0] if layout is views[0].layout else _ComposedView(layout, views))._ipython_display_()
 
 
 # ---- outputs ---------------------------------------------------------------------------------------------------------
 
 
 class _Output:
-    """A place of the notebook where a view is shown.
+    """Output of a notebook that shows a view.
 
-    key: by which the page asks for the view, and by which the output is renewed.
-    cell, run: of the notebook's cell it stands below, and of the run of that cell; "" where the notebook says neither.
+    Attributes:
+        key: by which the page requests the view, and the display id of the output.
+        cell, run: ids of the notebook's cell and of its execution; "" where the notebook does not provide them.
+        by_key: all outputs by key.
+        listening: whether the kernel accepts requests from pages.
+        in_cell: whether a cell is running. It may start a race or study without notifying its views, so pumps stay
+            awake.
     """
 
-    all: ClassVar[dict[str, "_Output"]] = {}
+    by_key: ClassVar[dict[str, "_Output"]] = {}
     listening: ClassVar[bool] = False
-    in_cell: ClassVar[bool] = False  # whether a cell runs: it may start what views show, and tells none of them
+    in_cell: ClassVar[bool] = False
 
     def __init__(self, view: NotebookViewer, cell: str, run: str):
         self.key, self.view, self.cell, self.run = uuid.uuid4().hex, view, cell, run
-        self._kept: Any = None  # of what the picture in the file is
+        self._digest: Any = None  # of the picture in the file
 
     @classmethod
-    def of(cls, view: NotebookViewer, shell: Any) -> "_Output":
-        """Return a new output of a view; pages may ask for it from now on."""
+    def create(cls, view: NotebookViewer, shell: Any) -> "_Output":
+        """Return a new output of a view, and accept requests of pages for it."""
         if not cls.listening:
             cls.listening = True
-            listen(shell.kernel, lambda key: cls.all[key].view if key in cls.all else None)
-            when_turns_end(flush)
-            cls.in_cell = True  # the one that shows this view
-            shell.events.register("pre_run_cell", _before_cell)
-            shell.events.register("post_run_cell", _after_cell)
-        output = cls(view, *_place(shell))
-        # A cell that is run again replaces its outputs: nobody can ask for their views any more.
-        replaced = [key for key, old in cls.all.items() if old.cell == output.cell != "" and old.run != output.run]
+            listen(shell.kernel, lambda key: cls.by_key[key].view if key in cls.by_key else None)
+            call_after_turns(flush)
+            cls.in_cell = True  # the cell that shows this view
+            shell.events.register("pre_run_cell", _on_cell_start)
+            shell.events.register("post_run_cell", _on_cell_end)
+        output = cls(view, *_current_cell(shell))
+        # A cell that runs again replaces its outputs, so no page can request their views any more.
+        replaced = [key for key, old in cls.by_key.items() if old.cell == output.cell != "" and old.run != output.run]
         for key in replaced:
-            del cls.all[key]
-        cls.all[output.key] = output
+            del cls.by_key[key]
+        cls.by_key[output.key] = output
         return output
 
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what the file keeps, and what it says of it."""
-        self._kept = _seen(self.view)
-        words = self.view.shown_words()
+        """Return data and metadata of the output for the file."""
+        self._digest = _digest_of(self.view)
+        words = self.view.shown_text()
         picture = base64.b64encode(self.view.shown_png()).decode("ascii")
-        shown = _picture_html(picture, words)
-        html = f"<div class='alrviz-view' id='alrviz-{self.key}'>{shown}</div>\n<script>{script(self.key)}</script>"
+        picture_html = _picture_html(picture, words)
+        html = (
+            f"<div class='alrviz-view' id='alrviz-{self.key}'>{picture_html}</div>\n<script>{script(self.key)}</script>"
+        )
         names = ", ".join(type(view).__name__ for view in self.view._views)
         plain = f"{names}: {words}" if words else names
-        return {"text/plain": plain, "image/png": picture, "text/html": html, EXEC: ""}, {EXEC: {"id": self.key}}
+        return {"text/plain": plain, "image/png": picture, "text/html": html, EXEC_MIME: ""}, {
+            EXEC_MIME: {"id": self.key}
+        }
 
     def renew(self) -> None:
-        """Bring the picture in the file up to date."""
-        if _seen(self.view) != self._kept:
+        """Update the picture in the file if the view has changed."""
+        if _digest_of(self.view) != self._digest:
             from IPython.display import publish_display_data
 
             publish_display_data(*self.bundle(), transient={"display_id": self.key}, update=True)
 
 
 def _picture_html(picture: str, words: str) -> str:
-    """Return a PNG (base64) as HTML that holds it."""
-    style = f"max-width: {WIDTH}px; width: 100%"
+    """Return an img element of a PNG (base64)."""
+    style = f"max-width: {PICTURE_WIDTH_PX}px; width: 100%"
     return f"<img src='data:image/png;base64,{picture}' alt='{escape(words)}' style='{style}'>"
 
 
-def _place(shell: Any) -> tuple[str, str]:
-    """Return the cell that is run, and which run of it; "" for what the notebook does not say."""
+def _current_cell(shell: Any) -> tuple[str, str]:
+    """Return the ids of the running cell and of its execution; "" where the notebook does not provide them."""
     parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
     return parent.get("metadata", {}).get("cellId", ""), parent.get("header", {}).get("msg_id", "")
 
 
-def _seen(view: NotebookViewer) -> bytes:
-    """Return a digest of what a view shows."""
-    digest = hashlib.sha256(view.shown_words().encode())
+def _digest_of(view: NotebookViewer) -> bytes:
+    """Return a digest of a view's text, figures and ranges."""
+    digest = hashlib.sha256(view.shown_text().encode())
     for figure in view.shown_figures():
         spans = (figure.x_range, figure.y_range)
         digest.update(repr([(getattr(s, "start", None), getattr(s, "end", None)) for s in spans]).encode())
@@ -406,37 +426,37 @@ def _bytes(column: Any) -> bytes:
 
 
 def renew(view: NotebookViewer) -> None:
-    """Bring the pictures of a view in the notebook's file up to date."""
+    """Update the pictures of a view in the notebook's file."""
     with turn():
-        for output in list(_Output.all.values()):
-            if any(one is view for one in output.view._views):
+        for output in list(_Output.by_key.values()):
+            if any(shown_view is view for shown_view in output.view._views):
                 output.renew()
 
 
-def _shown() -> list[NotebookViewer]:
-    """Return the views that stand in an output, each once."""
-    return list({id(view): view for output in _Output.all.values() for view in output.view._views}.values())
+def _displayed_views() -> list[NotebookViewer]:
+    """Return the views in outputs, each once."""
+    return list({id(view): view for output in _Output.by_key.values() for view in output.view._views}.values())
 
 
-def _before_cell(_info: Any = None) -> None:
-    """Let every view follow what a cell may start."""
+def _on_cell_start(_info: Any = None) -> None:
+    """Wake all pumps, because a cell may start a race or study."""
     _Output.in_cell = True
-    for view in _shown():
+    for view in _displayed_views():
         if view._pump is not None:
             view._pump.wake()
 
 
-def _after_cell(_result: Any = None) -> None:
-    """Let what a cell has changed reach pages and file; a view that moves does so by itself."""
+def _on_cell_end(_result: Any = None) -> None:
+    """Update pages and file after a cell; running views do so themselves."""
     _Output.in_cell = False
-    end = time.monotonic() + SETTLE
-    for view in _shown():
+    end = time.monotonic() + SETTLE_SECONDS
+    for view in _displayed_views():
         pump = view._pump
         if pump is None:
             renew(view)
             continue
         pump.look()
-        if pump.running and not watched(view):
+        if pump.running and not is_watched(view):
             pump.finish(end - time.monotonic())
             if pump.running:
                 renew(view)
@@ -446,15 +466,15 @@ def _shell() -> Any:
     return sys.modules["IPython"].get_ipython() if in_kernel() else None
 
 
-def _other_ways() -> bool:
-    """Whether Panel was told, or has found, to speak with this notebook in another way (VS Code, Colab)."""
-    others = "google.colab" in sys.modules or "VSCODE_PID" in os.environ or "VSCODE_CWD" in os.environ
-    if others and not pn.extension._loaded:
+def _uses_other_comm() -> bool:
+    """Whether Panel connects with this notebook by another kind of comm (VS Code, Colab)."""
+    is_other = "google.colab" in sys.modules or "VSCODE_PID" in os.environ or "VSCODE_CWD" in os.environ
+    if is_other and not pn.extension._loaded:
         pn.extension(inline=True)
     return pn.config.comms != "default"
 
 
-_SAVED = """<!DOCTYPE html>
+_PAGE_TEMPLATE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <link rel="icon" href="data:,"><style>body {{ margin: 16px; font: 16px sans-serif }}</style></head>
 <body><div id="view"></div><noscript>{words}</noscript>
@@ -477,15 +497,20 @@ const waiting = setInterval(() => {{
 
 
 def _page(layout: Any, title: str, words: str) -> str:
-    """Return the page of what Panel lays out; `words` are for readers without scripts."""
+    """Return a self-contained page of a Panel layout; `words` are shown if scripts are disabled."""
     document = Document()
     root = layout._render_model(document)
     try:
-        at_home(root)
+        strip_remote_assets(root)
         documents, _ = standalone_docs_json_and_render_items([root], suppress_callback_warning=True)
-        parts = {"esm": resource(ESM), "document": serialize_json(documents), "root": root.ref["id"], "name": ESM}
-        inside = {name: json.dumps(part).replace("</", "<\\/") for name, part in parts.items()}
+        parts = {
+            "esm": resource(MATERIAL_BUNDLE),
+            "document": serialize_json(documents),
+            "root": root.ref["id"],
+            "name": MATERIAL_BUNDLE,
+        }
+        literals = {name: json.dumps(part).replace("</", "<\\/") for name, part in parts.items()}
     finally:
         layout._cleanup(root)
     scripts = {name: resource(name).replace("</script", "<\\/script") for name in ("font", "scripts")}
-    return _SAVED.format(title=escape(title), words=escape(words), **scripts, **inside)
+    return _PAGE_TEMPLATE.format(title=escape(title), words=escape(words), **scripts, **literals)

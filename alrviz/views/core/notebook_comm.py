@@ -1,12 +1,12 @@
-"""The connection between a view and a page of a notebook: the page asks, and the view comes as it is then.
+"""Connection between a view in the kernel and a page of a notebook; the page requests the view in its current state.
 
-A notebook's output holds no view, only its picture and a script (notebook.js) that asks the kernel for it. Panel writes
-the view into the output instead and sends changes from then on, whether a page is there to read them or not: what
-changed before the page was ready was lost, or read in another order: in Panel 1.9.4 none of 6 runs of all cells left a
-view complete (of one curve 7 points of 530), and its style sheets were asked of a CDN. Here a page says when its views
-are built; until then changes are held, and after that they go out in order, at most one message on its way. What every
-view needs (Bokeh, Panel, the bundle of Material's widgets, the font of icons: 4 MB) goes over the same connection, once
-a page, and never into the file; nothing is fetched from another machine.
+A notebook's output contains only the view's picture and a script (notebook.js) that requests the view from the kernel.
+Panel's own way is to write the view into the output and to send changes from then on, even if no page reads them.
+Changes made before the page was ready were lost or reordered: with Panel 1.9.4 none of 6 runs of all cells left a view
+complete (one curve had 7 of 530 points), and style sheets came from a CDN. Here the page reports when its views are
+built. Changes are held until then, and afterwards sent in order, one unacknowledged message at a time. The libraries
+(Bokeh, Panel, Material widgets, icon font: 4 MB) use the same connection, once per page, and are never stored in the
+file; nothing is fetched from another machine.
 """
 
 import base64
@@ -41,13 +41,13 @@ from alrviz.views.core.kernel_lock import turn
 from alrviz.views.core.state_sync import STATE_SYNC
 from alrviz.views.core.style import ICONS
 
-TARGET = "alrviz"  # of the comm
-ESM = "alrviz-material"  # by which a page keeps the bundle of Material's widgets
-LATE = 1.0  # seconds after which an unanswered message no longer holds the next one back
-_DIST = Path(pmui.__file__).parent / "dist"
-# Added to the page, not to an output: it outlives a cell that is run again.
+COMM_TARGET = "alrviz"
+MATERIAL_BUNDLE = "alrviz-material"  # name of the bundle of Material widgets in a page's resources
+ACK_TIMEOUT_SECONDS = 1.0  # afterwards the next message is sent although the last one was not acknowledged
+_MATERIAL_FOLDER = Path(pmui.__file__).parent / "dist"
+# Added to the page rather than to an output, so that it survives when the cell runs again.
 _FONT = """document.fonts.add(new FontFace("Material Icons", "url(data:font/woff2;base64,{data})"));"""
-_SHIM = """
+_SHIM_SCRIPT = """
 const shim = document.createElement("script");
 shim.type = "esms-options"; shim.textContent = '{"shimMode": true}'; document.head.append(shim);
 """
@@ -61,73 +61,73 @@ def _scripts() -> str:
         resources = Resources.from_bokeh(INLINE, notebook=False)
         bundle = bundle_resources(None, resources, notebook=False, reloading=False, enable_mathjax=False)
         configs, requirements, exports, skip = panel_notebook.require_components()
-        return _SHIM + panel_notebook._autoload_js(
+        return _SHIM_SCRIPT + panel_notebook._autoload_js(
             bundle=bundle, configs=configs, requirements=requirements, exports=exports, skip_imports=skip,
             ipywidget=False,
         )  # fmt: skip
 
 
 def _font() -> str:
-    files = sorted(_DIST.glob("material-icons-[A-Z0-9]*.woff2"))
+    files = sorted(_MATERIAL_FOLDER.glob("material-icons-[A-Z0-9]*.woff2"))
     return _FONT.format(data=base64.b64encode(files[0].read_bytes()).decode("ascii")) if files else ""
 
 
 def _bundle() -> str:
-    text = (_DIST / "panel-material-ui.bundle.js").read_text(encoding="utf-8")
-    # Emotion adds its rules to a sheet, not to the text of it, which is faster: a view that moves to another place of
-    # the page, as it does when its output is renewed, would lose them.
+    text = (_MATERIAL_FOLDER / "panel-material-ui.bundle.js").read_text(encoding="utf-8")
+    # In its fast mode Emotion adds rules to a sheet but not to the sheet's text. A view that moves within the page, as
+    # when its output is renewed, would lose those rules.
     return re.sub(r"this\.isSpeedy=[^,]+,", "this.isSpeedy=!1,", text, count=1)
 
 
 _RESOURCES: dict[str, Callable[[], str]] = {
     "scripts": _scripts,
     "font": _font,
-    ESM: _bundle,
+    MATERIAL_BUNDLE: _bundle,
     "state-sync": lambda: STATE_SYNC,
 }
 
 
 def resource(name: str) -> str:
-    """Return what every page needs: "scripts", "font", "state-sync", or the bundle of Material's widgets (`ESM`)."""
+    """Return a library that pages need: "scripts", "font", "state-sync" or `MATERIAL_BUNDLE`."""
     return _RESOURCES[name]()
 
 
 @cache
-def packed(name: str) -> bytes:
-    """Return a resource, compressed."""
+def compressed_resource(name: str) -> bytes:
+    """Return a resource, compressed by gzip."""
     return gzip.compress(resource(name).encode(), 6)
 
 
 def _sheets(sheets: list[Any]) -> list[Any]:
-    """Return style sheets with what they import written out; what this machine has not got is left out."""
-    there = [panel_notebook.replace_inline_css(s) if isinstance(s, ImportedStyleSheet) else s for s in sheets]
-    return [sheet for sheet in there if not isinstance(sheet, ImportedStyleSheet)]
+    """Replace imported style sheets by their text; drop those that are not on this machine."""
+    inlined = [panel_notebook.replace_inline_css(s) if isinstance(s, ImportedStyleSheet) else s for s in sheets]
+    return [sheet for sheet in inlined if not isinstance(sheet, ImportedStyleSheet)]
 
 
-def _joined(_panel: Any, root: Any, changed: Any, _old: Any) -> None:
-    """Panel's hook for what is laid out later."""
-    made = changed._models.get(root.ref["id"])
-    if made is not None:
-        at_home(made[0])
+def _strip_added_models(_panel: Any, root: Any, layout: Any, _old: Any) -> None:
+    """Panel hook: strip models that are added to a layout later."""
+    models = layout._models.get(root.ref["id"])
+    if models is not None:
+        strip_remote_assets(models[0])
 
 
-def at_home(made: Any) -> None:
-    """Let what was made for a page hold no address of another machine, and no copy of what pages load once."""
-    for model in made.select({"type": UIElement}):
+def strip_remote_assets(root: Any) -> None:
+    """Remove remote addresses from a model tree, and the bundles that the page loads by itself."""
+    for model in root.select({"type": UIElement}):
         sheets = _sheets(model.stylesheets)
         if sheets != model.stylesheets:
             model.stylesheets = sheets
         if isinstance(model, ReactComponent) and model.bundle is not None:
-            model.update(bundle=ESM, css_bundle=ICONS, esm="")
+            model.update(bundle=MATERIAL_BUNDLE, css_bundle=ICONS, esm="")
 
 
 # ---- the connection --------------------------------------------------------------------------------------------------
 
 
-class _Panels:
-    """What Panel takes for its comm: true, and silent; the link sends what has changed."""
+class _SilentComm:
+    """Comm that Panel accepts but that sends nothing; `Link.flush` sends the changes."""
 
-    _comm, id = True, TARGET
+    _comm, id = True, COMM_TARGET
 
     def send(self, *_: Any, **__: Any) -> None:
         """Send nothing."""
@@ -137,7 +137,11 @@ class Link:
     """One page's connection to a view.
 
     Args:
-        view: what it shows. comm: Jupyter's, just opened by the page.
+        view: the view to show.
+        comm: Jupyter's comm, just opened by the page.
+
+    Attributes:
+        ready: whether the page has built the view.
     """
 
     def __init__(self, view: Any, comm: Any):
@@ -145,21 +149,21 @@ class Link:
         self._document: Document | None = None
         self._root: Any = None
         self.ready = False
-        self._sent = float("-inf")  # when the message went that is still unanswered; -inf: none is
-        comm.on_msg(self._received)
+        self._sent_at = float("-inf")  # when the unacknowledged message was sent; -inf if there is none
+        comm.on_msg(self._on_message)
         with turn():
-            self._show()
+            self._send_view()
 
-    def _show(self) -> None:
-        """Send the view as it is now."""
+    def _send_view(self) -> None:
+        """Send the view in its current state."""
         self.close()
-        document, panels = Document(), _Panels()
-        layout = pn.Column(self.view, sizing_mode="stretch_width", margin=0, hooks=[_joined])
+        document, comm = Document(), _SilentComm()
+        layout = pn.Column(self.view, sizing_mode="stretch_width", margin=0, hooks=[_strip_added_models])
         with set_resource_mode("inline"), pn.config.set(inline=True), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            root = layout._render_model(document, panels)
-        root.tags = [*root.tags, "embedded"]  # Panel's word for: do not send by yourself
-        at_home(root)
+            root = layout._render_model(document, comm)
+        root.tags = [*root.tags, "embedded"]  # keeps Panel from sending changes itself
+        strip_remote_assets(root)
         document.hold()
         document.callbacks._held_events = []
         documents, _ = standalone_docs_json_and_render_items([root], suppress_callback_warning=True)
@@ -167,23 +171,23 @@ class Link:
         self._comm.send({"document": serialize_json(documents), "root": root.ref["id"], "needs": list(_RESOURCES)})
 
     def close(self) -> None:
-        """Forget the page's models."""
+        """Release the page's models."""
         if self._root is not None:
             self._layout._cleanup(self._root)
             pn.state._views.pop(self._root.ref["id"], None)
         self._root = self._document = None
-        self.ready, self._sent = False, float("-inf")
+        self.ready, self._sent_at = False, float("-inf")
 
     def flush(self) -> None:
-        """Send what has changed, unless the page still reads what went before."""
+        """Send held changes, unless the page has not acknowledged the last message."""
         document = self._document
-        if document is None or not self.ready or time.monotonic() - self._sent < LATE:
+        if document is None or not self.ready or time.monotonic() - self._sent_at < ACK_TIMEOUT_SECONDS:
             return
-        held, document.callbacks._held_events = document.callbacks._held_events, []
-        for event in held:
+        events, document.callbacks._held_events = document.callbacks._held_events, []
+        for event in events:
             if isinstance(event, ModelChangedEvent) and event.attr == "stylesheets":
-                event.new = _sheets(event.new)  # Panel's themes name them anew whenever a style changes
-        message = diff(document, events=held)
+                event.new = _sheets(event.new)  # Panel's themes restore the imports whenever a style changes
+        message = diff(document, events=events)
         if message is None:
             return
         fragments: list[str | None] = [message.header_json, message.metadata_json, message.content_json]
@@ -191,44 +195,44 @@ class Link:
         for buffer in message.buffers:
             fragments += [json.dumps(buffer.ref), None]
             buffers.append(buffer.to_bytes())
-        self._sent = time.monotonic()
+        self._sent_at = time.monotonic()
         self._comm.send({"patch": fragments}, buffers=buffers)
 
-    def _received(self, message: Any) -> None:
+    def _on_message(self, message: Any) -> None:
         data = message["content"]["data"]
         name = data.get("want")
         if name is not None:
-            self._comm.send({"resource": name}, buffers=[packed(name)])
+            self._comm.send({"resource": name}, buffers=[compressed_resource(name)])
             return
         try:
             with turn():
-                self._take(data)
-        except Exception:  # the page's console is where a reader can find it
+                self._handle(data)
+        except Exception:  # shown in the page's console, where a reader can find it
             self._comm.send({"error": traceback.format_exc()})
         if "patch" in data:
             self._comm.send({"done": True})
 
-    def _take(self, data: Any) -> None:
+    def _handle(self, data: Any) -> None:
         if "ready" in data:
             self.ready = True
         elif "done" in data:
-            self._sent = float("-inf")
+            self._sent_at = float("-inf")
         elif "failed" in data:
-            self._show()
+            self._send_view()
         elif "bye" in data:
             links.discard(self)
             self.close()
         elif "patch" in data and self._document is not None:
-            self._apply(self._document, json.loads(data["patch"]))
+            self._apply_patch(self._document, json.loads(data["patch"]))
 
-    def _apply(self, document: Document, patch: Any) -> None:
-        """Take what the reader has changed; what follows from it is held like any other change."""
+    def _apply_patch(self, document: Document, patch: Any) -> None:
+        """Apply the reader's changes; changes that follow from them are held like any other."""
         document.apply_json_patch(patch, setter=self)
         callbacks = document.callbacks
-        theirs = [event for event in callbacks._held_events if event.setter is self]
+        reader_events = [event for event in callbacks._held_events if event.setter is self]
         callbacks._held_events = [event for event in callbacks._held_events if event.setter is not self]
         with set_curdoc(document):
-            for event in theirs:  # while changes are held Bokeh tells nobody of them
+            for event in reader_events:  # Bokeh does not call callbacks while events are held
                 if event.callback_invoker is not None:
                     event.callback_invoker()
 
@@ -236,23 +240,23 @@ class Link:
 links: set[Link] = set()
 
 
-def watched(view: Any) -> bool:
-    """Whether a page shows this view."""
-    return any(link.ready and any(one is view for one in link.view._views) for link in links)
+def is_watched(view: Any) -> bool:
+    """Whether a page shows a view."""
+    return any(link.ready and any(shown_view is view for shown_view in link.view._views) for link in links)
 
 
 def flush() -> None:
-    """Send every page what has changed."""
+    """Send all pages their held changes."""
     for link in list(links):
         link.flush()
     for _, root, document, comm in list(pn.state._views.values()):
-        # What was laid out beside other things of Panel's has Panel's own connection.
-        if getattr(comm, "_comm", None) and not isinstance(comm, _Panels) and "embedded" not in root.tags:
+        # A view inside a plain Panel layout uses Panel's own connection.
+        if getattr(comm, "_comm", None) and not isinstance(comm, _SilentComm) and "embedded" not in root.tags:
             panel_notebook.push(document, comm)
 
 
-def opened(find: Callable[[str], Any], comm: Any, message: Any) -> None:
-    """Connect a page that asks for a view of this kernel's."""
+def open_link(find: Callable[[str], Any], comm: Any, message: Any) -> None:
+    """Connect a page that requests a view; close the comm if the view is unknown."""
     view = find(message["content"]["data"]["key"])
     if view is None:
         comm.close()
@@ -264,16 +268,16 @@ def opened(find: Callable[[str], Any], comm: Any, message: Any) -> None:
 
 
 def listen(kernel: Any, find: Callable[[str], Any]) -> None:
-    """Take what pages ask for from now on; `find` returns the view of a key, None where there is none."""
-    kernel.comm_manager.register_target(TARGET, partial(opened, find))
+    """Start to accept requests from pages; `find` returns the view of a key, or None."""
+    kernel.comm_manager.register_target(COMM_TARGET, partial(open_link, find))
     handle = Comm._handle_msg
 
-    def handled(comm: Comm, message: Any) -> None:
+    def handle_in_turn(comm: Comm, message: Any) -> None:
         with turn():
             handle(comm, message)
 
-    # What pages send over Panel's own connections, of views that were laid out beside other things, takes turns too.
-    Comm._handle_msg = handled
+    # Messages on Panel's own connections must take turns too.
+    Comm._handle_msg = handle_in_turn
 
 
 @cache
@@ -281,9 +285,9 @@ def _script() -> str:
     text = (Path(__file__).parent / "notebook.js").read_text(encoding="utf-8")
     lines = (line.strip() for line in text.splitlines())
     short = "\n".join(line for line in lines if line and not line.startswith("//"))
-    return short.replace("%VERSION%", bokeh.__version__.replace("rc", "-rc.")).replace("%ESM%", ESM)
+    return short.replace("%VERSION%", bokeh.__version__.replace("rc", "-rc.")).replace("%ESM%", MATERIAL_BUNDLE)
 
 
 def script(key: str) -> str:
-    """Return the script of an output, which asks for the view of `key`."""
+    """Return the script of an output that requests the view of `key`."""
     return _script().replace("%KEY%", key)

@@ -1,7 +1,7 @@
-"""The pump of what follows threads: it shows what has come, again and again while there is something to come.
+"""Pump: calls a view's update function periodically while a race, study or fit runs.
 
-On a served page it is a periodic callback of the page's. In a notebook it has a thread: a cell that waits for a study,
-or a race, holds up everything that the kernel would do on its own thread.
+On a served page it is a periodic callback. In a notebook it is a thread, because a cell that waits for a study or race
+blocks the kernel's main thread.
 """
 
 import time
@@ -17,58 +17,64 @@ from alrviz.views.core.kernel_lock import in_kernel, turn
 
 
 class Pump:
-    """Looks every so often, and rests while nothing moves.
+    """Calls `look` every `period` ms until it returns False; `wake` starts again.
 
     Args:
-        look: shows what has come; returns whether there may be more.
-        period: ms between two looks.
-        gone: called when the visitor of a served page has left.
-        rested: called when nothing moves any more.
-        awake: whether it is not to rest now, though nothing moves.
+        look: shows new results; returns whether there may be more.
+        period: time between calls, in ms.
+        on_leave: called when the visitor of a served page has left.
+        on_rest: called when the pump stops.
+        keep_awake: returns True to go on although `look` returned False.
     """
 
     def __init__(
         self,
         look: Callable[[], bool],
         period: int,
-        gone: Callable[[], None] | None = None,
-        rested: Callable[[], None] | None = None,
-        awake: Callable[[], bool] = bool,
+        on_leave: Callable[[], None] | None = None,
+        on_rest: Callable[[], None] | None = None,
+        keep_awake: Callable[[], bool] = bool,
     ):
-        self._look, self._period, self._gone, self._rested, self._awake = look, period, gone, rested, awake
+        self._look, self._period, self._on_leave, self._on_rest, self._keep_awake = (
+            look,
+            period,
+            on_leave,
+            on_rest,
+            keep_awake,
+        )
         self._callback: Any = None
-        self.moving = False  # whether there was more to come when it looked last
+        self.moving = False  # latest return value of `look`
 
     @property
     def running(self) -> bool:
-        """Whether it looks."""
+        """Whether `look` is being called periodically."""
         return self._callback is not None and bool(self._callback.running)
 
     def wake(self) -> None:
-        """Look from now on, if it rests."""
+        """Start if it rests."""
         if self._callback is None:
-            self._callback = self._made()
+            self._callback = self._make_callback()
         if not self._callback.running:
             self._callback.start()
 
     def look(self) -> None:
-        """Look once, now."""
+        """Call `look` now, and start if it rests."""
         self.wake()
         self._tick()
 
     def finish(self, seconds: float) -> None:
-        """Look without waiting between two looks until nothing moves, for so long at most: nobody watches."""
+        """Call `look` without pauses until it rests, for at most so many seconds; for views that no page shows."""
         end = time.monotonic() + seconds
         while self.running and time.monotonic() < end:
             self._tick()
-            time.sleep(0.005)  # what is worked out on threads needs the interpreter too
+            time.sleep(0.005)  # lets worker threads have the interpreter
 
-    def _made(self) -> Any:
+    def _make_callback(self) -> Any:
         if in_kernel():
-            return _Ticking(self._tick, self._period / 1000)
-        gone = self._gone
-        if gone is not None and server_session() is not None:
-            pn.state.on_session_destroyed(lambda _: gone())
+            return _TickThread(self._tick, self._period / 1000)
+        on_leave = self._on_leave
+        if on_leave is not None and server_session() is not None:
+            pn.state.on_session_destroyed(lambda _: on_leave())
         return pn.state.add_periodic_callback(self._tick, period=self._period, start=False)
 
     def _tick(self) -> None:
@@ -76,19 +82,19 @@ class Pump:
             return
         with turn():
             self.moving = self._look()
-            if self.moving or self._awake() or not self._callback.running:
+            if self.moving or self._keep_awake() or not self._callback.running:
                 return
             self._callback.stop()
-        if self._rested is not None:
-            self._rested()
+        if self._on_rest is not None:
+            self._on_rest()
 
 
-class _Ticking:
-    """A thread that calls again and again, until it is stopped."""
+class _TickThread:
+    """Thread that calls a function every `period` seconds until it is stopped."""
 
     def __init__(self, call: Callable[[], None], period: float):
         self._call, self._period = call, period
-        self._job: Job[None] | None = None  # that calls now
+        self._job: Job[None] | None = None  # the current thread
 
     @property
     def running(self) -> bool:

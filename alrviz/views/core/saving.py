@@ -1,8 +1,8 @@
-"""Buttons that save a picture as PNG or SVG, and files that are made here: CSV, replay, model.
+"""Buttons that save a picture as PNG or SVG, or a file made by the server: CSV, replay, model.
 
-A press is answered here, and the answer, a job as JSON, goes to the browser in a property of the button. Two things are
-avoided that fail there: a file button of Panel's sends nothing where a file equals the one sent before, and a click
-that runs a script in the browser first cannot be sent from a part that came after the page was opened.
+A click is handled by the server, which sends a job as JSON to the browser in a property of the button. This avoids two
+bugs of Panel: its FileDownload sends nothing if the file equals the one sent before, and a JavaScript click handler
+does not work in parts added after the page was opened.
 """
 
 import base64
@@ -18,13 +18,15 @@ import param
 from alrviz import __version__
 from alrviz.studies.core.export import caption
 
-PIXELS = 2  # of a PNG a pixel of the screen, at least: a slide is shown larger than the page
+MIN_PIXEL_RATIO = 2  # pixels of a PNG per CSS pixel: on a slide it is shown larger than on the page
 
 
 class Origin(NamedTuple):
-    """What stands above and below a picture that leaves the page.
+    """Text around a saved picture.
 
-    title: what it shows. made_from: data, settings, version.
+    Attributes:
+        title: the line above.
+        made_from: the line below: data, settings, version.
     """
 
     title: str
@@ -32,12 +34,12 @@ class Origin(NamedTuple):
 
 
 def by_version() -> str:
-    """Return what a picture is made from where nothing is known but what drew it."""
+    """Return the provenance line of a picture of unknown data: alrviz's version."""
     return caption({"alrviz": __version__})
 
 
-# A page may hold several figures of one name: all but one were replaced, and have no view or none that is on a page.
-# Two layers are put together: what Bokeh draws, and the words, which are broken to the picture's width.
+# A page may hold several figures of one name: all but one were replaced, and have no view or an invisible one.
+# The saved picture has two layers: Bokeh's export, and title and provenance, wrapped to its width.
 _SAVE = """
 const job = JSON.parse(cb_obj.job);
 function keep(blob) {
@@ -139,12 +141,12 @@ else if (job.kind) save_picture();
 
 
 class SaveButton(pmui.Button):
-    """A button that has the browser save what its press makes."""
+    """Button whose click makes a file or picture and lets the browser save it."""
 
-    job = param.String(default="{}", doc="What the browser is to save, as JSON; each press is another.")
+    job = param.String(default="{}", doc="The job for the browser, as JSON; unique for each click.")
     filename = param.String(default="", doc="The name of the file.")
 
-    _rename = {"filename": None}  # noqa: RUF012 - as Panel has it
+    _rename = {"filename": None}  # noqa: RUF012 - Panel's own convention
 
     def __init__(self, make: Callable[[], dict[str, Any] | None], **params: Any):
         super().__init__(**{"variant": "text", "size": "small", "margin": 0, **params})
@@ -153,48 +155,58 @@ class SaveButton(pmui.Button):
         self.on_click(lambda _: self.press())
 
     def press(self) -> None:
-        """Make the job and have the browser do it; nothing where there is nothing to save."""
+        """Send a job to the browser, unless there is nothing to save."""
         job = self._make()
         if job is not None:
             self._presses += 1
             self.job = json.dumps({"press": self._presses, "file": self.filename, **job})
 
 
-def figure_buttons(figure: str, file: str, what: str, origin: Callable[[], Origin], named: bool = False) -> list[Any]:
-    """Return the buttons PNG and SVG.
+def figure_buttons(
+    figure: str, file: str, subject: str, origin: Callable[[], Origin], with_names: bool = False
+) -> list[Any]:
+    """Return the buttons PNG and SVG of a figure.
 
-    figure: the name of the Bokeh figure. file: the name of what is saved, without its ending. what: the picture in
-    words ("the picture of the race"). origin: says what stands above and below the picture when it is saved. named:
-    whether the buttons say which picture they save, as where there are several.
+    Args:
+        figure: name of the Bokeh figure.
+        file: name of the saved file without its ending.
+        subject: what the figure shows ("the picture of the race").
+        origin: returns title and provenance of the saved picture.
+        with_names: whether labels contain `subject`, needed where there are several pictures.
     """
 
     def job(kind: str) -> dict[str, Any]:
-        return {"kind": kind, "figure": figure, "pixels": PIXELS, **origin()._asdict()}
+        return {"kind": kind, "figure": figure, "pixels": MIN_PIXEL_RATIO, **origin()._asdict()}
 
     buttons = []
     for kind in ("png", "svg"):
-        label = f"{kind.upper()} of {what}" if named else kind.upper()
-        hint = f"{label}: save {'this picture' if named else what}"
+        label = f"{kind.upper()} of {subject}" if with_names else kind.upper()
+        hint = f"{label}: save {'this picture' if with_names else subject}"
         buttons.append(SaveButton(partial(job, kind), label=label, filename=f"{file}.{kind}", description=hint))
     return buttons
 
 
-def csv_button(filename: str, numbers: Callable[[], str], told: str, label: str = "CSV") -> Any:
-    """Return the button that saves what `numbers` returns; `told` says what that is."""
-    return file_button(filename, lambda: numbers().encode(), told, label)
+def csv_button(filename: str, numbers: Callable[[], str], description: str, label: str = "CSV") -> Any:
+    """Return a button that saves the text returned by `numbers`; `description` completes "save ..."."""
+    return file_button(filename, lambda: numbers().encode(), description, label)
 
 
-def file_button(filename: str, made: Callable[[], bytes], told: str, label: str, **params: Any) -> Any:
-    """Return the button that saves the bytes that `made` returns; `told` says what they are.
+def file_button(filename: str, make_bytes: Callable[[], bytes], description: str, label: str, **params: Any) -> Any:
+    """Return a button that saves the bytes returned by `make_bytes`.
 
-    params: of the button, as Panel has them.
+    Args:
+        filename: name of the file; its ending determines the media type.
+        make_bytes: called at each click.
+        description: completes "save ..." in the tooltip.
+        label: words on the button.
+        params: parameters of Panel's Button.
     """
     kind = mimetypes.guess_type(filename)[0] or "application/octet-stream"
 
     def job() -> dict[str, Any]:
-        return {"kind": "file", "type": kind, "data": base64.b64encode(made()).decode("ascii")}
+        return {"kind": "file", "type": kind, "data": base64.b64encode(make_bytes()).decode("ascii")}
 
-    told = f"{label}: save {told}"
-    button = SaveButton(job, label=label, filename=filename, description=told, icon="download", **params)
-    button.made = made
+    hint = f"{label}: save {description}"
+    button = SaveButton(job, label=label, filename=filename, description=hint, icon="download", **params)
+    button.make_bytes = make_bytes
     return button

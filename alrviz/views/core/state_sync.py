@@ -1,12 +1,12 @@
-"""A widget's browser tells the server of what its reader did, and of nothing else.
+"""Patch Panel's React components so that browsers report only changes made by the reader.
 
 Panel (1.9) keeps every value of a React component twice, in the model and in React's state, and writes the state back
-to the model after it was drawn, whoever had set it. Of two values that the server gives quickly after each other the
-first comes back when the second is there: a film stood still at a step it had shown, a menu took back a choice. No
-clock can tell such an echo from a hand: a busy browser repeats what it was given many seconds ago. So what the server
-gave is not written back; what the component itself sets, at a reader's press or key, is.
+to the model after rendering, no matter who set it. If the server sets two values in quick succession, the echo of the
+first overwrites the second: a film froze at a step already shown, a menu reverted a choice. Timing cannot tell an echo
+from a click, because a busy browser may echo many seconds late. With the patch, values set by the server are not
+written back, only those set by the component itself after a click or key.
 
-`STATE_SYNC` is the script; it must run before a page's components are made, and may run twice.
+`STATE_SYNC` is the script. It must run before a page's components are created, and may run twice.
 """
 
 import base64
@@ -51,7 +51,7 @@ _URL = "data:text/javascript;base64," + base64.b64encode(STATE_SYNC.encode()).de
 
 
 def add_to_page() -> None:
-    """Let the page that is being made for a session load the script; a page that stands already is not changed."""
+    """Make the page of the current session load the script; a page that is already open is not changed."""
     document = pn.state.curdoc
     if document is not None and document.session_context is not None:
         pn.config.js_files["alrviz-state-sync"] = _URL

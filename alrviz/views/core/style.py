@@ -1,6 +1,6 @@
-"""What every view's HTML shares: type, tables, and the escaping of names that come from data.
+"""Style sheets, tables and escaping for the HTML of all views.
 
-Colours are custom properties that a page may set; where none does (a notebook) the surroundings' colours are inherited.
+Colours are CSS custom properties that a page may set; elsewhere (in a notebook) the surrounding colours are inherited.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ abbr { text-decoration: underline dotted; text-underline-offset: 3px; cursor: he
 .scroll { overflow-x: auto; }
 """
 
-# Of a page of one file, for readers who have nothing else.
+# Style of a self-contained page (reports).
 _PAGE_CSS = """
 :root { color-scheme: light; --alrviz-line: #d5d5da; --alrviz-quiet: #5c5c66; }
 body { font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; color: #1d1d24; background: #fff; margin: 0;
@@ -62,62 +62,62 @@ details > summary { cursor: pointer; color: #2f4f9e; padding: .4em 0; }
 @media print { h2 { break-after: avoid; } figure, table { break-inside: avoid; } nav { display: none; } }
 """
 
-# The label of a group of buttons whose words say it to the eye: heard, not seen.
-HEARD = """
+# Labels for screen readers only, of groups of buttons whose captions explain themselves.
+SCREEN_READER_ONLY = """
 label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 """
 
-# What draws a button's icon: a page of Panel's brings this rule along, a notebook brings the font alone.
+# Rule that draws a button's icon: Panel's pages include it, a notebook has only the font.
 ICONS = """
 .material-icons { font-family: "Material Icons"; font-style: normal; font-weight: normal; line-height: 1;
   letter-spacing: normal; text-transform: none; display: inline-block; white-space: nowrap; direction: ltr;
   font-feature-settings: "liga"; }
 """
 
-# Buttons of a group whose words are to be read from afar.
+# Toggle buttons with words large enough for a projector.
 _WORDS = {"fontSize": "1rem", "textTransform": "none", "py": "4px"}
 WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": _WORDS}
 
-# And in one line each, where there is more beside them: a tab is called by two words.
+# The same without line breaks, for tabs, whose titles have two words.
 WORDS_IN_ONE_LINE = {
     "& .MuiToggleButton-root": {**_WORDS, "whiteSpace": "nowrap", "px": {"xs": "4px", "sm": "7px"}},
 }
 
-WIDE = 2  # columns of a table; of more it may be wider than a phone
-FADED = "0.45"  # opacity of what belongs to settings that are no longer there
+MAX_UNSCROLLED_COLUMNS = 2  # a table with more may be wider than a phone
+FADED_OPACITY = "0.45"  # of results of outdated settings
 
 
 def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "scroll", foot: str = "") -> str:
     """Return a table as HTML, in a box that scrolls sideways.
 
     Args:
-        heads, rows: the cells, as HTML: a name that comes from data is made safe by whoever writes it. A cell that
-            begins with a tag of its own (`<td class='n'>`) keeps it.
-        kind: classes of the box.
-        foot: lines below, as HTML.
+        heads, rows: cells as HTML; callers escape names from data by `safe`. A cell may bring its own tag
+            (`<td class='n'>`).
+        kind: CSS classes of the box.
+        foot: further rows, as HTML.
     """
 
     def cell(tag: str, text: str) -> str:
-        tag = tag if text else "td"  # a head without words is none to a screen reader
+        tag = tag if text else "td"  # screen readers do not accept an empty th
         return text if text.startswith(f"<{tag}") else f"<{tag}>{text}</{tag}>"
 
     def line(tag: str, cells: Iterable[str]) -> str:
         return f"<tr>{''.join(cell(tag, text) for text in cells)}</tr>"
 
     heads = list(heads)
-    reached = " tabindex='0'" if len(heads) > WIDE else ""  # what is wider than a screen is scrolled by keys too
+    focusable = " tabindex='0'" if len(heads) > MAX_UNSCROLLED_COLUMNS else ""  # so that arrow keys scroll it
     body = "".join(line("td", cells) for cells in rows)
-    return f"<div class='{kind}'{reached}><table>{line('th', heads)}{body}{foot}</table></div>"
+    return f"<div class='{kind}'{focusable}><table>{line('th', heads)}{body}{foot}</table></div>"
 
 
-def safe(text: object, longest: int = 300) -> str:
-    """Return text from anywhere as HTML that shows it: escaped, without control characters, cut when long."""
+def safe(text: object, max_length: int = 300) -> str:
+    """Return any text as safe HTML: escaped, without control characters, truncated to `max_length` characters."""
     plain = "".join(ch if ch.isprintable() else " " for ch in str(text))
-    return escape(plain if len(plain) <= longest else plain[: longest - 1] + "…")
+    return escape(plain if len(plain) <= max_length else plain[: max_length - 1] + "…")
 
 
 def page_html(title: str, body: str) -> str:
-    """Return a page of one file, which needs no scripts, no network and no server; `title` and `body` are HTML."""
+    """Return a self-contained page without scripts; `title` and `body` are HTML."""
     return (
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"

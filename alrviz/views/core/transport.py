@@ -1,10 +1,9 @@
-"""The row of buttons under a live picture: run or pause, step back, step, stop, and the slider that scrubs.
+"""Row of buttons under a live picture: run or pause, back, step, stop, and a slider.
 
-Stop ends a race at what is on the screen, which only the browser knows: what was sent to it is on its way for a moment.
-So it says at a click what it had been given by then, and, where somebody follows elsewhere, from time to time.
+Stop ends a race at the step on the screen, which only the browser knows, because messages take a moment to arrive. So
+the browser reports what it has drawn at a click on Stop and, if spectators follow it, repeatedly.
 
-The buttons carry the CSS classes by which a page's keyboard finds them (space, left, right, s). What a press means is
-the view's business; here is only which button may be pressed when.
+CSS classes identify the buttons for keyboard shortcuts (space, left, right, s). Views decide what the buttons do.
 """
 
 import uuid
@@ -18,7 +17,7 @@ import param
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.style import ICONS
 
-SPEEDS = (0.5, 1.0, 2.0, 4.0)  # times as fast as usual
+PLAYBACK_SPEEDS = (0.5, 1.0, 2.0, 4.0)  # factors of the usual speed
 SLIDER_FOCUS = {
     "& .MuiSlider-thumb.Mui-focusVisible": {
         "outline": "3px solid",
@@ -27,15 +26,20 @@ SLIDER_FOCUS = {
     }
 }
 
-# Where the buttons leave the slider less than can be aimed at, as in a notebook's cell, it has a line of its own.
-_ROOM = """
+# The slider moves to a second line where it would be too short to use, as in a notebook's cell.
+_WRAP_STYLE = """
 :host { flex-wrap: wrap; row-gap: 4px; }
 :host > .alrviz-wide { flex: 1 1 96px !important; min-width: 96px; }
 """
-_SNUG = {"minWidth": 0, "padding": "6px 4px", "textTransform": "none", "& .MuiButton-icon": {"margin": "0 2px 0 0"}}
+_COMPACT_STYLE = {
+    "minWidth": 0,
+    "padding": "6px 4px",
+    "textTransform": "none",
+    "& .MuiButton-icon": {"margin": "0 2px 0 0"},
+}
 
-# The click is heard before the button's own handler. The button is found by a class of its own: it may be redrawn.
-_LOOK = """
+# The listener runs before the button's own handler. It finds the button by a unique class, because React may redraw it.
+_REPORT_SCREEN = """
 const looks = (window.alrvizLooks ||= new Map());
 if (!looks.size) document.addEventListener("click", (event) => {
   const path = event.composedPath();
@@ -52,22 +56,26 @@ if (cb_obj.tells && !cb_obj.alrvizDue) cb_obj.alrvizDue = setTimeout(() => {
 
 
 class StopButton(pmui.Button):
-    """Stop, and what the browser says of what is on the screen: each a race's number and the last iteration of it."""
+    """Stop button that reports what is on the screen, as [reader number, last iteration]."""
 
-    drawn = param.List(default=[0, -1], doc="What the browser is given to draw.")
-    pressed = param.List(default=[0, -1, 0], doc="What it showed when Stop was pressed, and the how manieth press.")
-    seen = param.List(default=[0, -1], doc="What it has shown, said while `tells`.")
-    tells = param.Boolean(default=False, doc="Whether it says what it has shown.")
+    drawn = param.List(default=[0, -1], doc="The latest picture sent to the browser.")
+    pressed = param.List(
+        default=[0, -1, 0], doc="The picture on the screen at a click on Stop, and the click's number."
+    )
+    seen = param.List(default=[0, -1], doc="The picture on the screen; updated while `tells`.")
+    tells = param.Boolean(default=False, doc="Whether the browser updates `seen`.")
 
 
 class Transport:
     """Buttons and slider.
 
     Args:
-        run, back, step, stop: called when pressed. scrub: called with an iteration when the reader moves the slider.
-        rest: called when what was computed beyond Stop is to be shown. pressed_at: called after `stop` with what the
-            screen had shown, a race's number and an iteration. seen: the same while `tell` is on. playback: the menu of
-            speed and loop, where there is one.
+        run, back, step, stop: called when the buttons are clicked.
+        on_scrub: called with an iteration when the reader moves the slider.
+        on_show_rest: called when the steps hidden by Stop are to be shown.
+        on_stop_seen: called with a reader's number and the last iteration on the screen when Stop was clicked.
+        on_seen: called with the same whenever it changes, while `StopButton.tells` is on.
+        playback: menu of speed and loop, if any.
     """
 
     def __init__(
@@ -76,13 +84,13 @@ class Transport:
         back: Callable[[], None],
         step: Callable[[], None],
         stop: Callable[[], None],
-        scrub: Callable[[int], None],
-        rest: Callable[[], None] = lambda: None,
-        pressed_at: Callable[[int, int], None] = lambda number, seen: None,
-        seen: Callable[[int, int], None] = lambda number, seen: None,
+        on_scrub: Callable[[int], None],
+        on_show_rest: Callable[[], None] = lambda: None,
+        on_stop_seen: Callable[[int, int], None] = lambda number, seen: None,
+        on_seen: Callable[[int, int], None] = lambda number, seen: None,
         playback: "Playback | None" = None,
     ):
-        self._scrub = scrub
+        self._on_scrub = on_scrub
         self._moving = Updating()
         self.run = key_button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
         self.back = key_button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
@@ -91,27 +99,27 @@ class Transport:
         mark = f"alrviz-stop-{uuid.uuid4().hex[:12]}"
         self.stop.css_classes = [*self.stop.css_classes, mark]
         for name in ("drawn", "tells"):  # one at a time: of several in one call Panel keeps the last
-            self.stop.jscallback(**{name: _LOOK % mark})
-        self.stop.param.watch(lambda event: pressed_at(*event.new[:2]), "pressed")
-        self.stop.param.watch(lambda event: seen(*event.new), "seen")
-        self.rest = pmui.Button(label="", variant="text", size="small", visible=False, margin=0, align="center")
-        self.rest.on_click(lambda _: rest())
-        # Its own words of the value come a moment after it, and the first ones without it: the label says it.
+            self.stop.jscallback(**{name: _REPORT_SCREEN % mark})
+        self.stop.param.watch(lambda event: on_stop_seen(*event.new[:2]), "pressed")
+        self.stop.param.watch(lambda event: on_seen(*event.new), "seen")
+        self.show_rest = pmui.Button(label="", variant="text", size="small", visible=False, margin=0, align="center")
+        self.show_rest.on_click(lambda _: on_show_rest())
+        # The label shows the value, because the slider's own text appears late and at first without the value.
         self.slider = pmui.IntSlider(
             label="Iteration: 0", show_value=False, start=0, end=1, value=0, step=1, sizing_mode="stretch_width",
             margin=(0, 16), size="small", sx={**SLIDER_FOCUS, "& .MuiFormLabel-root": {"whiteSpace": "nowrap"}},
             css_classes=["alrviz-wide"],
         )  # fmt: skip
-        self.slider.param.watch(self._moved, ["value", "value_throttled"])
+        self.slider.param.watch(self._slider_moved, ["value", "value_throttled"])
         menu = [] if playback is None else [playback.menu]
         self.panel = pn.Row(
-            self.run, self.back, self.step, self.stop, *menu, self.slider, self.rest,
-            sizing_mode="stretch_width", margin=0, css_classes=["alrviz-run"], stylesheets=[_ROOM],
+            self.run, self.back, self.step, self.stop, *menu, self.slider, self.show_rest,
+            sizing_mode="stretch_width", margin=0, css_classes=["alrviz-run"], stylesheets=[_WRAP_STYLE],
         )  # fmt: skip
 
-    def _moved(self, *events: Any) -> None:
+    def _slider_moved(self, *events: Any) -> None:
         if not self._moving:
-            self._scrub(int(events[-1].new))
+            self._on_scrub(int(events[-1].new))
 
     def show(
         self,
@@ -119,51 +127,56 @@ class Transport:
         running: bool,
         head: int,
         last: int,
-        scrubs: bool,
+        move_slider: bool,
         may_run: bool,
         may_step: bool,
         may_stop: bool,
-        rest: int = 0,
+        last_hidden: int = 0,
         drawn: tuple[int, int] | None = None,
-        counted: str = "iteration",
+        step_name: str = "iteration",
     ) -> None:
-        """Bring the row up to date; only what differs reaches the browser.
+        """Update the row; only differences are sent to the browser.
 
-        scrubs: whether the slider is moved too; while a race runs it need not follow every tick. rest: the last
-        iteration that was computed beyond Stop, 0 for none. drawn: what is sent to be drawn, as `StopButton` has it.
-        counted: what the slider counts.
+        Args:
+            running: whether Run shows "Pause".
+            head, last: the step shown and the last one.
+            move_slider: whether to move the slider too; while a race runs it need not follow every tick.
+            may_run, may_step, may_stop: which buttons are enabled.
+            last_hidden: the last iteration computed beyond Stop, 0 for none.
+            drawn: see `StopButton`.
+            step_name: unit of the slider, "iteration" or "step".
         """
         if drawn is not None:
             change(self.stop, drawn=list(drawn))
-        label = f"Show all {rest:,}" if rest else ""
-        hint = f"{label}: what was computed beyond, up to {counted} {rest:,}" if rest else ""
-        change(self.rest, visible=bool(rest), label=label, description=hint)
+        label = f"Show all {last_hidden:,}" if last_hidden else ""
+        hint = f"{label}: steps computed after Stop, up to {step_name} {last_hidden:,}" if last_hidden else ""
+        change(self.show_rest, visible=bool(last_hidden), label=label, description=hint)
         change(self.run, label="Pause" if running else "Run", icon="pause" if running else "play_arrow")
         change(self.run, disabled=not (may_run or running))
         change(self.back, disabled=head <= 0)
         change(self.step, disabled=not may_step)
         change(self.stop, disabled=not may_stop)
-        if scrubs:
-            self._place(head, last, counted)
+        if move_slider:
+            self._place(head, last, step_name)
 
-    def _place(self, head: int, last: int, counted: str) -> None:
+    def _place(self, head: int, last: int, step_name: str) -> None:
         with self._moving:
             end = max(last, 1)
             if end > self.slider.end:
                 change(self.slider, end=end)
             value = min(max(head, 0), end)
-            change(self.slider, value=value, label=f"{counted.capitalize()}: {value:,}", disabled=last <= 0)
+            change(self.slider, value=value, label=f"{step_name.capitalize()}: {value:,}", disabled=last <= 0)
             change(self.slider, end=end)
 
 
 class Playback:
-    """The menu of a view that has parameters `speed` and `loop`: how fast it plays, and what comes after the end."""
+    """Menu for a view's parameters `speed` and `loop`."""
 
     def __init__(self, view: Any):
         self._view = view
         self.menu = pmui.MenuButton(
             items=[], label="", icon_size="20px", variant="text", color="default", margin=0, align="center",
-            stylesheets=[ICONS], sx=_SNUG,
+            stylesheets=[ICONS], sx=_COMPACT_STYLE,
         )  # fmt: skip
         self.menu.on_click(self._choose)
         view.param.watch(lambda _: self._show(), ["speed", "loop"])
@@ -175,46 +188,51 @@ class Playback:
 
     def _show(self) -> None:
         speed, loop = self._view.speed, self._view.loop
-        choices: list[tuple[str, dict[str, Any]]] = [(f"Speed {of:g}x", {"speed": of}) for of in SPEEDS]
+        choices: list[tuple[str, dict[str, Any]]] = [
+            (f"Speed {factor:g}x", {"speed": factor}) for factor in PLAYBACK_SPEEDS
+        ]
         choices += [("Hold at the end", {"loop": False}), ("Loop: play again from the start", {"loop": True})]
-        chosen = {"speed": speed, "loop": loop}.items()
+        current = {"speed": speed, "loop": loop}.items()
         items: list[dict[str, Any]] = [
-            {"label": words, "icon": f"radio_button_{'checked' if sets.items() <= chosen else 'unchecked'}",
+            {"label": words, "icon": f"radio_button_{'checked' if sets.items() <= current else 'unchecked'}",
              "sets": sets, "selectable": False}
             for words, sets in choices
         ]  # fmt: skip
-        items.insert(len(SPEEDS), {"label": "---"})
-        # What is heard begins with what is seen.
+        items.insert(len(PLAYBACK_SPEEDS), {"label": "---"})
+        # Starts with the visible label, so that voice control finds the button.
         hint = f"{speed:g}x: playback speed, loop or hold at the end"
         self.menu.param.update(items=items, label=f"{speed:g}x", description=hint, icon="repeat" if loop else "speed")
 
 
 def change(widget: Any, **params: Any) -> None:
-    """Set what differs: even what is set to what it is goes to the browser."""
-    changed = {name: value for name, value in params.items() if getattr(widget, name) != value}
-    if changed:
-        widget.param.update(**changed)
+    """Set parameters that differ; Panel sends even unchanged values to the browser."""
+    differences = {name: value for name, value in params.items() if getattr(widget, name) != value}
+    if differences:
+        widget.param.update(**differences)
 
 
-def live_slider(kind: Any, moved: Callable[[Any], None], **params: Any) -> Any:
-    """Return a slider, of class `kind`, that pictures follow while it is dragged; its label says its value.
+def live_slider(kind: Any, on_move: Callable[[Any], None], **params: Any) -> Any:
+    """Return a slider that reports every value while it is dragged, and whose label shows the value.
 
-    moved: called with the event of its value.
+    Args:
+        kind: class of the slider.
+        on_move: called with param's event for each new value.
+        params: parameters of the slider.
     """
     look = {"show_value": False, "tooltips": False, "size": "small", "sizing_mode": "stretch_width", "margin": 0}
     slider = kind(**{**look, "sx": SLIDER_FOCUS, **params})
-    slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
-    slider.param.watch(moved, "value")
+    slider._debounce = 10  # ms; Panel's default of 50 is noticeable while dragging
+    slider.param.watch(on_move, "value")
     return slider
 
 
 def key_button(
-    label: str, icon: str, key: str, hint: str, pressed: Callable[[], None], kind: Any = pmui.Button, **params: Any
+    label: str, icon: str, key: str, hint: str, on_press: Callable[[], None], kind: Any = pmui.Button, **params: Any
 ) -> Any:
-    """Return a button, of class `kind`, that the page's keyboard finds by `key`: "space", "left", "right", a letter."""
+    """Return a button with a keyboard shortcut: `key` is "space", "left", "right" or a letter."""
     button = kind(
         label=label, icon=icon, icon_size="20px", description=hint, css_classes=[f"alrviz-key-{key}"],
         stylesheets=[ICONS], margin=(0, 8, 0, 0), **{"variant": "outlined", **params},
     )  # fmt: skip
-    button.on_click(lambda _: pressed())
+    button.on_click(lambda _: on_press())
     return button

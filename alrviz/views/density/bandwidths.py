@@ -1,6 +1,6 @@
-"""BandwidthView: bandwidths and losses along a DLR fit, with a line at the step that is shown; a press scrubs.
+"""BandwidthView: bandwidths and losses along a DLR fit, with a line at the current step; a click scrubs.
 
-It is given a `BandwidthPath`, which may grow while the fit goes on.
+It shows a `BandwidthPath`, which may grow while the fit runs.
 """
 
 from collections.abc import Callable
@@ -21,23 +21,23 @@ from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import as_high, fade, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button, file_button
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.maps.live_map import PRESSES
-from alrviz.views.race.words import more_in_csv, number, places_shown
+from alrviz.views.maps.live_map import PRESS_EVENTS
+from alrviz.views.race.words import evenly_spread, more_in_csv, number
 
 HEIGHTS = ("250px", "200px")
-_PX = 200  # what Panel's layout goes by
+LAYOUT_HEIGHT_PX = 200  # for Panel's layout; the CSS heights are HEIGHTS
 
 
 class BandwidthView(NotebookViewer):
-    """Bandwidths over Silverman's, and NLL per row, step by step.
+    """Bandwidths relative to Silverman's, and NLL per row, by step.
 
     Args:
-        path: what is shown first, None for nothing yet.
-        on_scrub: called with a step when one of the pictures is pressed.
-        heights: of the two pictures, as CSS has it.
-        numbers: title of the folded table; a page that shows several views gives each its own.
-        film: makes the page that plays the fit, for a button among those that save.
-        made_from: says in a line what the fit is of, for pictures that are saved.
+        path: the path, or None for an empty view.
+        on_scrub: called with a step when a picture is clicked.
+        heights: CSS heights of the two pictures.
+        numbers: title of the folded table, different for each view on a page.
+        film: makes the replay page; adds a button that saves it.
+        provenance: returns the provenance line of saved pictures.
 
     >>> import alrviz, numpy as np
     >>> from alrviz.studies.density.density_frames import BandwidthPath
@@ -47,8 +47,8 @@ class BandwidthView(NotebookViewer):
     >>> view = alrviz.BandwidthView(path, head=1)
     """
 
-    head = param.Integer(default=0, bounds=(0, None), doc="The step that is marked.")
-    outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit shown.")
+    head = param.Integer(default=0, bounds=(0, None), doc="Step marked by the line.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit was started.")
 
     def __init__(
         self,
@@ -58,79 +58,79 @@ class BandwidthView(NotebookViewer):
         heights: tuple[str, str] = HEIGHTS,
         numbers: str = "Numbers",
         film: Callable[[], bytes] | None = None,
-        made_from: Callable[[], str] = by_version,
+        provenance: Callable[[], str] = by_version,
         **params: Any,
     ):
         super().__init__(**params)
-        self._on_scrub, self._made_from = on_scrub, made_from
+        self._on_scrub, self._provenance = on_scrub, provenance
         self.path: BandwidthPath | None = None
-        self.ratios = LiveFigure("alrviz-bandwidths", made=self._made)
-        self.losses = LiveFigure("alrviz-bandwidths-nll", made=self._made)
+        self.ratios = LiveFigure("alrviz-bandwidths", on_new_figure=self._connect)
+        self.losses = LiveFigure("alrviz-bandwidths-nll", on_new_figure=self._connect)
         self._build(heights, numbers, film)
-        self.param.watch(lambda *_: self._mark(), ["head", "outdated"])
+        self.param.watch(lambda *_: self._mark_step(), ["head", "outdated"])
         self.param.watch(lambda _: self.watch(self.path), "dark")
         self.watch(path)
 
     def _build(self, heights: tuple[str, str], numbers: str, film: Callable[[], bytes] | None) -> None:
         panes = self.ratios.pane, self.losses.pane
-        self.places = [as_high(pane, height, _PX) for pane, height in zip(panes, heights, strict=True)]
+        self.places = [as_high(pane, height, LAYOUT_HEIGHT_PX) for pane, height in zip(panes, heights, strict=True)]
         self.sentence = html()
-        saved = [
+        buttons = [
             *picture_buttons({"bandwidths": self.ratios, "losses": self.losses}, self.origin),
             csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step"),
         ]
         if film is not None:
-            saved.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
-        self._numbers = Numbers(saved, self._numbers_html, title=numbers)
-        # A page of many pictures may show what is seen first, and what is read later, in places of its own.
+            buttons.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
+        self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
+        # A page with many pictures may place pictures and texts separately.
         self.top, self.rest = stack(*self.places), stack(self.sentence, self._numbers)
         self.layout = ViewLayout(self.top, self.rest)
 
-    def origin(self, what: str) -> Origin:
-        """Return what stands above and below one of the pictures when it is saved."""
-        return Origin(f"{what.capitalize()} of a fit, step by step", self._made_from())
+    def origin(self, subject: str) -> Origin:
+        """Return title and provenance of a saved picture of `subject`."""
+        return Origin(f"{subject.capitalize()} of a fit, step by step", self._provenance())
 
     def watch(self, path: BandwidthPath | None) -> None:
-        """Show a path, or one that has grown; None empties the view."""
+        """Show a path, new or grown; None keeps the pictures and says that there is none yet."""
         self.path = path
         if path is None or not len(path.iterations):
             say(self.sentence, "<p class='quiet'>No bandwidths yet: they come with the steps of a fit.</p>")
             return
         with pn.io.hold():
-            above, below = bandwidth_pictures(path, dark=self.dark)
-            self.ratios.show(above)
-            self.losses.show(below)
+            ratio_picture, loss_picture = bandwidth_pictures(path, dark=self.dark)
+            self.ratios.show(ratio_picture)
+            self.losses.show(loss_picture)
             self.places[0].visible = bool(path.columns)
-            self._mark()
+            self._mark_step()
         self._numbers.refresh()
 
-    def _made(self, plot: Plot) -> None:
+    def _connect(self, plot: Plot) -> None:
         upper = self.ratios.plot
         if upper is not None and plot is not upper:
-            plot.figure.x_range = upper.figure.x_range  # steps are below each other
-        for kind in PRESSES:
-            plot.figure.on_event(kind, lambda event: self._pressed(event.x))
+            plot.figure.x_range = upper.figure.x_range  # keeps the steps of both pictures aligned
+        for kind in PRESS_EVENTS:
+            plot.figure.on_event(kind, lambda event: self._scrub_near(event.x))
 
-    def _pressed(self, x: float) -> None:
+    def _scrub_near(self, x: float) -> None:
         if self.path is not None and self._on_scrub is not None:
             steps = self.path.iterations
             self._on_scrub(int(steps[np.abs(steps - x).argmin()]))
 
-    def _mark(self) -> None:
-        """Move the line to the step shown, and say what is there."""
+    def _mark_step(self) -> None:
+        """Move the line to the current step, and show its losses."""
         path = self.path
-        fade(self.outdated, *self.places)  # not figures: of one that is replaced at once the browser never hears
+        fade(self.outdated, *self.places)  # not the figures: a style of a figure replaced at once would be lost
         if path is None or not len(path.iterations):
             return
         for picture in (self.ratios, self.losses):
             cursor = None if picture.plot is None else picture.plot.parts["cursor"]
             if cursor is not None and cursor.location != self.head:
                 cursor.location = float(self.head)
-        at = int(np.clip(np.searchsorted(path.iterations, self.head, side="right") - 1, 0, len(path.iterations) - 1))
-        losses = [f"{safe(part)} {number(float(values[at]))}" for part, values in path.losses.items()]
-        moved = int(path.outer[: at + 1].sum())
-        times = f"{moved:,} time{'s' if moved != 1 else ''}"
-        step = f"Step {int(path.iterations[at]):,}: NLL per row {', '.join(losses)} nats"
+        k = int(np.clip(np.searchsorted(path.iterations, self.head, side="right") - 1, 0, len(path.iterations) - 1))
+        losses = [f"{safe(part)} {number(float(values[k]))}" for part, values in path.losses.items()]
+        n_moves = int(path.outer[: k + 1].sum())
+        times = f"{n_moves:,} time{'s' if n_moves != 1 else ''}"
+        step = f"Step {int(path.iterations[k]):,}: NLL per row {', '.join(losses)} nats"
         say(self.sentence, f"<p class='quiet'>{step}; bandwidths moved {times} so far.</p>")
 
     def _numbers_html(self) -> str:
@@ -141,11 +141,11 @@ class BandwidthView(NotebookViewer):
 
 
 def numbers_html(path: BandwidthPath) -> str:
-    """The table below: a line a step, evenly thinned; the CSV has all."""
+    """Return the table of steps, thinned evenly."""
     heads = ["step", *(f"NLL, {part}" for part in path.losses), *(f"h of {safe(name, 60)}" for name in path.columns)]
     count = len(path.iterations)
     lines = []
-    for k in places_shown(count):
+    for k in evenly_spread(count):
         cells = [f"{int(path.iterations[k]):,}", *(number(float(values[k]), 6) for values in path.losses.values())]
         cells += [number(float(value)) for value in path.ratios[k]]
         lines.append(cells)

@@ -1,7 +1,7 @@
-"""DensityRatioView: per column of a DLR model phi(x), its rows, its weight and its bandwidth, which may be dragged.
+"""DensityRatioView: for each column of a DLR model phi(x), its rows, weight and bandwidth, which can be dragged.
 
-It is given a `DensityFrame` at a time, from a film, a fit that runs, or bandwidths set by hand. Panes are built once;
-figures are made anew only where other columns are shown.
+It shows one `DensityFrame` at a time, from a film, a running fit, or bandwidths set by hand. Panes are built once; new
+figures are made only when other columns are shown.
 """
 
 import time
@@ -22,23 +22,24 @@ from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import fade, html, say, stack
 from alrviz.views.core.saving import by_version, csv_button
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.density.ratio_cell import HEIGHT, MIN_WIDTH, RatioCell
+from alrviz.views.density.ratio_cell import HEIGHT_PX, MIN_WIDTH_PX, RatioCell
 
-MOST = 6  # columns shown at first
-BUILT = 2.5  # seconds that a browser has for new sliders: as long it took with a page's first ones
+MAX_PICTURES = 6  # columns shown by default
+BUILD_SECONDS = 2.5  # measured time that a browser needs for the first sliders of a page
 
 
 class DensityRatioView(NotebookViewer):
-    """The density log-ratios of a DLR model, a picture per column.
+    """Density log-ratios of a DLR model, a picture per column.
 
     Args:
-        scene: what is shown first, None for nothing yet.
-        on_bandwidth: called with a column's name and a bandwidth, in units of the column, while its slider is dragged;
+        scene: the frame, or None for an empty view.
+        on_bandwidth: called with a column's name and a bandwidth, in the column's units, while its slider is dragged;
             without it there are no sliders.
-        most: columns shown until others are chosen: those that can move scores most.
-        beside: pictures beside each other. height: of one picture, as CSS has it.
-        numbers: title of the folded table; a page that shows several views gives each its own.
-        made_from: says in a line what the scene is of, for pictures that are saved.
+        max_pictures: number of columns shown by default: the most important ones.
+        per_row: pictures per row.
+        height: CSS height of a picture.
+        numbers: title of the folded table, different for each view on a page.
+        provenance: returns the provenance line of saved pictures.
 
     >>> import alrviz, numpy as np
     >>> from alrviz.studies.density.density_frames import ColumnRatio, DensityFrame
@@ -47,33 +48,38 @@ class DensityRatioView(NotebookViewer):
     >>> view = alrviz.DensityRatioView(DensityFrame((ratio,), ("a", "b")))
     """
 
-    chosen = param.List(default=[], doc="The columns shown; empty: those that can move scores most.")
+    chosen_columns = param.List(default=[], doc="Columns shown; empty for the most important ones.")
     weighted = param.Boolean(default=True, doc="Whether w phi is drawn, or phi alone.")
-    outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit shown.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit was started.")
 
     def __init__(
         self,
         scene: DensityFrame | None = None,
         *,
         on_bandwidth: Callable[[str, float], None] | None = None,
-        most: int = MOST,
-        beside: int = 3,
-        height: str = f"{HEIGHT}px",
+        max_pictures: int = MAX_PICTURES,
+        per_row: int = 3,
+        height: str = f"{HEIGHT_PX}px",
         numbers: str = "Numbers",
-        made_from: Callable[[], str] = by_version,
+        provenance: Callable[[], str] = by_version,
         **params: Any,
     ):
         super().__init__(**params)
-        self._on_bandwidth, self._most, self._beside, self._height = on_bandwidth, most, beside, height
-        self._made_from = made_from
+        self._on_bandwidth, self._max_pictures, self._per_row, self._height = (
+            on_bandwidth,
+            max_pictures,
+            per_row,
+            height,
+        )
+        self._provenance = provenance
         self.scene: DensityFrame | None = None
-        self._known: tuple[str, ...] = ()
+        self._column_names: tuple[str, ...] = ()
         self.cells: dict[str, RatioCell] = {}
-        self._laid_out = float("-inf")  # when they were last
+        self._layout_time = float("-inf")  # time of the latest layout of the cells
         self._build(numbers)
-        self.param.watch(lambda _: self._choose(), "chosen")
+        self.param.watch(lambda _: self._lay_out(), "chosen_columns")
         self.param.watch(lambda *_: self._draw(), ["weighted", "dark"])
-        self.param.watch(lambda _: fade(self.outdated, self._area), "outdated")
+        self.param.watch(lambda _: fade(self.outdated, self._picture_area), "outdated")
         self.watch(scene)
 
     def _build(self, numbers: str) -> None:
@@ -82,66 +88,66 @@ class DensityRatioView(NotebookViewer):
         self._columns = pmui.MultiChoice(
             label="Columns", options=[], sizing_mode="stretch_width", max_width=360, visible=False, margin=0
         )
-        self._columns.param.watch(self._picked, "value")
+        self._columns.param.watch(self._menu_changed, "value")
         self.sentence = html()
-        self._area, self._saving = stack(), stack(margin=(0, 0, 8, 0))
+        self._picture_area, self._saving = stack(), stack(margin=(0, 0, 8, 0))
         save = csv_button("alrviz-density-ratios.csv", self._csv, "phi, weight and w phi of every column")
         self._numbers = Numbers([self._weighted, save], self._numbers_html, self._saving, title=numbers)
-        # A page of many pictures may show what is seen first, and what is read later, in places of its own.
-        self.top, self.rest = stack(self._columns, self._area), stack(self.sentence, self._numbers)
+        # A page with many pictures may place pictures and texts separately.
+        self.top, self.rest = stack(self._columns, self._picture_area), stack(self.sentence, self._numbers)
         self.layout = ViewLayout(self.top, self.rest)
 
     def watch(self, scene: DensityFrame | None) -> None:
-        """Show a scene; None empties the view."""
+        """Show a frame; None empties the view."""
         self.scene = scene
         names = () if scene is None else tuple(ratio.column for ratio in scene.columns)
-        if names != self._known:
-            self._known = names
-            kept = [name for name in self.chosen if name in names]
-            self._columns.param.update(options=list(names), visible=len(names) > self._most)
-            if kept == self.chosen:
-                self._choose()
+        if names != self._column_names:
+            self._column_names = names
+            still_chosen = [name for name in self.chosen_columns if name in names]
+            self._columns.param.update(options=list(names), visible=len(names) > self._max_pictures)
+            if still_chosen == self.chosen_columns:
+                self._lay_out()
             else:
-                self.chosen = kept
+                self.chosen_columns = still_chosen
             return
         self._draw()
 
     @property
-    def building(self) -> bool:
-        """Whether a browser may still be building the sliders: what they are told meanwhile it may miss."""
-        return server_session() is not None and time.monotonic() - self._laid_out < BUILT
+    def sliders_loading(self) -> bool:
+        """Whether a browser may still be building the sliders and would miss changes."""
+        return server_session() is not None and time.monotonic() - self._layout_time < BUILD_SECONDS
 
-    def _picked(self, event: Any) -> None:
+    def _menu_changed(self, event: Any) -> None:
         if set(event.new) != set(self.cells):
-            self.chosen = [name for name in self._known if name in event.new]
+            self.chosen_columns = [name for name in self._column_names if name in event.new]
 
-    def _choose(self) -> None:
-        """Lay out a cell per column that is shown."""
-        names = self._wanted()
+    def _lay_out(self) -> None:
+        """Lay out a cell for each column to show."""
+        names = self._columns_to_show()
         if names != list(self.cells):
             old = self.cells
-            hand = self._on_bandwidth, self._height, self._line
-            self.cells = {name: old.get(name) or RatioCell(name, *hand) for name in names}
-            self._feed()  # before they are laid out: a browser may miss what a slider is told while it is built
+            cell_options = self._on_bandwidth, self._height, self._provenance_line
+            self.cells = {name: old.get(name) or RatioCell(name, *cell_options) for name in names}
+            self._feed()  # before the layout, because a browser may miss changes of a slider while it builds it
             cells = [cell.panel for cell in self.cells.values()]
-            beside = min(self._beside, max(len(cells), 1))
-            while len(cells) % beside:  # all pictures are equally wide
-                cells.append(pn.Spacer(sizing_mode="stretch_width", min_width=MIN_WIDTH))
-            rows = [cells[k : k + beside] for k in range(0, len(cells), beside)]
-            self._laid_out = time.monotonic()
-            self._area[:] = [pn.Row(*row, sizing_mode="stretch_width", margin=0) for row in rows]
+            per_row = min(self._per_row, max(len(cells), 1))
+            while len(cells) % per_row:  # so that all pictures have the same width
+                cells.append(pn.Spacer(sizing_mode="stretch_width", min_width=MIN_WIDTH_PX))
+            rows = [cells[k : k + per_row] for k in range(0, len(cells), per_row)]
+            self._layout_time = time.monotonic()
+            self._picture_area[:] = [pn.Row(*row, sizing_mode="stretch_width", margin=0) for row in rows]
             self._saving[:] = [cell.saving for cell in self.cells.values()]
             self._columns.value = names
         self._draw()
 
-    def _wanted(self) -> list[str]:
+    def _columns_to_show(self) -> list[str]:
         if self.scene is None:
             return []
-        if self.chosen:
-            return [name for name in self._known if name in self.chosen]
-        by_far = sorted(self.scene.columns, key=lambda ratio: -ratio.importance)[: self._most]
-        strongest = {ratio.column for ratio in by_far}
-        return [name for name in self._known if name in strongest]
+        if self.chosen_columns:
+            return [name for name in self._column_names if name in self.chosen_columns]
+        most_important = sorted(self.scene.columns, key=lambda ratio: -ratio.importance)[: self._max_pictures]
+        strongest = {ratio.column for ratio in most_important}
+        return [name for name in self._column_names if name in strongest]
 
     def _feed(self) -> None:
         scene = self.scene
@@ -153,31 +159,31 @@ class DensityRatioView(NotebookViewer):
 
     def _draw(self) -> None:
         self._feed()
-        self._say()
+        self._show_sentence()
         self._numbers.refresh()
 
     # -- words --------------------------------------------------------------------------------------------------------
 
-    def _say(self) -> None:
+    def _show_sentence(self) -> None:
         scene = self.scene
         if scene is None or not scene.columns:
             say(self.sentence, "<p class='quiet'>No density ratios yet: they come with the first step of a fit.</p>")
             return
-        two = len(scene.classes) == 2
-        what = "w&nbsp;&phi;(x), filled, and &phi;(x), dashed" if self.weighted and two else (
+        is_binary = len(scene.classes) == 2
+        quantity = "w&nbsp;&phi;(x), filled, and &phi;(x), dashed" if self.weighted and is_binary else (
             "w&nbsp;&phi;(x)" if self.weighted else "&phi;(x)"
         )  # fmt: skip
-        whom = f"above 0 speaks for {safe(scene.classes[1], 40)}" if two else "one line per class"
+        meaning = f"above 0 speaks for {safe(scene.classes[1], 40)}" if is_binary else "one line per class"
         hidden = len(scene.columns) - len(self.cells)
-        some = f"; {len(self.cells)} of {len(scene.columns)} columns shown" if hidden else ""
+        shown = f"; {len(self.cells)} of {len(scene.columns)} columns shown" if hidden else ""
         note = f" <b>{safe(scene.note, 80)}</b>" if scene.note else ""
-        say(self.sentence, f"<p class='quiet'>Density log-ratio {what}: {whom}{some}.{note}</p>")
+        say(self.sentence, f"<p class='quiet'>Density log-ratio {quantity}: {meaning}{shown}.{note}</p>")
 
-    def _line(self) -> str:
-        """What the scene is of, and which step."""
+    def _provenance_line(self) -> str:
+        """Return provenance and step of the frame."""
         scene = self.scene
         step = "" if scene is None else f" · step {scene.iteration:,}{f' · {scene.note}' if scene.note else ''}"
-        return self._made_from() + step
+        return self._provenance() + step
 
     def _numbers_html(self) -> str:
         return "" if self.scene is None else numbers_html(self.scene)
@@ -189,7 +195,7 @@ class DensityRatioView(NotebookViewer):
 
 
 def numbers_html(scene: DensityFrame) -> str:
-    """The table below: one line a column."""
+    """Return the table of columns."""
     lines = []
     for ratio in scene.columns:
         w = ", ".join(f"{value:.4g}" for value in np.atleast_1d(ratio.weight)[:8])

@@ -1,4 +1,4 @@
-"""GramMatrixView: the kernel between rows that DLR's features make, and how far it tells classes apart."""
+"""GramMatrixView: kernel matrix of DLR's features between rows, and how well its sign separates classes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,36 +19,36 @@ from alrviz.views.core.panes import fade, html, say
 from alrviz.views.core.saving import Origin, by_version, csv_button
 from alrviz.views.core.style import html_table, safe
 
-SIZE = 480  # px, with axes
+SIZE_PX = 480  # with axes
 
 
 class GramMatrixView(NotebookViewer):
-    """The Gram matrix of DLR's features.
+    """Gram matrix of DLR's features.
 
     Args:
-        gram: what `studies.gram.gram` made, None for nothing yet.
-        size: pixels of the picture's sides, axes included.
-        numbers: title of the folded table; a page that shows several views gives each its own.
-        made_from: says in a line what the features are of, for pictures that are saved.
+        gram: result of `studies.density.gram.gram`, or None for an empty view.
+        size: width and height of the picture in px, including axes.
+        numbers: title of the folded table, different for each view on a page.
+        provenance: returns the provenance line of saved pictures.
 
     >>> import alrviz, numpy as np
     >>> from alrviz.studies.density.gram import gram
     >>> view = alrviz.GramMatrixView(gram(np.array([[[-1.0, -2.0, 1.5]]]), [0, 0, 1], ["no", "yes"]))
     """
 
-    outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit shown.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit was started.")
 
     def __init__(
         self,
         gram: Gram | None = None,
         *,
-        size: int = SIZE,
+        size: int = SIZE_PX,
         numbers: str = "Numbers",
-        made_from: Callable[[], str] = by_version,
+        provenance: Callable[[], str] = by_version,
         **params: Any,
     ):
         super().__init__(**params)
-        self._made_from = made_from
+        self._provenance = provenance
         self.gram: Gram | None = None
         self.picture = LiveFigure("alrviz-gram", sizing_mode=None, width=size, height=size)
         self._size = size
@@ -58,16 +58,16 @@ class GramMatrixView(NotebookViewer):
             csv_button("alrviz-gram.csv", self._csv, "the kernel of every pair of rows shown"),
         ]
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
-        # What fades is around the figure: of one that another replaces at once the browser never hears.
-        self._place = pn.Column(self.picture.pane, margin=0)
-        self.layout = ViewLayout(self.sentence, self._place, self._numbers)
+        # The column around the figure fades, because a style set on a figure that is replaced at once would be lost.
+        self._fading_part = pn.Column(self.picture.pane, margin=0)
+        self.layout = ViewLayout(self.sentence, self._fading_part, self._numbers)
         self.param.watch(lambda _: self.watch(self.gram), "dark")
-        self.param.watch(lambda _: fade(self.outdated, self._place), "outdated")
+        self.param.watch(lambda _: fade(self.outdated, self._fading_part), "outdated")
         self.watch(gram)
 
     def origin(self) -> Origin:
-        """Return what stands above and below the picture when it is saved."""
-        gram, parts = self.gram, [self._made_from()]
+        """Return title and provenance of the saved picture."""
+        gram, parts = self.gram, [self._provenance()]
         if gram is not None and np.isfinite(gram.share):
             parts.append(f"k > 0 if and only if the class is the same in {100 * gram.share:.1f} % of pairs")
         return Origin("Gram matrix of DLR's features", " · ".join(parts))
@@ -90,29 +90,29 @@ class GramMatrixView(NotebookViewer):
         if gram is None:
             return ""
         names = np.array(gram.classes, dtype=object)[gram.y]
-        one, other = np.triu_indices(len(gram.y))
+        first, second = np.triu_indices(len(gram.y))
         frame = pd.DataFrame(
-            {"row": gram.rows[one], "class": names[one], "other row": gram.rows[other], "other class": names[other],
-             "k": gram.values[one, other]}
+            {"row": gram.rows[first], "class": names[first], "other row": gram.rows[second],
+             "other class": names[second], "k": gram.values[first, second]}
         )  # fmt: skip
         return to_csv(frame, {"alrviz": __version__, "share of pairs": gram.share})
 
 
 def sentence_html(gram: Gram) -> str:
-    """Say how often the sign of the kernel tells whether two rows are of one class."""
+    """Return how often the kernel is positive exactly for pairs of the same class."""
     if not np.isfinite(gram.share):
         return "<p class='quiet'>One row has no pair.</p>"
-    of = "" if gram.counted == gram.n_rows else f" of {gram.counted:,} rows, drawn from {gram.n_rows:,},"
-    shown = "" if len(gram.y) == gram.n_rows else f" {len(gram.y):,} of {gram.n_rows:,} rows drawn."
+    pairs_note = "" if gram.counted == gram.n_rows else f" of {gram.counted:,} rows, drawn from {gram.n_rows:,},"
+    rows_note = "" if len(gram.y) == gram.n_rows else f" {len(gram.y):,} of {gram.n_rows:,} rows drawn."
     return (
         f"<p>k(x, x') = &Sigma; &phi;(x) &phi;(x') is above 0 if and only if the class is the same in "
-        f"<b>{100 * gram.share:.1f} %</b> of the pairs{of} <span class='quiet'>(one answer for all pairs: "
-        f"{100 * gram.chance:.1f} %).{shown}</span></p>"
+        f"<b>{100 * gram.share:.1f} %</b> of the pairs{pairs_note} <span class='quiet'>(one answer for all pairs: "
+        f"{100 * gram.chance:.1f} %).{rows_note}</span></p>"
     )
 
 
 def numbers_html(gram: Gram) -> str:
-    """The table below: mean k, and the share of k > 0, between the rows of every two classes."""
+    """Return the table of mean k and share of k > 0 between rows of each pair of classes."""
     present = np.unique(gram.y)
     heads = ["class", *(safe(gram.classes[k], 40) for k in present)]
     lines = []

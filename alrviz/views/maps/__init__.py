@@ -1,1 +1,1 @@
-"""Decision maps."""
+"""Views of decision maps."""

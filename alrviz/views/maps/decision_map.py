@@ -1,8 +1,7 @@
-"""DecisionMapView: what a fitted classifier says of every place on a plane of two columns, alone or in a page.
+"""DecisionMapView: predictions of a fitted classifier on the plane of two columns; in a notebook or on a page.
 
-The panes are built once. A model or rows that change are asked on a thread, coarse first; the view's pump (its own
-periodic callback, or a page's) shows what is there. The view computes nothing: numbers come from
-`studies.decision_map`.
+The panes are built once. Maps are computed on a thread, first coarse, then finer, and shown by the pump (the view's
+own, or a page's). The numbers come from `studies.decision_map`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,35 +30,34 @@ from alrviz.views.core.style import CSS, safe
 from alrviz.views.maps import words
 from alrviz.views.maps.live_map import LiveMap
 
-TICK = 50  # ms
-REST = 0.12  # seconds before what is finer than the first map: a hand may be moving
-HEIGHT = 424  # px of menus and picture
-FRAME = 240  # px of the frame's height in a window of 1280x720
-DRAWING = {"look": "", "add": "add", "move": "move", "remove": "remove"}
+TICK_MS = 50
+REFINE_DELAY_SECONDS = 0.12  # before finer maps are computed, as the reader may still be dragging
+HEIGHT_PX = 424  # of menus and picture
+FRAME_HEIGHT_PX = 240  # of the drawing frame in a window of 1280x720
+DRAWING_MODES = {"look": "", "add": "add", "move": "move", "remove": "remove"}
 
 
 class DecisionMapView(NotebookViewer):
-    """The live map of a classifier's decisions over two columns.
+    """Live map of a classifier's decisions over two columns.
 
-    Two columns of one unit ("length (cm)" and "width (cm)", "x1" and "x2", "x" and "y") whose spans differ by a factor
-    of four at most have one scale: a circle looks round. Any others fill the frame.
+    Columns of the same unit ("length (cm)" and "width (cm)", "x1" and "x2", "x" and "y") whose spans differ by at most
+    a factor of four share one scale, so that circles look round. Other columns fill the frame.
 
     Args:
-        model: a fitted classifier: `classes_` and `predict_proba`, or only `decision_function`. None for an empty map.
-        X: (N, a) DataFrame or matrix, the columns the model takes.
-        y: (N,) the true classes; None draws no points.
-        wake: called when something is under way, by a page that calls `pump` itself from then on; without it the view
-            has a periodic callback of its own.
-        height: of menus and picture, as CSS has it. width: pixels that the legend may count on, and the shape of a map
-            whose axes have one scale.
+        model: a fitted classifier with `classes_` and `predict_proba` or `decision_function`; None for an empty map.
+        X: (N, a) DataFrame or matrix, the columns of the model.
+        y: (N,) true classes; None draws no points.
+        wake: called when a map is requested, by a page that then calls `pump` periodically; by default the view has its
+            own periodic callback.
+        height: CSS height of menus and picture.
+        width: width available for the legend in px, and for the shape of a map with one scale.
         controls: whether the menus of columns are shown.
-        numbers: title of the folded table; a page that shows several views gives each its own.
-        on_add: called with two values, in the columns' own units, when the map is pressed while `drawing` is "add".
+        numbers: title of the folded table, different for each view on a page.
+        on_add: called with two values, in the columns' units, when the map is clicked while `drawing` is "add".
         on_move: called with a row and its two new values after its point was dragged while `drawing` is "move".
-        on_remove: called with a row when its point is pressed while `drawing` is "remove".
+        on_remove: called with a row when its point is clicked while `drawing` is "remove".
 
-    A hand's row is the label that the row of the map shown has in its frame's index: what is worked out meanwhile may
-    count its rows otherwise.
+    Rows are passed to callbacks by their label in the index of X, because positions may change in the meantime.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("iris")
@@ -67,16 +65,16 @@ class DecisionMapView(NotebookViewer):
     >>> view = alrviz.DecisionMapView(model, data.X, data.y)
     """
 
-    across = param.Parameter(default=None, doc="The column along the horizontal axis.")
-    up = param.Parameter(default=None, doc="The column along the vertical axis.")
+    across = param.Parameter(default=None, doc="Column on the x axis.")
+    up = param.Parameter(default=None, doc="Column on the y axis.")
     others = param.Selector(
-        default="typical", objects=list(OTHERS), doc="What stands in the other columns: a key of `OTHERS`."
+        default="typical", objects=list(OTHERS), doc="Treatment of the other columns: a key of `OTHERS`."
     )
-    row = param.Integer(default=0, bounds=(0, None), doc='The row that other columns are held at for others="row".')
-    title = param.String(default="", doc="Words above the map.")
-    classes = param.Parameter(default=None, doc="The order of classes, which gives their colours; None: the model's.")
-    drawing = param.Selector(default="", objects=list(DRAWING.values()), doc="What a press on the map means.")
-    outdated = param.Boolean(default=False, doc="Whether settings have changed since the model shown was fitted.")
+    row = param.Integer(default=0, bounds=(0, None), doc='Row whose values the other columns have for others="row".')
+    title = param.String(default="", doc="Title above the map.")
+    classes = param.Parameter(default=None, doc="Order of classes, which determines colours; None for the model's.")
+    drawing = param.Selector(default="", objects=list(DRAWING_MODES.values()), doc="Effect of a click on the map.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the model was fitted.")
 
     def __init__(
         self,
@@ -85,7 +83,7 @@ class DecisionMapView(NotebookViewer):
         y: Any = None,
         *,
         wake: Callable[[], None] | None = None,
-        height: str = f"{HEIGHT}px",
+        height: str = f"{HEIGHT_PX}px",
         width: int = WIDTH,
         controls: bool = True,
         numbers: str = "Numbers",
@@ -96,21 +94,21 @@ class DecisionMapView(NotebookViewer):
     ):
         super().__init__(**params)
         self._width = width
-        self._wake = wake or self._pumped(self.pump, TICK, self.stop)
+        self._wake = wake or self._make_pump(self.pump, TICK_MS, self.stop)
         self.picture = LiveMap(width, on_add, on_move, on_remove)
         self._map = LatestJob("a decision map")
         self._model: Any = None
         self._X: Any = None
         self._y: Any = None
         self._frame: pd.DataFrame | None = None
-        self._asked: tuple[str, int, int] = ("typical", 0, 0)  # others, row, other columns of the newest question
+        self._requested: tuple[str, int, int] = ("typical", 0, 0)  # others, row, number of other columns
         self.surface: Surface | None = None
         self._build(height, controls, numbers)
-        self.param.watch(self._turn, ["across", "up"])
-        self.param.watch(lambda *_: self._ask(), ["others", "row", "classes"])
+        self.param.watch(self._axes_changed, ["across", "up"])
+        self.param.watch(lambda *_: self._request_map(), ["others", "row", "classes"])
         self.param.watch(lambda _: self._redraw(), "dark")
         self.param.watch(lambda _: self._let_draw(), "drawing")
-        self.param.watch(lambda *_: self._mark(), ["outdated", "title"])
+        self.param.watch(lambda *_: self._show_outdated(), ["outdated", "title"])
         self.watch(model, X, y)
 
     # -- parts --------------------------------------------------------------------------------------------------------
@@ -125,46 +123,48 @@ class DecisionMapView(NotebookViewer):
         save = csv_button("alrviz-map.csv", self._csv, "the value of every class at every place of the map")
         buttons = [*picture_buttons({"the decision map": self.picture}, lambda _: self.origin()), save]
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
-        # What fades is around the figure: of one that another replaces at once the browser never hears.
-        self._ground = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
-        body = stack(*([self.head] if controls else []), self._ground)
-        # The number is what Panel's layout goes by; the style is what is seen.
-        body.param.update(height=HEIGHT, styles={"height": height, "flex": f"0 0 {height}"})
-        above = self.heading if controls else pn.Row(self.heading, self.status, sizing_mode="stretch_width", margin=0)
-        # A page of many pictures may show what is seen first, and what is read later, in places of its own.
-        self.top, self.rest = stack(above, body), stack(self.caption, self._numbers)
+        # The column around the figure fades, because a style set on a figure that is replaced at once would be lost.
+        self._fading_part = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
+        body = stack(*([self.head] if controls else []), self._fading_part)
+        # Panel's layout uses the number, the browser the style.
+        body.param.update(height=HEIGHT_PX, styles={"height": height, "flex": f"0 0 {height}"})
+        heading_row = (
+            self.heading if controls else pn.Row(self.heading, self.status, sizing_mode="stretch_width", margin=0)
+        )
+        # A page with many pictures may place the map and its texts separately.
+        self.top, self.rest = stack(heading_row, body), stack(self.caption, self._numbers)
         self.layout = ViewLayout(self.top, self.rest)
 
-    # -- what is mapped -----------------------------------------------------------------------------------------------
+    # -- model and rows -----------------------------------------------------------------------------------------------
 
     def watch(self, model: Any, X: Any, y: Any = None) -> None:
-        """Map this model over these rows; axes that still fit them stay as they are."""
+        """Map a model over rows; the axes stay if the rows have their columns."""
         self._model, self._y = model, y
         if X is not self._X:
-            self._take(X)
-        self._ask()
+            self._set_rows(X)
+        self._request_map()
 
     def set_model(self, model: Any) -> None:
-        """Map another model of the same rows; None empties the map."""
+        """Map another model over the same rows; None empties the map."""
         self._model = model
-        self._ask()
+        self._request_map()
 
     @property
     def busy(self) -> bool:
-        """Whether a finer map, or any, is still to come."""
+        """Whether a map is being computed."""
         return self._map.busy
 
     def stop(self) -> None:
-        """Give up what is worked out: nobody looks any more. What is shown stays; `watch` asks again."""
+        """Cancel the computation, because the page was left; the map shown stays."""
         self._map.cancel()
 
     @property
     def words(self) -> str:
-        """What is said under the map, as HTML."""
+        """Caption of the map, as HTML."""
         return str(self.caption.object)
 
-    def _take(self, X: Any) -> None:
-        """Take up a table: columns that it has too stay on the axes."""
+    def _set_rows(self, X: Any) -> None:
+        """Set the rows; axes stay if the rows have their columns."""
         self._X, self._frame = X, None if X is None else frame_of(X)
         frame = self._frame
         if frame is None:
@@ -172,21 +172,21 @@ class DecisionMapView(NotebookViewer):
         try:
             across, up = first_axes(frame, self.across, self.up, self._y)
         except AlrvizError:
-            return  # asked for, it says the same in words
+            return  # the requested map will report the error
         with param.parameterized.discard_events(self):
             self.param.update(across=across, up=up, row=min(self.row, len(frame) - 1))
 
-    def _turn(self, *events: Any) -> None:
-        """Turn to other axes; a column chosen for both changes places with the one it had."""
+    def _axes_changed(self, *events: Any) -> None:
+        """Map other axes; choosing the other axis's column swaps the two."""
         if self.across == self.up:
             event = events[0]
             other = "up" if event.name == "across" else "across"
             with param.parameterized.discard_events(self):
                 self.param.update(**{other: event.old})
-        self._ask()
+        self._request_map()
 
-    def _ask(self) -> None:
-        """Have the map worked out; what is shown stays until there is another."""
+    def _request_map(self) -> None:
+        """Start to compute the map; the current one stays until then."""
         model, X, y, frame = self._model, self._X, self._y, self._frame
         if frame is not None:
             self.menus.offer(list(frame.columns), len(frame))
@@ -194,29 +194,29 @@ class DecisionMapView(NotebookViewer):
             self._map.cancel()
             self.surface = None
             self.picture.clear()
-            self._say()
+            self._show_caption()
             return
-        shape = self._width / FRAME
+        shape = self._width / FRAME_HEIGHT_PX
         names, others, row, classes = (self.across, self.up), self.others, self.row, self.classes
-        keep = (None, None) if self.surface is None else (self.surface.across, self.surface.up)
-        self._asked = (others, row, max(0, frame.shape[1] - 2))
+        current_axes = (None, None) if self.surface is None else (self.surface.across, self.surface.up)
+        self._requested = (others, row, max(0, frame.shape[1] - 2))
 
         def maps(stop: StopToken) -> Iterator[Surface]:
             if frame.shape[1] < 2 or not len(frame):
                 first_axes(frame)
-            axes = axes_of(frame, names, keep, shape)
+            axes = axes_of(frame, names, current_axes, shape)
             options: dict[str, Any] = {"others": others, "row": row, "classes": classes, "stop": stop}
             coarse_first = decision_map(model, X, y, across=axes[0], up=axes[1], **options)
-            return at_rest(coarse_first, stop, REST)
+            return at_rest(coarse_first, stop, REFINE_DELAY_SECONDS)
 
-        self._map.run(maps, self._show, self._failed)
+        self._map.run(maps, self._show, self._show_error)
         self._wake()
         self._show_status()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
-        """Show what has come; returns whether there may be more."""
+        """Show new maps; return whether there may be more."""
         with pn.io.hold():
             busy = self._map.poll()
         if not busy:
@@ -224,11 +224,11 @@ class DecisionMapView(NotebookViewer):
         return busy
 
     def settle(self) -> None:
-        """Wait for the finest map of what was asked for, and show it."""
+        """Wait for the finest map and show it."""
         with pn.io.hold():
             self._map.finish()
 
-    def _failed(self, error: Exception) -> None:
+    def _show_error(self, error: Exception) -> None:
         self.surface = None
         self.picture.clear()
         kind = "" if isinstance(error, AlrvizError) else f"{type(error).__name__}: "
@@ -242,17 +242,17 @@ class DecisionMapView(NotebookViewer):
         if self.surface is not None:
             with pn.io.hold():
                 self.picture.show_surface(self.surface, dark=self.dark, drawing=self.drawing)
-                self._say()
+                self._show_caption()
                 self._numbers.refresh()
 
     def preview(self, x: float, y: float, label: str) -> None:
-        """Show a new point of one of `classes` before the model has seen it, on axes of numbers."""
+        """Show a new point of one of `classes` at once, on numeric axes, before the model is refitted."""
         if self.classes is not None and label in self.classes:
             self.picture.preview(x, y, list(self.classes).index(label), label, len(self.classes))
 
-    def wipe(self) -> None:
-        """Show no points and no decisions on the axes that are there, until another map has been worked out."""
-        self.picture.wipe()
+    def empty(self) -> None:
+        """Remove points and decisions but keep the axes until the next map."""
+        self.picture.empty()
 
     def _let_draw(self) -> None:
         with pn.io.hold():
@@ -260,13 +260,13 @@ class DecisionMapView(NotebookViewer):
 
     # -- words --------------------------------------------------------------------------------------------------------
 
-    def _say(self) -> None:
+    def _show_caption(self) -> None:
         if self.surface is None:
             text = "<p class='quiet'>No model yet: fit one, and its decisions are drawn here.</p>"
         else:
-            text = words.caption_html(self.surface, *self._asked)
+            text = words.caption_html(self.surface, *self._requested)
         say(self.caption, text)
-        self._mark()
+        self._show_outdated()
         self._show_status()
 
     def _show_status(self) -> None:
@@ -276,32 +276,33 @@ class DecisionMapView(NotebookViewer):
     def _numbers_html(self) -> str:
         return "" if self.surface is None else words.numbers_html(self.surface)
 
-    def _mark(self) -> None:
-        """Fade what belongs to settings that are no longer there, and say so."""
-        stale = self.outdated and self.surface is not None  # what is not there yet is not outdated
+    def _show_outdated(self) -> None:
+        """Fade a map of outdated settings, and show title and "outdated"."""
+        is_outdated = self.outdated and self.surface is not None  # what is not there yet is not outdated
         parts = [safe(self.title, 80)] if self.title else []
-        parts += ["<span class='bad'>outdated</span>"] if stale else []
+        parts += ["<span class='bad'>outdated</span>"] if is_outdated else []
         say(self.heading, f"<h2>{' '.join(parts)}</h2>" if parts else "")
-        fade(stale, self._ground, self.caption)
+        fade(is_outdated, self._fading_part, self.caption)
 
     def _csv(self) -> str:
-        return "" if self.surface is None else to_csv(self.surface.frame(), self._about())
+        return "" if self.surface is None else to_csv(self.surface.frame(), self._provenance())
 
-    def _about(self) -> dict[str, Any]:
-        others, row, n_others = self._asked
+    def _provenance(self) -> dict[str, Any]:
+        others, row, n_others = self._requested
         about = {"alrviz": __version__, "model": self.title or repr(self._model)}
         return about | ({"others": others, "row": row} if n_others else {})
 
     def origin(self) -> Origin:
-        """Return what stands above and below the map when it is saved."""
-        return Origin(self.title or "Decision map", "" if self.surface is None else caption(self._about()))
+        """Return title and provenance of the saved map."""
+        return Origin(self.title or "Decision map", "" if self.surface is None else caption(self._provenance()))
 
 
 class MapMenus:
-    """The menus of a view that has parameters `across`, `up`, `others` and `row`.
+    """Menus for a view's parameters `across`, `up`, `others` and `row`.
 
     Args:
-        view: the view; what is chosen is set there. visible: whether the menus are shown.
+        view: the view.
+        visible: whether the menus are shown.
     """
 
     def __init__(self, view: DecisionMapView, visible: bool):
@@ -309,27 +310,27 @@ class MapMenus:
         small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
         self.axes = [pmui.Select(label=label, options={}, width=150, **small) for label in ("x", "y")]
         self.others = pmui.Select(
-            label="Other columns", options={words: how for how, words in OTHERS.items()}, width=210, **small
+            label="Other columns", options={words: key for key, words in OTHERS.items()}, width=210, **small
         )
         self.row = pmui.IntInput(label="Row", start=0, value=0, width=110, **small)
         for widget, name in zip([*self.axes, self.others, self.row], ("across", "up", "others", "row"), strict=True):
-            widget.param.watch(self._chosen(name), "value")
+            widget.param.watch(self._setter(name), "value")
         self.panel = pn.Row(*self.axes, self.others, self.row, visible=visible, margin=0)
 
     def offer(self, names: Sequence[Any], rows: int) -> None:
-        """Offer these columns and rows, and show what the view has; what would have no effect is hidden."""
+        """Offer columns and rows, and show the view's settings; hide menus without effect."""
         view = self._view
         with self._offering:
             options = {str(name): name for name in names}
             for menu, value in zip(self.axes, (view.across, view.up), strict=True):
                 menu.param.update(options=options, value=value)
-            more = len(names) > 2
-            self.others.param.update(value=view.others, visible=more)
-            self.row.param.update(value=view.row, end=max(rows - 1, 0), visible=more and view.others == "row")
+            has_others = len(names) > 2
+            self.others.param.update(value=view.others, visible=has_others)
+            self.row.param.update(value=view.row, end=max(rows - 1, 0), visible=has_others and view.others == "row")
 
-    def _chosen(self, name: str) -> Callable[[Any], None]:
-        def chosen(event: Any) -> None:
+    def _setter(self, name: str) -> Callable[[Any], None]:
+        def set_param(event: Any) -> None:
             if not self._offering and event.new is not None:
                 self._view.param.update(**{name: event.new})
 
-        return chosen
+        return set_param

@@ -1,19 +1,19 @@
-"""The words of a decision map, as HTML: what is drawn, what the other columns are, which class never wins.
+"""Texts of a decision map as HTML: its points, the treatment of other columns, classes that never win.
 
-Pure functions of a `Surface`; every name is escaped.
+Pure functions of a `Surface`. All names are escaped.
 """
 
 import numpy as np
 
 from alrviz.studies.maps.decision_map import Points, Surface
-from alrviz.studies.maps.partial_dependence import AVERAGED, NEAREST
+from alrviz.studies.maps.partial_dependence import MAX_AVERAGED, NEAREST
 from alrviz.views.core.style import html_table, safe
 
-MOST_ABSENT = 5  # classes named that win nowhere
+MAX_ABSENT_NAMES = 5  # classes that win nowhere
 
 
 def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
-    """Say what the map shows; `n_others` is how many columns are on neither axis."""
+    """Return the caption of a map; `n_others` is the number of columns on neither axis."""
     parts = [
         _absent(surface),
         _flat(surface),
@@ -26,33 +26,33 @@ def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
 
 
 def others_words(others: str, row: int, n_others: int) -> str:
-    """Say what stands in the columns that are on neither axis; nothing where there are none."""
+    """Return how the columns on neither axis are treated; "" if there are none."""
     if not n_others:
         return ""
-    what = {
+    treatment = {
         "typical": "held at typical values (medians, most frequent levels)",
         "row": f"held at the values of row {row:,}",
-        "mean": f"averaged over rows (at most {AVERAGED}), wherever these lie on the map",
+        "mean": f"averaged over rows (at most {MAX_AVERAGED}), wherever these lie on the map",
         "near": f"averaged over the {NEAREST} nearest rows, weighted by nearness",
     }[others]
-    return f"{n_others:,} other column{'s' if n_others > 1 else ''} {what}."
+    return f"{n_others:,} other column{'s' if n_others > 1 else ''} {treatment}."
 
 
 def _absent(surface: Surface) -> str:
     absent = surface.absent()
     if not absent:
         return ""
-    what = "probability" if surface.probability else "score"
-    named = [
-        f"{safe(name, 60)}" + (f" (its highest {what} here is {highest:.3g})" if np.isfinite(highest) else "")
-        for name, highest in absent[:MOST_ABSENT]
+    quantity = "probability" if surface.probability else "score"
+    names = [
+        f"{safe(name, 60)}" + (f" (its highest {quantity} here is {highest:.3g})" if np.isfinite(highest) else "")
+        for name, highest in absent[:MAX_ABSENT_NAMES]
     ]
-    more = f" and {len(absent) - MOST_ABSENT:,} more" if len(absent) > MOST_ABSENT else ""
-    return f"<b>Never wins on this map: {', '.join(named)}{more}.</b>"
+    suffix = f" and {len(absent) - MAX_ABSENT_NAMES:,} more" if len(absent) > MAX_ABSENT_NAMES else ""
+    return f"<b>Never wins on this map: {', '.join(names)}{suffix}.</b>"
 
 
 def _flat(surface: Surface) -> str:
-    """Say along which scales the model tells no places apart; "" where there are none."""
+    """Return a note about axes along which the model is constant; "" if there are none."""
     values = surface.values
     flat = [
         safe(axis.name, 60)
@@ -61,8 +61,8 @@ def _flat(surface: Surface) -> str:
     ]
     if not flat:
         return ""
-    along = " and ".join(flat)
-    return f"The model is the same all along {along}: where it cuts numbers into levels, no cut was found there."
+    axis_names = " and ".join(flat)
+    return f"The model is the same all along {axis_names}: where it cuts numbers into levels, no cut was found there."
 
 
 def _points(points: Points | None) -> str:
@@ -70,9 +70,9 @@ def _points(points: Points | None) -> str:
         return ""
     right = int((points.truth == points.predicted).sum())
     count = len(points.rows)
-    which = f"{count:,} of {points.total:,} rows" if points.thinned else f"{count:,} row{'s' if count != 1 else ''}"
+    rows = f"{count:,} of {points.total:,} rows" if points.thinned else f"{count:,} row{'s' if count != 1 else ''}"
     absent = f"; {points.absent:,} without a place on these axes" if points.absent else ""
-    shown = f"{which} shown, {right:,} classified correctly{absent}"
+    shown = f"{rows} shown, {right:,} classified correctly{absent}"
     return f"Points: outline is the true class, fill the prediction; {shown}."
 
 
@@ -85,7 +85,7 @@ def _left_out(surface: Surface) -> str:
 
 
 def numbers_html(surface: Surface) -> str:
-    """The table below the map, one line a class: the share of the map it wins, its highest value, its points."""
+    """Return the table of classes: share of the map won, highest value, points."""
     winner, points = surface.winner, surface.points
     highest = dict(surface.absent())
     values = np.concatenate([-surface.values, surface.values], axis=2) if surface.single else surface.values
@@ -95,9 +95,14 @@ def numbers_html(surface: Surface) -> str:
         cells = [safe(name, 60), f"{100 * float((winner == k).mean()):.1f} %"]
         cells.append(f"{top:.4g}" if np.isfinite(top) else "&ndash;")
         if points is not None:
-            of_class = points.truth == k
-            cells += [f"{int(of_class.sum()):,}", f"{int((of_class & (points.predicted == k)).sum()):,}"]
+            is_class = points.truth == k
+            cells += [f"{int(is_class.sum()):,}", f"{int((is_class & (points.predicted == k)).sum()):,}"]
         lines.append(cells)
-    what = "highest probability" if surface.probability else "highest score"
-    heads = ["class", "share of the map", what, *(["points", "classified correctly"] if points is not None else [])]
+    value_head = "highest probability" if surface.probability else "highest score"
+    heads = [
+        "class",
+        "share of the map",
+        value_head,
+        *(["points", "classified correctly"] if points is not None else []),
+    ]
     return html_table(heads, lines)

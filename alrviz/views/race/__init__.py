@@ -1,1 +1,1 @@
-"""A race, watched live."""
+"""Live view of a race."""

@@ -1,7 +1,4 @@
-"""Run, pause, step, back, stop and the slider: what they do, in a race and for a run with pictures of its own.
-
-What the buttons mean is the `Player`'s; what is drawn at the place shown is that of whoever has the buttons.
-"""
+"""Connect the row of buttons to a `Player`, for a race and for a single fit that has pictures of its own."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -21,79 +18,80 @@ from alrviz.views.core.transport import Transport
 from alrviz.views.race.player import Player
 from alrviz.views.replay.export_html import replay
 
-_SLOW = 3  # ticks between two moves of the slider while a run is followed
+TICKS_PER_SLIDER_MOVE = 3  # while a run is followed
 
 
-def _press(press: Callable[..., None]) -> Callable[..., None]:
-    """Return the method of `PlayerButtons` for a method of `Player`.
+def _press(method: Callable[..., None]) -> Callable[..., None]:
+    """Turn a method of `Player` into one of `PlayerButtons`.
 
-    What a press changes is sent in one message: words that say "stopped" may not arrive before the last picture.
+    All changes are sent in one message, so that "stopped" does not appear before the last picture.
     """
 
-    @wraps(press, assigned=("__doc__",))
-    def pressed(self: "PlayerButtons", *args: Any) -> None:
+    @wraps(method, assigned=("__doc__",))
+    def run_press(self: "PlayerButtons", *args: Any) -> None:
         with turn(), pn.io.hold():
-            press(self.player, *args)
+            method(self.player, *args)
             self._after()
 
-    return pressed
+    return run_press
 
 
 class PlayerButtons:
-    """What the buttons of a player do; a class that has them draws the place it is at."""
+    """Methods for the buttons of a player; a derived class draws the current step (`_after`)."""
 
     player: Player
 
     def _after(self) -> None:
-        """Draw anew after a press, and say so beside the buttons."""
+        """Draw the current step and update the status."""
         raise NotImplementedError
 
     def say_status(self) -> None:
-        """Bring the buttons and the word beside them up to date."""
+        """Update the buttons and the status beside them."""
         raise NotImplementedError
 
-    def _transport(self, *more: Any) -> Transport:
-        """Return the row of buttons; `more` as `Transport` takes it."""
+    def _transport(self, *options: Any) -> Transport:
+        """Return the row of buttons; `options` are further arguments of `Transport`."""
         return Transport(
-            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
-            self._stopped_at, *more,
+            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_hidden,
+            self._on_stop_seen, *options,
         )  # fmt: skip
 
     press_run, begin, press_step, press_back = map(_press, (Player.run, Player.begin, Player.step, Player.back))
-    press_stop, press_again = _press(Player.stop), _press(Player.press_again)
-    show_rest, scrub = _press(Player.show_rest), _press(Player.scrub)
+    press_stop, repeat_press = _press(Player.stop), _press(Player.repeat_press)
+    show_hidden, scrub = _press(Player.show_hidden), _press(Player.scrub)
 
-    def give_up(self) -> None:
-        """Forget a press that found nothing to run yet: it will not come, and nothing begins by itself."""
-        self.player.give_up()
-        self.player.expected = False
+    def cancel_press(self) -> None:
+        """Cancel a waiting press and the automatic start of a race."""
+        self.player.cancel_press()
+        self.player.starts_itself = False
         self.say_status()
 
-    def _stopped_at(self, number: int, seen: int) -> None:
-        if self.player.stopped_at(number, seen):
+    def _on_stop_seen(self, number: int, last_seen: int) -> None:
+        if self.player.end_at_screen(number, last_seen):
             with turn(), pn.io.hold():
                 self._after()
 
     def film(self) -> bytes:
-        """Return the page that plays what is shown; nothing where there is none, or no step of it yet."""
-        shown = self.player.shown
-        return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
+        """Return the replay page of the race shown; empty if it has no step yet."""
+        reader = self.player.reader
+        return b"" if reader is None or reader.last < 0 else replay(reader.race).encode()
 
     def made_from(self) -> str:
-        """Return in a line what is shown is of."""
-        shown = self.player.shown
-        return by_version() if shown is None else caption(race_provenance(shown.race, __version__), shown.race.recipes)
+        """Return the provenance line of the race shown."""
+        reader = self.player.reader
+        return (
+            by_version() if reader is None else caption(race_provenance(reader.race, __version__), reader.race.recipes)
+        )
 
 
 class FitPlayer(PlayerButtons):
-    """The place of a reader in a run, and the row of buttons that moves it.
+    """Step of a single run that is shown, and the row of buttons that changes it.
 
     Args:
-        draw: called when another place, or another run, is to be drawn.
-        wake: called when something begins to move.
-        film: whether a run that has ended is played from its first iteration.
-        drawn: returns the iteration whose pictures are seen, where these come later than the place moves; None where
-            none are.
+        draw: called when another step or run is to be drawn.
+        wake: called when a run starts or resumes.
+        film: whether an ended run is played from its first iteration.
+        drawn_step: returns the iteration on the screen, where pictures are computed later than the head moves, or None.
     """
 
     def __init__(
@@ -101,15 +99,15 @@ class FitPlayer(PlayerButtons):
         draw: Callable[[], None],
         wake: Callable[[], None],
         film: bool = False,
-        drawn: Callable[[], int | None] | None = None,
+        drawn_step: Callable[[], int | None] | None = None,
     ):
         self.player = Player(film=film)
-        self._film, self._drawn = film, drawn
-        self.place = 0  # the iteration that slider and words are about: while a run plays, that of the pictures
+        self._film, self._drawn_step = film, drawn_step
+        self.place = 0  # iteration of slider and text; while a run plays, that of the pictures
         self._draw, self._wake = draw, wake
         self._ticks = 0
         self.transport = self._transport()
-        room = {"min-width": "104px"}  # of "step 16 of 17": the slider beside it keeps its length
+        room = {"min-width": "104px"}  # width of "step 16 of 17", so that the slider keeps its length
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=room)
         self.say_status()
 
@@ -117,74 +115,72 @@ class FitPlayer(PlayerButtons):
 
     @property
     def racer(self) -> Racer | None:
-        """The run that is drawn, with what was read of its trace; None where there is none."""
-        shown = self.player.shown
-        return None if shown is None else shown.racers[0]
+        """The run that is drawn, if any."""
+        reader = self.player.reader
+        return None if reader is None else reader.racers[0]
 
     @property
     def head(self) -> int:
         """The step that is drawn."""
-        return 0 if self.player.shown is None else self.player.shown.head
+        return 0 if self.player.reader is None else self.player.reader.head
 
     @property
     def iteration(self) -> int:
-        """The iteration that is drawn: trials of alphas are steps before the first."""
+        """The iteration that is drawn; trials of alphas are steps of iteration 0."""
         index = () if self.racer is None else self.racer.columns["index"]
         return int(index[min(self.head, len(index) - 1)]) if len(index) else 0
 
     @property
     def ended(self) -> bool:
-        """Whether the run drawn has an outcome and all of it was shown."""
-        shown = self.player.shown
-        return shown is not None and shown.shown and not self.player.playing and self.player.coming is None
+        """Whether the run has ended and all of it was shown."""
+        reader = self.player.reader
+        return reader is not None and reader.is_finished and not self.player.playing and self.player.next_reader is None
 
     def show(self, race: Race) -> None:
-        """Take up a run: what it has computed is drawn at once, and followed from there."""
+        """Show a run as far as it has computed, and follow it."""
         with pn.io.hold():
             self.player.load_race(race)
             self._after()
 
-    def mark(self, outdated: bool, expected: bool = False) -> None:
-        """Say whether settings have changed since the run drawn was made, and whether another will begin by itself."""
-        self.player.outdated, self.player.expected = outdated, outdated and expected
+    def mark(self, outdated: bool, starts_itself: bool = False) -> None:
+        """Set whether settings have changed since the run was started, and whether a new run starts automatically."""
+        self.player.outdated, self.player.starts_itself = outdated, outdated and starts_itself
         self.say_status()
 
     # ---- time --------------------------------------------------------------------------------------------------------
 
     def pump(self, hold: bool = False) -> bool:
-        """Follow the run; returns whether there may be more.
-
-        hold: whether a film stays where it is for now.
-        """
+        """Follow the run; return whether there may be more. `hold` pauses a film."""
         self._ticks += 1
         player = self.player
-        if player.arrived():
+        if player.switch_to_next():
             self._after()
-        elif player.shown is not None and not hold and player.advance():
+        elif player.reader is not None and not hold and player.advance():
             self._draw()
         self.say_status()
         return player.alive
 
     def catch_up(self) -> None:
-        """Go to the end of what has been computed, unless a hand keeps what is shown where it is."""
+        """Go to the last step, unless the reader has paused or scrubbed."""
         self.player.catch_up()
         self._draw()
         self.say_status()
 
     def _after(self) -> None:
-        """Draw anew after a press."""
+        """Draw the current step, update the status and wake the pump."""
         self._draw()
         self.say_status()
         self._wake()
 
     def say_status(self) -> None:
-        """Bring the buttons and the word beside them up to date."""
+        """Update the buttons and the status beside them."""
         player = self.player
-        moves = not player.playing or self._film or self._ticks % _SLOW == 0
+        move_slider = not player.playing or self._film or self._ticks % TICKS_PER_SLIDER_MOVE == 0
         buttons = player.buttons
-        if moves:
-            drawn = self._drawn() if player.playing and player.coming is None and self._drawn is not None else None
-            self.place = self.head if drawn is None else drawn
-            buttons |= {} if drawn is None else {"head": drawn}
-        self.transport.show(scrubs=moves, **buttons)
-        say(self.status, f"<span class='quiet'>{player.word}</span>")
+        if move_slider:
+            playing = player.playing and player.next_reader is None
+            step = self._drawn_step() if playing and self._drawn_step is not None else None
+            self.place = self.head if step is None else step
+            buttons |= {} if step is None else {"head": step}
+        self.transport.show(move_slider=move_slider, **buttons)
+        say(self.status, f"<span class='quiet'>{player.status_html}</span>")

@@ -1,9 +1,9 @@
-"""Which race is shown and how far: what Run, Step, Back, Stop and the slider do to it, and what a tick of time does.
+"""State of playback: which race and step are shown, and how buttons, slider and time change them.
 
-Nothing here touches Panel. `shown` is what the picture draws; `coming` is a race that was started and takes its place
-as soon as it has points, so that the old picture stays until there is another. While `playing`, the place shown follows
-the race, and goes on after the race itself has ended, until all of it was shown. Stop ends the race at what was seen;
-what was computed beyond is kept and offered (`rest`).
+Nothing here touches Panel. `reader` is the race drawn. A race just started is `next_reader` until it has a step, so
+that the old picture stays until there is a new one. While `playing`, the head follows the race until all of it was
+shown, which may be after the race has ended. Stop ends the race at the last step shown; later steps are kept and
+offered (`last_hidden`).
 """
 
 import math
@@ -15,90 +15,89 @@ from alrviz.studies.race.race import Race
 from alrviz.views.core.style import safe
 from alrviz.views.core.trace_reader import RaceReader
 
-# Seconds after a race has begun by itself in which a press of its button still means Run, as the button said when the
-# reader reached for it. Before its first point, which may take a compilation, it means so however late it comes.
-MEANT = 1.0
-# Ticks at the end of a race that plays in a loop: time to read how it ended.
-REST = 20
+# Time after an automatic start in which a click on Pause still means Run, the label that the reader aimed at. Before
+# the first step, which may have to wait for a compilation, it always does.
+PRESS_GRACE_SECONDS = 1.0
+LOOP_REST_TICKS = 20  # pause at the end of a loop: time to read the result
 
 
 class Player:
-    """The place of a reader in a race.
+    """Playback of a race.
 
     Args:
-        again: makes the race to run next when Run or Step finds none to go on with; returns None where there is none,
-            or none yet: `press_again` repeats the press then. Without it the same recipes race once more.
-        film: whether what is shown is a film: it plays from the first iteration, and Stop leaves it where it is.
+        rerun: makes a new race when Run or Step finds none to continue; returns None if there is none, or none yet
+            (`repeat_press` repeats the press later). By default the same recipes race again.
+        film: whether to play from the first iteration, and to keep later steps visible after Stop.
     """
 
-    def __init__(self, again: Callable[[], Race | None] | None = None, film: bool = False):
-        self.again, self._film = again or self._same_again, film
-        self.shown: RaceReader | None = None
-        self.coming: RaceReader | None = None
+    def __init__(self, rerun: Callable[[], Race | None] | None = None, film: bool = False):
+        self.rerun, self._film = rerun or self._rerun_same, film
+        self.reader: RaceReader | None = None
+        self.next_reader: RaceReader | None = None
         self.playing = False
-        self.speed = 1.0  # how many times faster than usual what is shown follows the race
-        self.loop = False  # whether what has been shown to its end is shown again from the start
+        self.speed = 1.0  # factor of the usual speed
+        self.loop = False
         self._at_end = 0  # ticks that a loop has rested at the end
-        self.outdated = False  # whether settings have changed since the race shown was made
-        self.expected = False  # whether a race of the new settings will begin by itself: nobody need press Run
-        self._stepping = -1  # the iteration to show once it was computed
-        self.halted = False  # whether Stop ended what is no race's outcome: the showing of one, the waiting for one
-        self._settling = False  # whether a race that was paused here may still end its present step
-        self.resting = False  # whether Pause holds the showing of a race that has ended
-        self._on_screen: tuple[int, int] | None = None  # what the screen showed as Stop was pressed, told ahead of it
-        self._unmet: Callable[[], None] | None = None
-        self.for_table = False  # whether the press that waits came before its table
-        self._unasked = -math.inf  # when a race last began by itself
+        self.outdated = False  # whether settings have changed since the race was made
+        self.starts_itself = False  # whether a race with the new settings will start automatically
+        self._target_step = -1  # the step to show once it is computed
+        self.is_stopped = False  # whether Stop ended a replay or a waiting press, not a race
+        self._may_finish_step = False  # whether a race paused here may still finish its current step
+        self.is_replay_paused = False  # whether Pause stopped the replay of an ended race
+        self._early_report: tuple[int, int] | None = None  # screen at a click on Stop, reported before the click
+        self._waiting_press: Callable[[], None] | None = None
+        self.for_table = False  # whether the waiting press came before its table was loaded
+        self._autostarted_at = -math.inf
 
     # -- which race ---------------------------------------------------------------------------------------------------
 
     @property
-    def watched(self) -> RaceReader | None:
+    def active_reader(self) -> RaceReader | None:
         """The race that the buttons move."""
-        return self.coming or self.shown
+        return self.next_reader or self.reader
 
     @property
     def race(self) -> Race | None:
-        """The same, as `alrviz.race` made it."""
-        return None if self.watched is None else self.watched.race
+        """The race that the buttons control."""
+        return None if self.active_reader is None else self.active_reader.race
 
-    def load_race(self, race: Race, *, fresh: bool = False) -> bool:
-        """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
-        watched = RaceReader(race, self._film, race.stopped_at)
-        self.coming, self._stepping, self.outdated, self._unasked = None, -1, False, -math.inf
-        self.expected = False
-        self.halted = self._settling = self.resting = False
-        self._on_screen = None
-        if fresh and self.shown is not None:
-            self.coming = watched
+    def load_race(self, race: Race, *, is_new: bool = False) -> bool:
+        """Load a race; return whether it is shown at once. A new one is shown with its first step."""
+        new_reader = RaceReader(race, self._film, race.stopped_at)
+        self.next_reader, self._target_step, self.outdated, self._autostarted_at = None, -1, False, -math.inf
+        self.starts_itself = False
+        self.is_stopped = self._may_finish_step = self.is_replay_paused = False
+        self._early_report = None
+        if is_new and self.reader is not None:
+            self.next_reader = new_reader
             return False
-        watched.pull()
-        watched.move(watched.last)
+        new_reader.pull()
+        new_reader.move(new_reader.last)
         self.playing = not race.ended and (race.control.phase in ("preparing", "running") or race.control.queued)
-        self.shown = watched
+        self.reader = new_reader
         return True
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Run, asked by nobody: a press of Run that comes just then is met by what it wanted, and pauses nothing."""
+        """Run automatically; a click on Run in the next moment is then ignored, instead of pausing the race."""
         if not self.playing or self.outdated:
             self.run()
-            self._unasked = time.monotonic()
+            self._autostarted_at = time.monotonic()
 
     def run(self) -> None:
-        """Run or pause; where there is no race to go on with, a fresh one is started."""
-        met, self._unasked = self._just_begun, -math.inf
-        if met and self.playing and not self.outdated:
+        """Run or pause; start a new race if there is none to continue."""
+        started_itself, self._autostarted_at = self._just_begun, -math.inf
+        if started_itself and self.playing and not self.outdated:
             return
-        self.halted = self.resting = False
+        self.is_stopped = self.is_replay_paused = False
         race = self.race
         if self.playing and not self.outdated:
             self._pause()
         elif race is None or self.outdated or self._finished:
-            if (fresh := self._fresh(self.run)) is not None:
+            if (new_race := self._load_new_race(self.run)) is not None:
                 self.playing = True
-                fresh.control.start()
+                new_race.control.start()
         else:
             self.playing = True
             if not race.ended:
@@ -106,121 +105,123 @@ class Player:
 
     @property
     def _just_begun(self) -> bool:
-        """Whether the race began by itself, and a reader may not have seen yet that it runs."""
-        unseen = self.watched is not None and self.watched.last < 0
-        return self._unasked > -math.inf and (unseen or time.monotonic() - self._unasked < MEANT)
+        """Whether the race started automatically so recently that the reader may not have noticed."""
+        unseen = self.active_reader is not None and self.active_reader.last < 0
+        seconds = time.monotonic() - self._autostarted_at
+        return self._autostarted_at > -math.inf and (unseen or seconds < PRESS_GRACE_SECONDS)
 
     def step(self) -> None:
-        """Show one iteration more; if it does not exist yet, have it computed."""
-        self.halted = False
-        if (self.race is None or self.outdated) and self._fresh(self.step) is None:
+        """Show the next iteration; compute it if necessary."""
+        self.is_stopped = False
+        if (self.race is None or self.outdated) and self._load_new_race(self.step) is None:
             return
-        watched = self.watched
-        assert watched is not None
+        reader = self.active_reader
+        assert reader is not None
         self._pause()
-        watched.pull()
-        if watched.head < watched.last:
-            watched.move(watched.head + 1)
-        elif not watched.race.ended:
-            self._stepping, self._settling = watched.last + 1, True
-            watched.race.control.step()
+        reader.pull()
+        if reader.head < reader.last:
+            reader.move(reader.head + 1)
+        elif not reader.race.ended:
+            self._target_step, self._may_finish_step = reader.last + 1, True
+            reader.race.control.step()
 
     def back(self) -> None:
-        """Show one iteration less."""
-        if self.shown is not None:
-            self.scrub(self.shown.head - 1)
+        """Show the previous iteration."""
+        if self.reader is not None:
+            self.scrub(self.reader.head - 1)
 
     def scrub(self, iteration: int) -> None:
-        """Show the race as it was at an iteration; a race that runs is paused."""
-        self.halted = False
-        if self.shown is None:
+        """Show an iteration; pause the race if it runs."""
+        self.is_stopped = False
+        if self.reader is None:
             return
         self._pause()
-        self.resting = False
-        self.shown.move(iteration)
+        self.is_replay_paused = False
+        self.reader.move(iteration)
 
     def stop(self) -> None:
-        """Stop: the race ends at what was seen of it, no later point appears, and what Run waited for is given up.
-
-        A film stands still where it is.
-        """
-        watched, waited = self.watched, self._unmet is not None
-        self._unmet, self.halted, self.resting = None, waited, False
-        if watched is None:
+        """Stop the race at the last step shown, and cancel a waiting press; a film just stops at its current step."""
+        reader, was_waiting = self.active_reader, self._waiting_press is not None
+        self._waiting_press, self.is_stopped, self.is_replay_paused = None, was_waiting, False
+        if reader is None:
             return
-        self.halted = waited or (self.playing and watched.race.ended)
-        self.playing, self._stepping, self._settling = False, -1, True
-        watched.race.control.stop()
-        watched.pull()
+        self.is_stopped = was_waiting or (self.playing and reader.race.ended)
+        self.playing, self._target_step, self._may_finish_step = False, -1, True
+        reader.race.control.stop()
+        reader.pull()
         if not self._film:
-            self._end_at(watched, -1 if self.coming is not None else watched.seen)
-        self.shown, self.coming = watched, None
-        (number, seen), self._on_screen = self._on_screen or (watched.number, watched.seen), None
-        self.stopped_at(number, seen)
+            self._end_at(reader, -1 if self.next_reader is not None else reader.last_shown)
+        self.reader, self.next_reader = reader, None
+        number, last_seen = self._early_report or (reader.number, reader.last_shown)
+        self._early_report = None
+        self.end_at_screen(number, last_seen)
 
-    def stopped_at(self, number: int, seen: int) -> bool:
-        """Stop was pressed when the screen showed so much of a race, by its number; returns whether that is less.
+    def end_at_screen(self, number: int, last_seen: int) -> bool:
+        """Hide steps that the screen did not show yet when Stop was clicked; return whether there were any.
 
-        What is sent to a browser is on its way for a moment, longer where it draws slowly. This may be told before the
-        press itself.
+        Pictures take a moment to reach the browser, longer if it draws slowly. The report may arrive before the click.
+
+        Args:
+            number: of the `RaceReader` on the screen.
+            last_seen: its last iteration on the screen.
         """
-        shown = self.shown
-        if shown is None or shown.limit is None:
-            self._on_screen = number, seen
+        reader = self.reader
+        if reader is None or reader.limit is None:
+            self._early_report = number, last_seen
             return False
-        if number > shown.number:
+        if number > reader.number:
             return False
-        at = seen if number == shown.number else -1
-        if at >= shown.limit:
+        limit = last_seen if number == reader.number else -1
+        if limit >= reader.limit:
             return False
-        self._end_at(shown, at)
+        self._end_at(reader, limit)
         return True
 
     @staticmethod
-    def _end_at(watched: RaceReader, limit: int) -> None:
-        watched.end_at(limit)
-        watched.race.stopped_at = limit if watched.cut else None
+    def _end_at(reader: RaceReader, limit: int) -> None:
+        reader.end_at(limit)
+        reader.race.stopped_at = limit if reader.cut else None
 
     @property
-    def rest(self) -> int:
-        """The last iteration that was computed beyond the end that Stop made; 0 where there is none."""
-        shown = self.shown
-        return shown.computed if self.coming is None and shown is not None and shown.cut else 0
+    def last_hidden(self) -> int:
+        """The last iteration computed beyond Stop; 0 if there is none."""
+        reader = self.reader
+        return reader.computed if self.next_reader is None and reader is not None and reader.cut else 0
 
-    def show_rest(self) -> None:
-        """Show what was computed beyond the end that Stop made."""
-        shown = self.shown
-        if shown is not None and self.rest:
-            shown.end_at(None)
-            shown.race.stopped_at, self.halted = None, False
-            shown.move(shown.last)
+    def show_hidden(self) -> None:
+        """Show the steps computed beyond Stop."""
+        reader = self.reader
+        if reader is not None and self.last_hidden:
+            reader.end_at(None)
+            reader.race.stopped_at, self.is_stopped = None, False
+            reader.move(reader.last)
 
-    def press_again(self) -> None:
-        """Repeat the press that found no race yet."""
-        press, self._unmet = self._unmet, None
+    def repeat_press(self) -> None:
+        """Repeat a waiting press."""
+        press, self._waiting_press = self._waiting_press, None
         if press is not None:
             press()
 
-    def give_up(self) -> None:
-        """Forget the press that found no race yet."""
-        self._unmet = None
+    def cancel_press(self) -> None:
+        """Cancel a waiting press."""
+        self._waiting_press = None
 
     @property
-    def waits(self) -> bool:
-        """Whether a press found no race yet and may be repeated."""
-        return self._unmet is not None
+    def is_waiting(self) -> bool:
+        """Whether a press waits for a race that cannot be made yet."""
+        return self._waiting_press is not None
 
-    def _fresh(self, press: Callable[[], None]) -> Race | None:
-        self._unmet, self.for_table = press, False
-        fresh = self.again()
-        if fresh is None and self.again == self._same_again:
-            self._unmet = None  # nobody will make one later
-        if fresh is not None:
-            self._unmet = None
-            self.load_race(fresh, fresh=True)
-        return fresh
+    def _load_new_race(self, press: Callable[[], None]) -> Race | None:
+        self._waiting_press, self.for_table = press, False
+        new_race = self.rerun()
+        if new_race is None and self.rerun == self._rerun_same:
+            self._waiting_press = None  # there will be none later
+        if new_race is not None:
+            self._waiting_press = None
+            self.load_race(new_race, is_new=True)
+        return new_race
 
-    def _same_again(self) -> Race | None:
+    def _rerun_same(self) -> Race | None:
         from alrviz.studies.race.race import race
 
         old = self.race
@@ -228,180 +229,187 @@ class Player:
 
     def _pause(self) -> None:
         race = self.race
-        self.resting = self.playing and race is not None and race.ended
+        self.is_replay_paused = self.playing and race is not None and race.ended
         if self.playing and race is not None and not race.ended:
-            self._settling = True
+            self._may_finish_step = True
             race.control.pause()
         self.playing = False
 
     @property
     def _finished(self) -> bool:
-        return (
-            self.coming is None and self.shown is not None and self.shown.shown and self.shown.head >= self.shown.last
-        )
+        reader = self.reader
+        at_end = reader is not None and reader.is_finished and reader.head >= reader.last
+        return at_end and self.next_reader is None
 
-    def repeat(self, loop: bool) -> None:
-        """Play what is shown in a loop, or hold it at its end; a race that rests at its end begins again at once."""
-        self.loop, shown = loop, self.shown
-        if loop and not self.playing and not self.outdated and shown is not None and self._finished and shown.last > 0:
-            self.halted = self.resting = False
-            self.playing, self._at_end = True, REST
+    def set_loop(self, loop: bool) -> None:
+        """Set whether to play in a loop; a race at its end restarts at once."""
+        self.loop, reader = loop, self.reader
+        may_restart = not self.playing and not self.outdated and self._finished
+        if loop and may_restart and reader is not None and reader.last > 0:
+            self.is_stopped = self.is_replay_paused = False
+            self.playing, self._at_end = True, LOOP_REST_TICKS
 
     # -- time ---------------------------------------------------------------------------------------------------------
 
-    def arrived(self) -> bool:
-        """Whether the race that was coming has points (or has ended without any) and is shown from now on."""
-        coming = self.coming
-        if coming is None:
+    def switch_to_next(self) -> bool:
+        """Show the next race once it has a step or has ended; return whether that happened."""
+        next_reader = self.next_reader
+        if next_reader is None:
             return False
-        coming.pull()
-        if not ((coming.begun and coming.last >= 0) or coming.race.ended):
+        next_reader.pull()
+        if not ((next_reader.has_begun and next_reader.last >= 0) or next_reader.race.ended):
             return False
-        self.shown, self.coming = coming, None
+        self.reader, self.next_reader = next_reader, None
         return True
 
     def advance(self) -> bool:
-        """One tick: read what is new and follow it; returns whether the picture has to be drawn again."""
-        watched = self.shown
-        if watched is None:
+        """Advance one tick: read new steps and follow them; return whether the picture has changed."""
+        reader = self.reader
+        if reader is None:
             return False
-        at_end = watched.head >= watched.last
-        unseen = watched.last < 0
-        new = watched.pull()
-        if self.coming is not None:
+        at_end = reader.head >= reader.last
+        unseen = reader.last < 0
+        new = reader.pull()
+        if self.next_reader is not None:
             return bool(new)
-        self._follow_others(watched, bool(new) and at_end, unseen)
+        self._resume_if_advancing(reader, bool(new) and at_end, unseen)
         moved = False
         if self.playing:
-            moved = watched.follow(self.speed, again=self.loop and watched.shown)
-        elif 0 <= self._stepping <= watched.last:
-            watched.move(self._stepping)
-            moved, self._stepping = True, -1
-        if self.playing and watched.shown and watched.head >= watched.last:
-            watched.pull()  # its outcome may have come after the look above, and nothing looks again
-            self.playing = self.loop and watched.last > 0
+            moved = reader.follow(self.speed, replay=self.loop and reader.is_finished)
+        elif 0 <= self._target_step <= reader.last:
+            reader.move(self._target_step)
+            moved, self._target_step = True, -1
+        if self.playing and reader.is_finished and reader.head >= reader.last:
+            reader.pull()  # the outcome may have arrived since the last pull, and there is no later tick
+            self.playing = self.loop and reader.last > 0
             moved = True
             self._at_end += 1
-            if self.playing and self._at_end > REST:
-                watched.move(0)
-        if watched.head < watched.last:
+            if self.playing and self._at_end > LOOP_REST_TICKS:
+                reader.move(0)
+        if reader.head < reader.last:
             self._at_end = 0
         return moved or bool(new)
 
     def catch_up(self) -> None:
-        """Go to the end of what has been computed, unless a hand keeps what is shown where it is."""
-        self.arrived()
+        """Go to the last step, unless the reader has paused or scrubbed."""
+        self.switch_to_next()
         self.advance()
-        if self.shown is not None and self.coming is None and self.playing:
-            self.shown.move(self.shown.last)
-            if not self.loop:  # a loop would begin again
+        if self.reader is not None and self.next_reader is None and self.playing:
+            self.reader.move(self.reader.last)
+            if not self.loop:  # a loop would start over
                 self.advance()
 
-    def _follow_others(self, watched: RaceReader, goes_on: bool, unseen: bool) -> None:
-        """A race that another page of its owner resumed, or a cell of a notebook started, is followed here too.
+    def _resume_if_advancing(self, reader: RaceReader, has_advanced: bool, unseen: bool) -> None:
+        """Play a race that was started or resumed elsewhere: by another page, or by a cell of a notebook.
 
-        unseen: whether nothing of it was there before; it may have ended since.
+        Args:
+            reader: the race.
+            has_advanced: whether it has new steps although the head was at its end.
+            unseen: whether it had no step before; it may have ended since.
         """
-        race = watched.race
+        race = reader.race
         if race.control.phase == "paused":
-            self._settling = False
-        if goes_on and not self._settling and (race.control.phase == "running" or (unseen and race.ended)):
+            self._may_finish_step = False
+        if has_advanced and not self._may_finish_step and (race.control.phase == "running" or (unseen and race.ended)):
             self.playing = True
 
     @property
-    def still(self) -> bool:
-        """Whether a hand keeps what is shown from going on: there is more of it to show, or to compute."""
-        shown = self.shown
-        if self.playing or self.coming is not None or shown is None:
+    def is_held(self) -> bool:
+        """Whether the reader has paused or scrubbed, so that more could be shown or computed."""
+        reader = self.reader
+        if self.playing or self.next_reader is not None or reader is None:
             return False
-        return shown.head < shown.last or shown.race.control.phase in ("running", "paused")
+        return reader.head < reader.last or reader.race.control.phase in ("running", "paused")
 
     @property
     def alive(self) -> bool:
-        """Whether a tick may bring something; a race that rests may be resumed in another page of its owner."""
-        return self.race is not None and (self.coming is not None or self.playing or not self.race.ended)
+        """Whether ticks are needed; a paused race counts, because another page of its owner may resume it."""
+        return self.race is not None and (self.next_reader is not None or self.playing or not self.race.ended)
 
-    # -- words and buttons that may be pressed ------------------------------------------------------------------------
+    # -- status and buttons -------------------------------------------------------------------------------------------
 
     @property
-    def word(self) -> str:
-        """What the race is doing, as HTML of a word or two."""
+    def status_html(self) -> str:
+        """Activity of the race, as HTML of a few words."""
         return _activity_html(self)
 
     @property
     def buttons(self) -> dict[str, Any]:
-        """What `Transport.show` needs to know; a race that is coming has no iteration yet, whatever is still drawn."""
-        race, watched = self.race, self.watched
-        if race is None or watched is None:
-            return {"running": False, "head": 0, "last": 0, "may_run": True, "may_step": True, "may_stop": self.waits}
-        drawn = (0, -1) if self.shown is None else (self.shown.number, min(self.shown.seen, self.shown.last))
+        """Arguments of `Transport.show`."""
+        race, reader = self.race, self.active_reader
+        if race is None or reader is None:
+            may = {"may_run": True, "may_step": True, "may_stop": self.is_waiting}
+            return {"running": False, "head": 0, "last": 0, **may}
+        drawn = self.reader
+        picture = (0, -1) if drawn is None else (drawn.number, min(drawn.last_shown, drawn.last))
         under_way = not race.ended and (race.control.phase != "waiting" or race.control.queued)
         return {
             "running": self.playing and not self.outdated,
-            "head": watched.head,
-            "last": watched.last if self.playing or race.ended else max(watched.seen, watched.last),
+            "head": reader.head,
+            "last": reader.last if self.playing or race.ended else max(reader.last_shown, reader.last),
             "may_run": True,
-            "may_step": not race.ended or watched.head < watched.last or self.outdated,
-            "may_stop": self.playing or under_way or self.waits,
-            "rest": self.rest,
-            "drawn": drawn,
-            "counted": watched.counted,
+            "may_step": not race.ended or reader.head < reader.last or self.outdated,
+            "may_stop": self.playing or under_way or self.is_waiting,
+            "last_hidden": self.last_hidden,
+            "drawn": picture,
+            "step_name": reader.step_name,
         }
 
 
-# -- what the word beside the buttons says of a race  ----------------------------------------------------------------
+# -- status beside the buttons ----------------------------------------------------------------------------------------
 
 
 def _activity_html(player: Player) -> str:
     race = player.race
-    if player.waits:
+    if player.is_waiting:
         return "getting ready &hellip;"
     if race is None:
-        return "stopped" if player.halted else ""
-    if player.coming is not None:
-        return f"{_old(player)}{_activity(race) or 'getting ready &hellip;'}"
-    if player.outdated and player.expected:
-        return f"{'' if player.shown is None else _old(player)}starts by itself &hellip;"
+        return "stopped" if player.is_stopped else ""
+    if player.next_reader is not None:
+        return f"{_previous_note(player)}{_activity(race) or 'getting ready &hellip;'}"
+    if player.outdated and player.starts_itself:
+        return f"{'' if player.reader is None else _previous_note(player)}starts by itself &hellip;"
     if player.outdated:
-        return f"{'stopped; ' if player.halted else ''}<b class='bad'>outdated: press Run</b>"
+        return f"{'stopped; ' if player.is_stopped else ''}<b class='bad'>outdated: press Run</b>"
     if race.recorded:
-        place = "" if player.playing else _place(player)
-        return "stopped" if player.halted else f"<b>recorded earlier</b>{f' &middot; step {place}' if place else ''}"
+        place = "" if player.playing else _place_text(player)
+        step = f" &middot; step {place}" if place else ""
+        return "stopped" if player.is_stopped else f"<b>recorded earlier</b>{step}"
     if race.ended and not player.playing:
-        return _at_rest(player, race)
+        return _ended_html(player, race)
     if race.control.phase in ("waiting", "preparing"):
         return _activity(race)
     if player.playing and race.control.turn:
         return f"running, in turns: number {race.control.turn} in the queue"
-    if player.playing and player.loop and race.ended and player.shown is not None and player.shown.shown:
+    if player.playing and player.loop and race.ended and player.reader is not None and player.reader.is_finished:
         return "in a loop"
     if player.playing and any(not len(run.trace) and run.outcome is None for run in race.runs):
-        return _activity(race) or "running"  # one is still looking for its order
+        return _activity(race) or "running"  # a racer is still choosing its order
     return "running" if player.playing else "paused"
 
 
-def _at_rest(player: Player, race: Race) -> str:
-    """Where a race that has ended stands: one that is not at its end has not been seen to it, or was left."""
-    place = _place(player)
-    if player.resting:
-        return f"paused at {place}"  # never at the last: there the showing is over
-    if player.halted:
+def _ended_html(player: Player, race: Race) -> str:
+    """Return the status of an ended race that does not play."""
+    place = _place_text(player)
+    if player.is_replay_paused:
+        return f"paused at {place}"  # `place` is never "" here: at the last step the replay is over
+    if player.is_stopped:
         return f"stopped at {place}" if place else "stopped"
-    cut = player.shown is not None and player.shown.cut
+    cut = player.reader is not None and player.reader.cut
     stopped = cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
     return f"step {place}" if place else "stopped" if stopped else "ended"
 
 
-def _place(player: Player) -> str:
-    """The step shown, of how many, "" at the last."""
-    shown = player.shown
-    return "" if shown is None or shown.head >= shown.last else f"{shown.head:,} of {shown.last:,}"
+def _place_text(player: Player) -> str:
+    """Return "step of steps", or "" at the last step."""
+    reader = player.reader
+    return "" if reader is None or reader.head >= reader.last else f"{reader.head:,} of {reader.last:,}"
 
 
-def _old(player: Player) -> str:
-    """What is still drawn while another race comes."""
-    assert player.shown is not None
-    return "<b>recorded earlier</b> &middot; " if player.shown.race.recorded else "earlier race &middot; "
+def _previous_note(player: Player) -> str:
+    """Return a note about the race that is drawn until the next one has a step."""
+    assert player.reader is not None
+    return "<b>recorded earlier</b> &middot; " if player.reader.race.recorded else "earlier race &middot; "
 
 
 def _activity(race: Race) -> str:

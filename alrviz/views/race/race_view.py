@@ -1,8 +1,8 @@
-"""RaceView: a race that can be watched, run, paused, stepped, scrubbed and stopped; alone in a notebook or in a page.
+"""RaceView: watch a race live, run, pause, step, scrub and stop it; in a notebook or on a page.
 
-The panes are built once. Worker threads only append to traces; the view's pump (its own periodic callback, or a page's)
-reads what is new every 100 ms and feeds it to the picture in one batch. The view computes nothing: numbers come from
-the traces, milestones and the sentence from `studies`, and where the reader is from a `Player`.
+The panes are built once. Worker threads only append to traces. Every 100 ms the pump (the view's own, or a page's)
+reads new steps and adds them to the picture in one batch. The view computes nothing: numbers come from the traces,
+milestones and verdict from `studies`, and the step shown from a `Player`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,94 +30,92 @@ from alrviz.views.core.panes import Updating, choice, fade, html, say, side_by_s
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
-from alrviz.views.core.transport import SPEEDS, Playback
+from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback
 from alrviz.views.race import words
 from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
 
-HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720
-TICK = 100  # ms
-LONG = 500  # iterations; beyond them the picture is fed less often: a step is less than a pixel
-SLOW = 5  # ticks between two looks at the table of numbers
-_COMING = (
-    "Getting ready: rows are encoded, kernels are compiled and the cost is estimated. Then the race starts by itself."
-)
-MAIN, SIDE = 440, 336  # px that the picture needs, and the words beside it
-# The longest sentence has its lines from the start: Run below it would else move under the hand when that comes.
-_ROOM = """
+HEIGHT_PX = 424  # of picture and buttons: they fit on a screen of 1280x720
+TICK_MS = 100
+MAX_ITERATIONS_FED_EVERY_TICK = 500  # afterwards every third tick: a step is less than a pixel wide
+TICKS_PER_TABLE = 5  # ticks between two updates of the texts and the table
+_WAITING_TEXT = "Getting ready: encoding rows, compiling kernels, estimating the cost. The race then starts by itself."
+PICTURE_WIDTH_PX, SIDE_WIDTH_PX = 440, 336  # minimum widths of the picture and of the text beside it
+# Reserves the lines of the longest sentence, so that Run below it does not move when the sentence appears.
+_SENTENCE_STYLE = """
 :host { min-height: 3.15rem; }
 @media (max-width: 1599px) and (min-height: 650px) { :host { min-height: 4.725rem; } }
 """
 
 
 class RaceView(PlayerButtons, NotebookViewer):
-    """The live view of a race.
+    """Live view of a race.
 
     Args:
-        race: what `alrviz.race` returned (or a race that was recorded); or a fitted estimator, whose fit is shown.
-        again: called when Run or Step is pressed after the race has ended or its settings are outdated; returns the
-            race to run next, or None. Without it the same recipes race once more.
-        wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
-            has a periodic callback of its own.
-        seen: called with a race and the last iteration of it that is on the reader's screen, while `tells`.
-        height: of picture and buttons, as CSS has it.
+        race: result of `alrviz.race`, a recorded race, or a fitted estimator, whose fit is shown.
+        rerun: called when Run or Step is pressed after the race has ended or its settings are outdated; returns the
+            race to run next, or None. By default the same recipes race again.
+        wake: called when a race starts or resumes, by a page that then calls `pump` periodically; by default the view
+            has its own periodic callback.
+        on_seen: called with a race and its last iteration on the reader's screen, while `tells`.
+        height: CSS height of picture and buttons.
 
     Raises:
-        AlrvizError: of what is no race and no fitted estimator (`TableError` of a data set).
+        AlrvizError: if `race` is neither a race nor a fitted estimator (`TableError` for a data set).
 
     >>> import alrviz
     >>> recipes = [alrviz.Recipe("lr", alpha=0), alrviz.Recipe("alr", alpha=0)]
     >>> view = alrviz.RaceView(alrviz.race(alrviz.load_demo("led", rows=300), recipes))
     """
 
-    measure = param.Selector(default="nll", objects=list(MEASURES), doc="What the picture shows: a key of `MEASURES`.")
-    axis = param.Selector(default="iterations", objects=list(AXES), doc="What it counts along: a key of `AXES`.")
-    span = param.Selector(default="all", objects=list(SPANS), doc="How much of that is shown: a key of `SPANS`.")
-    speed = param.Selector(default=1.0, objects=list(SPEEDS), doc="How many times faster than usual it is shown.")
-    loop = param.Boolean(default=False, doc="Whether it plays again from the start after its end.")
-    outdated = param.Boolean(default=False, doc="Whether settings have changed since the race shown was made.")
-    tells = param.Boolean(default=False, doc="Whether the browser says what of a race is on its screen (`seen`).")
+    measure = param.Selector(default="nll", objects=list(MEASURES), doc="Measure on the y axis: a key of `MEASURES`.")
+    axis = param.Selector(default="iterations", objects=list(AXES), doc="Unit of the x axis: a key of `AXES`.")
+    span = param.Selector(default="all", objects=list(SPANS), doc="Part of the x axis shown: a key of `SPANS`.")
+    speed = param.Selector(default=1.0, objects=list(PLAYBACK_SPEEDS), doc="Factor of the usual playback speed.")
+    loop = param.Boolean(default=False, doc="Whether to play again from the start after the end.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the race was made.")
+    tells = param.Boolean(default=False, doc="Whether the browser reports what is on its screen (`on_seen`).")
 
     def __init__(
         self,
         race: object = None,
         *,
-        again: Callable[[], Race | None] | None = None,
+        rerun: Callable[[], Race | None] | None = None,
         wake: Callable[[], None] | None = None,
-        seen: Callable[[Race, int], None] | None = None,
-        height: str = f"{HEIGHT}px",
+        on_seen: Callable[[Race, int], None] | None = None,
+        height: str = f"{HEIGHT_PX}px",
         **params: Any,
     ):
         super().__init__(**params)
-        self.player = Player(again)
-        self._wake = wake or self._pumped(self.pump, TICK)
-        self._on_seen = seen
+        self.player = Player(rerun)
+        self._wake = wake or self._make_pump(self.pump, TICK_MS)
+        self._on_seen = on_seen
         self._ticks = 0
-        self._drawn: RaceReader | None = None
-        self._on_screen = (0, -1)  # which race, by its number, and the last iteration of it that was drawn
+        self._drawn_reader: RaceReader | None = None
+        self._drawn_step = (0, -1)  # number of the reader that was drawn, and its last iteration
         self._scoring: LatestJob | None = None
-        self._told = ""  # what the sentence says
+        self._verdict = ""
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
         self.param.watch(lambda _: self._after(), ["axis", "span", "dark"])
-        self.param.watch(lambda _: self._play_so(), ["speed", "loop"])
-        self.param.watch(lambda _: self._mark(), "outdated")
+        self.param.watch(lambda _: self._apply_playback(), ["speed", "loop"])
+        self.param.watch(lambda _: self._fade_outdated(), "outdated")
         self.param.watch(lambda event: setattr(self.transport.stop, "tells", event.new), "tells")
-        self._play_so()
+        self._apply_playback()
         if race is not None:
             self.watch(race)
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
     def _build(self, height: str) -> None:
-        self.picture = LiveFigure("alrviz-race", resized=self._resized, min_height=220)
-        self.transport = self._transport(self._seen, Playback(self))
-        self.sentence = html(stylesheets=[CSS, _ROOM], styles={"opacity": "1"}, margin=(0, 0, 10, 0))
-        # It never wraps, and its longest words have room from the start where the window is wide: the sentence beside
-        # it would else be a line longer when they come, and Run would move under the hand.
+        self.picture = LiveFigure("alrviz-race", on_resize=self._resized, min_height=220)
+        self.transport = self._transport(self._report_seen, Playback(self))
+        self.sentence = html(stylesheets=[CSS, _SENTENCE_STYLE], styles={"opacity": "1"}, margin=(0, 0, 10, 0))
+        # The status never wraps and reserves its maximum width where the window is wide. Otherwise the sentence beside
+        # it might need another line, and Run would move.
         room = {"white-space": "nowrap", "min-width": "min(145px, 12vw)", "text-align": "right"}
         self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles=room)
-        self.side = html(width=SIDE, sizing_mode=None, css_classes=["alrviz-side"])
+        self.side = html(width=SIDE_WIDTH_PX, sizing_mode=None, css_classes=["alrviz-side"])
         numbers = "all numbers, with recipes, seed, data hash and version"
         buttons = [
             *picture_buttons({"the race": self.picture}, lambda _: self.origin()),
@@ -140,9 +138,9 @@ class RaceView(PlayerButtons, NotebookViewer):
             self.sentence, self.status, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-told"]
         )
         left = stack(self.head, self.picture.pane, self.transport.panel)
-        # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
-        left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures", "alrviz-room"])
-        self.body = side_by_side(left, self.side, MAIN, SIDE)
+        # Fixed height, so that the buttons do not move when the text beside them grows. Panel needs the number.
+        left.param.update(height=HEIGHT_PX, styles={"height": height}, css_classes=["alrviz-pictures", "alrviz-room"])
+        self.body = side_by_side(left, self.side, PICTURE_WIDTH_PX, SIDE_WIDTH_PX)
         self.layout = ViewLayout(self.line, self.body, self._numbers)
 
     # -- which race ---------------------------------------------------------------------------------------------------
@@ -153,66 +151,67 @@ class RaceView(PlayerButtons, NotebookViewer):
         return self.player.race
 
     def watch(self, race: object) -> None:
-        """Take up a race: what it has computed is shown at once, and followed from there."""
+        """Show a race as far as it has computed, and follow it."""
         self.player.load_race(as_race(race))
         self._after()
 
     def expect(self, recipes: Sequence[Recipe]) -> None:
-        """Draw an empty picture for racers that may come, where there is none yet: made only with their first points,
-        a page's first figure would keep those waiting for a third of a second.
+        """Draw an empty picture for these recipes if there is none yet.
+
+        It saves a third of a second when the first points arrive.
         """
-        if self.player.watched is None and self.picture.pane.object is None:
+        if self.player.active_reader is None and self.picture.pane.object is None:
             runs: Any = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
-            coming = RaceReader(Race(None, runs))
-            self._measures.offer(coming)
-            self._draw(coming)
+            reader = RaceReader(Race(None, runs))
+            self._measures.offer(reader)
+            self._draw(reader)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
-    def _seen(self, number: int, seen: int) -> None:
-        shown = self.player.shown
-        if shown is not None and shown.number == number and self._on_seen is not None:
-            self._on_seen(shown.race, seen)
+    def _report_seen(self, number: int, last_seen: int) -> None:
+        reader = self.player.reader
+        if reader is not None and reader.number == number and self._on_seen is not None:
+            self._on_seen(reader.race, last_seen)
 
-    def _play_so(self) -> None:
+    def _apply_playback(self) -> None:
         self.player.speed = self.speed
         if self.loop != self.player.loop:
-            self.player.repeat(self.loop)
+            self.player.set_loop(self.loop)
             self._after()
 
     def _after(self) -> None:
-        self._draw_anew()
+        self._draw_current()
         self._wake()
 
     def cancel_scoring(self) -> None:
-        """Score no more test rows: another race is shown, or nobody looks."""
+        """Stop scoring test rows, because another race is shown or the page is left."""
         if self._scoring is not None:
             self._scoring.cancel()
 
-    def _draw_anew(self) -> None:
-        """Draw the place shown, of the race that is shown now."""
+    def _draw_current(self) -> None:
+        """Draw the current step of the current race."""
         self.outdated = self.player.outdated
-        shown = self.player.shown
-        if shown is not None and shown is not self._drawn:
+        reader = self.player.reader
+        if reader is not None and reader is not self._drawn_reader:
             self.cancel_scoring()
-            self._drawn, self._scoring = shown, None
-            self._measures.offer(shown)
+            self._drawn_reader, self._scoring = reader, None
+            self._measures.offer(reader)
         self._redraw()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
-        """Read what is new and show it in one batch; returns whether there may be more."""
+        """Read new steps and show them in one batch; return whether there may be more."""
         with pn.io.hold():
             self._advance()
-            self.picture.describe(self._told)
+            self.picture.describe(self._verdict)
         return self.player.alive or (self._scoring is not None and self._scoring.busy)
 
     def settle(self) -> None:
-        """Show all of the race that has been computed by now, and whether its end is a tie."""
+        """Show everything computed so far; for an ended race also test for ties."""
         with pn.io.hold():
             self.player.catch_up()
-            self._draw_anew()
+            self._draw_current()
             if self._scoring is not None and self._scoring.busy:
                 self._scoring.finish()
                 self._redraw()
@@ -220,40 +219,40 @@ class RaceView(PlayerButtons, NotebookViewer):
     def _advance(self) -> None:
         self._ticks += 1
         player = self.player
-        if player.arrived():
+        if player.switch_to_next():
             self._after()
-        watched = player.shown
-        if watched is None:
+        reader = player.reader
+        if reader is None:
             self.say_status()
             return
-        to_zero, playing = watched.to_zero, player.playing
-        changed = player.advance()
-        turned = watched.to_zero != to_zero
-        if turned:
-            self._measures.offer(watched)
+        to_zero, playing = reader.to_zero, player.playing
+        has_new = player.advance()
+        zero_changed = reader.to_zero != to_zero
+        if zero_changed:
+            self._measures.offer(reader)
         came_to_rest = playing and not player.playing
         scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
-        due = changed and (watched.head < LONG or not player.playing or self._ticks % 3 == 0)
-        if due or turned or came_to_rest or scored or (playing and self._ticks % SLOW == 0):
+        due = has_new and (reader.head < MAX_ITERATIONS_FED_EVERY_TICK or not player.playing or self._ticks % 3 == 0)
+        if due or zero_changed or came_to_rest or scored or (playing and self._ticks % TICKS_PER_TABLE == 0):
             self._redraw()
         else:
             self.say_status()
 
-    def _draw(self, watched: RaceReader) -> None:
-        measure, span, to_zero = self.measure, self.span, watched.to_zero
+    def _draw(self, reader: RaceReader) -> None:
+        measure, span, to_zero = self.measure, self.span, reader.to_zero
         picture = convergence(
-            watched.curves(), measure=measure, axis=self.axis, span=span, baseline=watched.levels(), to_zero=to_zero,
+            reader.curves(), measure=measure, axis=self.axis, span=span, baseline=reader.levels(), to_zero=to_zero,
             dark=self.dark, rests=not self.player.playing, size=self.picture.size,
-            note="recorded earlier" if watched.race.recorded else "",
+            note="recorded earlier" if reader.race.recorded else "",
         )  # fmt: skip
-        self.picture.show(picture, of=(watched, measure, span))
-        self._on_screen = watched.number, min(watched.seen, watched.last)
+        self.picture.show(picture, subject=(reader, measure, span))
+        self._drawn_step = reader.number, min(reader.last_shown, reader.last)
 
     @property
     def axes(self) -> NumberAxes:
-        """What stands along and up in the picture: of a gap or a penalty no column of what ran."""
-        shown = MEASURES[self.measure]
-        up = () if self.measure in ("gap", "alpha") else (shown.train, shown.heldout)
+        """Columns on the axes of the picture; none for a gap or a penalty, which are no columns of a trace."""
+        reader = MEASURES[self.measure]
+        up = () if self.measure in ("gap", "alpha") else (reader.train, reader.heldout)
         return NumberAxes(
             self.picture, "iteration" if self.axis == "iterations" else "", tuple(name for name in up if name)
         )
@@ -264,85 +263,86 @@ class RaceView(PlayerButtons, NotebookViewer):
                 self._redraw()
 
     def _redraw(self) -> None:
-        """Draw curves, words and slider of one iteration: on a busy machine a second may pass until the next ones."""
-        if self.player.shown is not None:
-            self._draw(self.player.shown)
+        """Draw curves, text and slider for the same step: on a busy machine the next tick may take a second."""
+        if self.player.reader is not None:
+            self._draw(self.player.reader)
         self._show_words()
-        self.say_status(moves=True)
+        self.say_status(move_slider=True)
 
     # -- words --------------------------------------------------------------------------------------------------------
 
-    def say_status(self, moves: bool = False) -> None:
-        """Bring the buttons and the word beside them up to date; `moves`: the slider too, while it plays."""
+    def say_status(self, move_slider: bool = False) -> None:
+        """Update the buttons and the status; with `move_slider` the slider too, even while playing."""
         player = self.player
-        drawn = {"drawn": self._on_screen}  # a long race's picture is not fed at every tick
-        self.transport.show(scrubs=moves or not player.playing, **(player.buttons | drawn))
-        say(self.status, f"<span class='quiet'>{player.word}</span>")
-        if player.shown is None:  # nothing else fills the place of the sentence
-            say(self.sentence, f"<p class='sentence'>{_COMING}</p>" if player.waits else "")
+        drawn = {"drawn": self._drawn_step}  # may lag behind: a long race's picture is not fed at every tick
+        self.transport.show(move_slider=move_slider or not player.playing, **(player.buttons | drawn))
+        say(self.status, f"<span class='quiet'>{player.status_html}</span>")
+        if player.reader is None:
+            say(self.sentence, f"<p class='sentence'>{_WAITING_TEXT}</p>" if player.is_waiting else "")
 
     def _show_words(self) -> None:
-        player, watched = self.player, self.player.shown
-        if watched is None:
+        player, reader = self.player, self.player.reader
+        if reader is None:
             return
-        at_end = not player.playing or player.coming is not None or (self.loop and watched.head >= watched.last)
-        ended = watched.shown and at_end
-        lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
-        result = verdict(lanes, by=watched.race.control.stopped_by, unit=self.axis)
-        self._told = result.sentence
+        at_end = not player.playing or player.next_reader is not None or (self.loop and reader.head >= reader.last)
+        ended = reader.is_finished and at_end
+        upto = None if ended else reader.head
+        summaries = [racer.summary(upto=upto, ended=ended) for racer in reader.racers]
+        result = verdict(summaries, by=reader.race.control.stopped_by, unit=self.axis)
+        self._verdict = result.sentence
         text = "Getting ready &hellip;" if result.code == "waiting" and player.playing else safe(result.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
-        say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
-        if ended and not watched.cut and self._scoring is None:
-            self._scoring = score_heldout(watched)
+        say(self.side, words.values_html(reader, self.axis, self.dark) + words.separation_html(reader, self.dark))
+        if ended and not reader.cut and self._scoring is None:
+            self._scoring = score_heldout(reader)
         self._numbers.refresh()
 
     def _numbers_html(self) -> str:
-        shown, dark = self.player.shown, self.dark
-        return "" if shown is None else words.ends_html(shown, dark) + words.numbers_html(shown, dark)
+        reader, dark = self.player.reader, self.dark
+        return "" if reader is None else words.ends_html(reader, dark) + words.numbers_html(reader, dark)
 
-    def _mark(self) -> None:
-        """Fade what belongs to settings that are no longer there."""
+    def _fade_outdated(self) -> None:
+        """Fade results of outdated settings."""
         self.player.outdated = self.outdated
         fade(self.outdated, self.picture.pane, self.side, self.sentence)
         self.say_status()
 
     def origin(self) -> Origin:
-        """Return what stands above and below the picture when it is saved."""
-        return Origin("Convergence") if self.player.shown is None else Origin(self._told, self.made_from())
+        """Return title and provenance of the saved picture."""
+        return Origin("Convergence") if self.player.reader is None else Origin(self._verdict, self.made_from())
 
     def _csv(self) -> str:
-        shown = self.player.shown
-        if shown is None:
+        reader = self.player.reader
+        if reader is None:
             return ""
-        frame, about = shown.race.frame(), race_provenance(shown.race, __version__)
-        if shown.cut:
-            count = frame["racer"].map({k: len(racer) + racer.tried for k, racer in enumerate(shown.racers)})
+        frame, about = reader.race.frame(), race_provenance(reader.race, __version__)
+        if reader.cut:
+            count = frame["racer"].map({k: len(racer) + racer.trial_fits for k, racer in enumerate(reader.racers)})
             frame = frame[frame.groupby("racer").cumcount() < count]
-            about |= {"stopped at": shown.limit, "computed to": shown.computed}
-        return to_csv(frame, about, shown.race.recipes)
+            about |= {"stopped at": reader.limit, "computed to": reader.computed}
+        return to_csv(frame, about, reader.race.recipes)
 
 
 class MeasureMenu:
-    """The menu of a view that has a parameter `measure`."""
+    """Menu for a view's parameter `measure`."""
 
     def __init__(self, view: RaceView):
-        self._view, self._wished, self._falling_back = view, view.measure, Updating()
+        self._view, self._wanted_measure, self._falling_back = view, view.measure, Updating()
         look: dict[str, Any] = {"size": "small", "width": 220, "margin": (0, 12, 0, 0)}
         self.select = pmui.Select(label="Measure", options=_options(MEASURES), value=view.measure, **look)
         self.select.link(view, value="measure", bidirectional=True)
-        view.param.watch(self._chosen, "measure")
+        view.param.watch(self._remember, "measure")
 
-    def offer(self, watched: RaceReader) -> None:
-        """Offer what there is of a race."""
-        options = _options(watched.measures)
+    def offer(self, reader: RaceReader) -> None:
+        """Offer the measures of a race, and select the one the reader wants, or NLL."""
+        options = _options(reader.measures)
         with self._falling_back:
             self.select.options = options
-            self._view.measure = self._wished if self._wished in options.values() else "nll"
+            self._view.measure = self._wanted_measure if self._wanted_measure in options.values() else "nll"
 
-    def _chosen(self, event: Any) -> None:
+    def _remember(self, event: Any) -> None:
         if not self._falling_back:
-            self._wished = event.new
+            self._wanted_measure = event.new
 
 
 def _options(measures: Iterable[str]) -> dict[str, str]:

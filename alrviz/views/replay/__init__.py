@@ -1,1 +1,1 @@
-"""Replays: one HTML file that plays without Python."""
+"""Replays: a race or path as one HTML file that plays in a browser."""

@@ -1,9 +1,9 @@
-"""Replays: a race, a film of bandwidths or a path as one HTML file that plays in any browser, without Python or a net.
+"""Export a race, bandwidth film or path as one HTML file that plays in any browser, offline and without Python.
 
     alrviz.save_replay(race, "race.html")
 
-A race shows what a `RaceView` shows: every measure, along iterations, passes and seconds. A race of one dlr recipe that
-was fitted here is a film: bandwidths, losses, and what each column adds to the score at every step.
+A race has all measures of a `RaceView`, along iterations, passes and seconds. A race of one dlr recipe fitted in this
+process becomes a film of bandwidths, losses and each column's contribution to the score.
 """
 
 import os
@@ -33,26 +33,26 @@ from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.maps.words import others_words
 from alrviz.views.replay.path import path_film
 
-SHORT = {
+SHORT_NAMES = {
     "nll": "training", "gap": "suboptimality", "gradient": "norm", "heldout": "", "error": "training",
     "rmse": "training", "alpha": "alpha",
 }  # fmt: skip
-SCENES = 120  # steps of a film of bandwidths
-COLUMNS = 6  # columns whose curves are shown: those that move scores most
-SAID = 120  # sentences on the way of a race
-PLACES = 2  # of the places of a curve one in so many
+MAX_SCENES = 120  # steps of a bandwidth film
+MAX_PANELS = 6  # columns whose curves are shown: the most important ones
+MAX_SENTENCES = 120  # progress sentences of a race
+CURVE_POINT_STRIDE = 2  # every second point of a curve is stored
 
 
 def save_replay(race: Any, path: Any) -> None:
-    """Write a race, or a path, as one HTML file that plays it.
+    """Write a race or path as one HTML file that plays it.
 
     Args:
-        race: what `alrviz.race` returned, run at least one step; a recorded race; a fitted estimator; or what
-            `alrviz.alpha_path` returned, run.
+        race: result of `alrviz.race` with at least one step; a recorded race; a fitted estimator; or a finished
+            `alrviz.alpha_path`.
         path: path of the file.
 
     Raises:
-        AlrvizError: there is no step yet, or no path; of what can not be replayed (`TableError` of a data set).
+        AlrvizError: if there is no step or path yet, or `race` cannot be replayed (`TableError` for a data set).
 
     >>> import alrviz, tempfile, pathlib
     >>> race = alrviz.race(alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr", order=1, max_iter=5)])
@@ -68,30 +68,33 @@ def save_replay(race: Any, path: Any) -> None:
 
 
 def replay(race: Any) -> str:
-    """Return the page that `save_replay` writes."""
+    """Return the HTML that `save_replay` writes."""
     if getattr(race, "kind", None) == "path":
         return replay_html(path_film(race))
     race = as_race(race)
-    watched = RaceReader(race, limit=race.stopped_at)
-    watched.pull()
-    if watched.last < 0:
+    reader = RaceReader(race, limit=race.stopped_at)
+    reader.pull()
+    if reader.last < 0:
         raise AlrvizError("there is nothing to replay: the race has no step yet; start it, and join or stop it")
-    watched.move(watched.last)
-    run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
+    reader.move(reader.last)
+    run: Any = race.runs[0]
     is_film = len(race.runs) == 1 and isinstance(run.model, DensityModel)
-    return replay_html(_bandwidth_film(race, watched) if is_film else race_film(watched))
+    return replay_html(_bandwidth_film(race, reader) if is_film else race_film(reader))
 
 
-def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: bool | None = None) -> Film:
-    """Return the film of a race by what was read of it: every racer, every measure.
+def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, has_ended: bool | None = None) -> Film:
+    """Return the film of a race.
 
-    by: who stopped it, should it have been stopped. most: steps that are kept of a long one, about. over: whether its
-    end is told; without it, if it has ended.
+    Args:
+        reader: the race.
+        by: who stopped it, if it was stopped.
+        max_steps: approximate number of steps kept of a long race.
+        has_ended: whether the last sentence is the verdict; by default whether the race has ended.
     """
-    over = watched.race.ended if over is None else over
-    curves = watched.curves()
+    has_ended = reader.race.ended if has_ended is None else has_ended
+    curves = reader.curves()
     racers, curves = len(curves), [*curves, *penalties(curves)]
-    steps = kept_steps(watched.last, [len(racer) - 1 for racer in watched.racers], most)
+    steps = kept_steps(reader.last, [len(racer) - 1 for racer in reader.racers], max_steps)
     parts = curves[:racers], curves[racers:]
     light, dark = (
         [c for part in parts for c in racer_colours([curve.label for curve in part], ground)]
@@ -100,76 +103,76 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
     lines = [
         ReplayLine(
             name=curve.name, light=light[k], dark=dark[k],
-            x=[_at(curve.columns[column], steps) for column, _ in AXES.values()],
+            x=[_values_at(curve.columns[column], steps) for column, _ in AXES.values()],
         )
         for k, curve in enumerate(curves)
     ]  # fmt: skip
-    views = {name: _view(name, *parts, steps, watched) for name in watched.measures}
-    shown = {
+    views = {name: _view(name, *parts, steps, reader) for name in reader.measures}
+    available = {
         name: view
         for name, view in views.items()
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
     }
     first = "gap" if "gap" in views else "nll"
     names = [curve.name for curve in parts[0]]
-    result = verdict([racer.lane(ended=over) for racer in watched.racers], by=by)
-    sentences = [*_racing(watched, steps, over), (len(steps) - 1, result.sentence)]
+    result = verdict([racer.summary(ended=has_ended) for racer in reader.racers], by=by)
+    sentences = [*_progress_sentences(reader, steps, has_ended), (len(steps) - 1, result.sentence)]
     return Film(
-        title=_title(watched.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
-        counted=watched.counted,
+        title=_title(reader.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
+        counted=reader.step_name,
         steps=steps,
         sentences=sentences,
         axes=[ReplayAxis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
-        views=list(shown.values()),
-        measure=list(shown).index(first) if first in shown else 0,
-        about=_about(watched.race),
+        views=list(available.values()),
+        measure=list(available).index(first) if first in available else 0,
+        about=_about(reader.race),
     )
 
 
-def _racing(watched: RaceReader, steps: Any, over: bool) -> list[tuple[int, str]]:
-    """What is said on the way. Of a race that goes on only that it does: all of it would be told again and again."""
+def _progress_sentences(reader: RaceReader, steps: Any, has_ended: bool) -> list[tuple[int, str]]:
+    """Return sentences by step; for a running race only that it is running, because this is sent repeatedly."""
     last = len(steps) - 1
-    if not over:
+    if not has_ended:
         return [(0, UNDECIDED)] if last else []
-    places = range(0, last, max(1, last // SAID))
-    return [(k, leader_text([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
+    places = range(0, last, max(1, last // MAX_SENTENCES))
+    return [(k, leader_text([racer.summary(upto=int(steps[k])) for racer in reader.racers])) for k in places]
 
 
-def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, watched: RaceReader) -> View:
-    """What lines of racers show of a measure, or those of their alphas."""
-    curves, before, after = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
+def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, reader: RaceReader) -> View:
+    """Return the lines of a measure: those of the racers, or of their alphas; the others are None."""
+    curves, leading, trailing = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
     train, heldout = (
-        [None] * len(before)
-        + [_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
-        + [None] * len(after)
+        [None] * len(leading)
+        + [_values_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
+        + [None] * len(trailing)
         for part in ("train", "heldout")
     )
     gap = name == "gap"
-    less = [curve.best / curve.rows for curve in (*racers, *alphas)] if gap else []
+    minima = [curve.best / curve.rows for curve in (*racers, *alphas)] if gap else []
     floor = gap_floor(values(c.columns, name, "train", c.rows, c.best) for c in curves) if gap else None
-    levels = watched.levels()
+    levels = reader.levels()
     grey = {words: levels[key] for key, words in MEASURES[name].grey if np.isfinite(levels.get(key, np.nan))}
     grey |= {} if floor is None else {BEST: floor}
-    label = axis_label(name, watched.to_zero)
+    label = axis_label(name, reader.to_zero)
     return View(
-        label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=train, heldout=heldout,
-        less=less, floor=floor or 0.0, grey=grey,
+        label=label, short=SHORT_NAMES[name], log=is_log(name, reader.to_zero), train=train, heldout=heldout,
+        less=minima, floor=floor or 0.0, grey=grey,
         along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 
 
-def _at(column: Any, steps: Any) -> Any:
-    """A racer's column at the film's steps, NaN beyond its end."""
+def _values_at(column: Any, steps: Any) -> Any:
+    """Return a column at the film's steps, NaN beyond its end."""
     values_at = np.full(len(steps), np.nan)
-    within = steps < len(column)
-    values_at[within] = np.asarray(column, float)[steps[within]]
+    has_value = steps < len(column)
+    values_at[has_value] = np.asarray(column, float)[steps[has_value]]
     return values_at
 
 
-def _title(race: Race, what: str) -> str:
+def _title(race: Race, subject: str) -> str:
     name = getattr(race.dataset, "name", "")
-    return f"{what} on {name}" if name else what
+    return f"{subject} on {name}" if name else subject
 
 
 def _about(race: Race) -> list[str]:
@@ -180,13 +183,13 @@ def _about(race: Race) -> list[str]:
 # ---- bandwidths -----------------------------------------------------------------------------------------------------
 
 
-def _bandwidth_film(race: Race, watched: RaceReader) -> Film:
-    """The film of a dlr fit: bandwidths and losses as lines, what columns add as panels."""
+def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
+    """Return the film of a dlr fit: bandwidths and losses as lines, each column's contribution as a panel."""
     from alrviz.studies.density.density_film import bandwidth_path, density_frame_of
 
     run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
     path = bandwidth_path(run)
-    places = kept_steps(len(path.iterations) - 1, most=SCENES)
+    places = kept_steps(len(path.iterations) - 1, most=MAX_SCENES)
     labels = [column.labels for column in run.encoder.columns_]
     scenes: list[DensityFrame] = []
     models: list[Any] = []
@@ -196,7 +199,7 @@ def _bandwidth_film(race: Race, watched: RaceReader) -> Film:
         scenes.append(density_frame_of(model.model, run.encoded, labels, iteration=step, previous=previous))
         models.append(model)
     x = [path.iterations[places].astype(float)]
-    columns, losses = _column_lines(path, x), _loss_line(watched, path, x)
+    columns, losses = _column_lines(path, x), _loss_line(reader, path, x)
     nothing: list[Any] = [None] * len(columns)
     training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "test"))
     ratios = [path.ratios[places, d] for d in range(len(columns))]
@@ -212,7 +215,7 @@ def _bandwidth_film(race: Race, watched: RaceReader) -> Film:
     outcome = run.outcome.sentence if run.outcome is not None else "the fit goes on"
     end = f"NLL per row went from {training[0]:.4g} to {training[-1]:.4g} in {path.iterations[-1]} steps: {outcome}."
     return Film(
-        title=_title(race, f"The bandwidths of {watched.racers[0].name}"),
+        title=_title(race, f"The bandwidths of {reader.racers[0].name}"),
         counted="step",
         steps=x[0],
         sentences=[(0, "The fit begins."), *([(1, "Bandwidths and weights move.")] if len(places) > 2 else []),
@@ -226,17 +229,17 @@ def _bandwidth_film(race: Race, watched: RaceReader) -> Film:
     )  # fmt: skip
 
 
-def _loss_line(watched: RaceReader, path: BandwidthPath, x: Any) -> list[ReplayLine]:
-    label = watched.racers[0].label
+def _loss_line(reader: RaceReader, path: BandwidthPath, x: Any) -> list[ReplayLine]:
+    label = reader.racers[0].label
     light, dark = (family_shades(label, 2, ground) for ground in (False, True))
-    names = (watched.racers[0].name, "validation rows")
+    names = (reader.racers[0].name, "validation rows")
     return [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
 
 
 def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
-    """A line a column; those that moved most have colours."""
-    moved = np.nanmax(np.abs(np.log(np.maximum(path.ratios, 1e-300))), axis=0) if len(path.columns) else np.empty(0)
-    coloured = {int(d): COLUMN_COLOURS[k] for k, d in enumerate(np.argsort(-moved)[: len(COLUMN_COLOURS)])}
+    """Return a line for each column's bandwidth; those that changed most are coloured."""
+    movement = np.nanmax(np.abs(np.log(np.maximum(path.ratios, 1e-300))), axis=0) if len(path.columns) else np.empty(0)
+    coloured = {int(d): COLUMN_COLOURS[k] for k, d in enumerate(np.argsort(-movement)[: len(COLUMN_COLOURS)])}
     return [
         ReplayLine(name=name, light=coloured.get(d, GREY), dark=readable(coloured.get(d, GREY), dark=True), x=x)
         for d, name in enumerate(path.columns)
@@ -244,7 +247,7 @@ def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
 
 
 def _ground(last: DensityFrame, models: list[Any], dataset: Any) -> Ground | None:
-    """The decision map at every step, where there are two columns for it."""
+    """Return the decision map at every step, if there are two columns for its axes."""
     axes = film_axes(last, dataset) if len(last.classes) <= MOST_CLASSES else None
     if axes is None:
         return None
@@ -253,26 +256,26 @@ def _ground(last: DensityFrame, models: list[Any], dataset: Any) -> Ground | Non
 
 
 def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
-    """What the columns that matter most at the end add to the score, at every step."""
+    """Return panels of the most important columns: their contribution to the score at every step."""
     final = scenes[-1]
-    order = sorted(range(len(final.columns)), key=lambda d: -final.columns[d].importance)[:COLUMNS]
+    order = sorted(range(len(final.columns)), key=lambda d: -final.columns[d].importance)[:MAX_PANELS]
     classes = final.classes
     panels = []
     for d in order:
         last = final.columns[d]
-        every = PLACES if last.x is not None else 1
-        frames = np.array([np.atleast_2d(scene.columns[d].weighted.T)[:, ::every] for scene in scenes])
+        stride = CURVE_POINT_STRIDE if last.x is not None else 1
+        frames = np.array([np.atleast_2d(scene.columns[d].weighted.T)[:, ::stride] for scene in scenes])
         at_rows = [scene.columns[d].at_rows(scene.columns[d].weighted).ravel() for scene in scenes]
         low, high = min(0.0, *(float(s.min()) for s in at_rows)), max(0.0, *(float(s.max()) for s in at_rows))
-        air = 0.12 * max(high - low, 0.1)
+        margin = 0.12 * max(high - low, 0.1)
         rug = list(zip(last.rug.tolist(), last.rug_class.tolist(), strict=True))
         notes = [f"h = {scene.columns[d].bandwidth:.3g}" if last.x is not None else "" for scene in scenes]
-        speaks = f"toward {classes[1]}" if len(classes) == 2 else "toward each class"
+        meaning = f"toward {classes[1]}" if len(classes) == 2 else "toward each class"
         panels.append(
             ReplayPanel(
-                name=f"{last.column}: what it adds {speaks}", frames=frames, low=low - air, high=high + air,
+                name=f"{last.column}: what it adds {meaning}", frames=frames, low=low - margin, high=high + margin,
                 colours=["text"] if frames.shape[1] == 1 else class_colours(len(classes)),
-                x=None if last.x is None else last.x[::every], levels=last.levels, rug=rug,
+                x=None if last.x is None else last.x[::stride], levels=last.levels, rug=rug,
                 rug_colours=class_colours(len(classes)), notes=notes,
             )
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The film of a path: from the strongest penalty to the weakest, losses as lines, the weights' distribution beside."""
+"""Film of a path from the strongest to the weakest penalty: losses as lines, and the distribution of the weights."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from alrviz.studies.protocols.alpha_path_verdict import alpha_text, generative_n
 
 
 def path_film(study: Any) -> Film:
-    """Return the film of what `alrviz.alpha_path` has found by now.
+    """Return the film of an `alrviz.alpha_path` as far as it has computed.
 
     Raises:
-        AlrvizError: no path is there yet.
+        AlrvizError: if no path is finished yet.
     """
     recipes, names, lines = paths_of(study), path_names(study), study.summary()
     curves = [
@@ -30,18 +30,18 @@ def path_film(study: Any) -> Film:
     alphas = np.array(sorted({alpha for k in complete for alpha in curves[k]["alpha"]}, reverse=True))
     light, dark = (racer_colours([recipe.label for recipe in recipes], ground) for ground in (False, True))
     by_alpha = {k: curves[k].set_index("alpha").reindex(alphas) for k in complete}
-    others = lines[lines["racer"] >= len(recipes)]
+    references = lines[lines["racer"] >= len(recipes)].to_dict("records")
     views = [
         View(
             label=label, short="training", log=False,
             train=[by_alpha[k][f"train_{measure}"].to_numpy(float) for k in complete],
             heldout=[by_alpha[k][measure].to_numpy(float) for k in complete],
-            grey={_beside(study.recipes[row["racer"]]): float(row[measure]) for row in others.to_dict("records")},
+            grey={_reference_name(study.recipes[row["racer"]]): float(row[measure]) for row in references},
         )
         for measure, label in LOSSES.items()
     ]  # fmt: skip
     dataset = next(iter(study.datasets.values()), None)
-    about = [f"alrviz: {__version__}", *(f"{of.name}: {key}" for key, of in study.datasets.items())]
+    about = [f"alrviz: {__version__}", *(f"{value.name}: {key}" for key, value in study.datasets.items())]
     middle = [(k, f"alpha {alpha_text(alpha)}: shrunk toward the center.") for k, alpha in enumerate(alphas[:-1])]
     return Film(
         title=" and ".join(names) + (f" on {dataset.name}" if dataset is not None else ""),
@@ -51,18 +51,18 @@ def path_film(study: Any) -> Film:
         axes=[ReplayAxis("alpha", "alpha, log scale: generative on the left", log=True, falling=True)],
         lines=[ReplayLine(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in complete],
         views=views,
-        panels=_weights(by_alpha, names, light),
+        panels=_weight_panels(by_alpha, names, light),
         about=[*about, *(recipe.to_json() for recipe in recipes)],
     )
 
 
-def _beside(recipe: Recipe) -> str:
-    """What a model that paths are put beside is called."""
+def _reference_name(recipe: Recipe) -> str:
+    """Return the name of a model that is drawn as a grey line."""
     return generative_name(recipe) if recipe.solver == "none" else f"{recipe.label} unregularised"
 
 
-def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[ReplayPanel]:
-    """The quantiles of each path's weights less the center's, a panel a path."""
+def _weight_panels(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[ReplayPanel]:
+    """Return a panel for each path: quantiles of its weights minus the center's."""
     panels = []
     for k, frame in by_alpha.items():
         columns = [name for name in frame.columns if str(name).startswith("away_")]
@@ -71,11 +71,11 @@ def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> 
             continue
         shares = np.array([float(str(name).removeprefix("away_")) for name in columns])
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        air = 0.05 * max(high - low, 1e-9)
+        margin = 0.05 * max(high - low, 1e-9)
         panels.append(
             ReplayPanel(
                 name=f"{names[k]}: w - center, by its rank in %", x=shares,
-                frames=values[:, None, :], low=low - air, high=high + air, colours=[colours[k]],
+                frames=values[:, None, :], low=low - margin, high=high + margin, colours=[colours[k]],
             )
         )  # fmt: skip
     return panels

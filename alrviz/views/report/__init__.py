@@ -1,1 +1,1 @@
-"""Reports: a model as one HTML page, for readers who were not there when it was made."""
+"""Reports: a model explained on one self-contained HTML page."""

@@ -1,11 +1,11 @@
-"""Where a report's model fails: groups of rows beside each other, classes confused, the rows it got most wrong."""
+"""Report section on failures: groups of rows compared, classes confused, the worst predicted rows."""
 
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from alrviz.pictures import evaluation as drawn
+from alrviz.pictures import evaluation as pictures
 from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.row_groups import MAX_LEVELS
@@ -13,22 +13,22 @@ from alrviz.views.core.style import html_table, safe
 from alrviz.views.report.judged import figure_html, group_text, groups_of_all
 from alrviz.views.studies.evaluation import false_alarms, group_losses_html, groups_html, worst_html
 
-OPEN = 3  # columns whose groups are shown at once; others are folded
-WORST = 10  # rows
-NAMED = 20  # columns that are not compared
-SIDES = 5  # values of a column between whose groups a gap is told in a sentence
-_NONE = "It got none wrong; of these it was least sure."
-_LOOK = "Worth a look: they may be errors of the table, or cases that these columns cannot explain."
+MAX_UNFOLDED_COLUMNS = 3  # columns whose groups are shown at once; others are folded
+WORST_ROWS = 10
+MAX_NAMES = 20  # of columns that are not compared
+MAX_VALUES = 5  # of a column for `most_divided`
+_NO_ERRORS_TEXT = "It got none wrong; of these it was least sure."
+_ERRORS_TEXT = "Worth a look: they may be errors of the table, or cases that these columns cannot explain."
 
 
-# -- in a sentence -----------------------------------------------------------------------------------------------------
+# -- sentences ---------------------------------------------------------------------------------------------------------
 
 
 def hardest_group(facts: ReportFacts) -> str:
-    """Return the group in which the smallest part of its own baseline's errors is avoided, of those in which it is
-    smaller than in all rows beyond chance; "" where there is none.
+    """Return a sentence on the group in which the model improves least on the baseline, "" if there is none.
 
-    A group may have many errors because its rows are hard to tell: what counts is what the model gains there.
+    Groups count only if their improvement is significantly below that of all rows. The error alone would not be fair,
+    as some groups are harder than others.
     """
     summary, table = facts.evaluation.summary(), groups_of_all(facts)
     if not summary.shares_error:
@@ -38,8 +38,8 @@ def hardest_group(facts: ReportFacts) -> str:
     table = table[table.low / table.shares_error > overall]
     if table.empty:
         return ""
-    left = table.error / table.shares_error
-    line, avoided = table.loc[left.idxmax()], 1 - float(left.max())
+    remaining = table.error / table.shares_error
+    line, avoided = table.loc[remaining.idxmax()], 1 - float(remaining.max())
     return (
         f"It gains least where <b>{safe(line.column, 40)}</b> is {group_text(line.group)}: {percent(line.error)} of "
         f"{line.rows:,} rows are wrong, and always saying the most frequent class there would be wrong for "
@@ -50,7 +50,7 @@ def hardest_group(facts: ReportFacts) -> str:
 
 
 def most_missed(facts: ReportFacts) -> str:
-    """Return the group where most rows of the rarer of two classes are missed, beyond chance; "" if there is none."""
+    """Return a sentence on the group with a significantly low sensitivity for the rarer class, else ""."""
     evaluation = facts.evaluation
     if len(evaluation.classes) != 2:
         return ""
@@ -69,35 +69,35 @@ def most_missed(facts: ReportFacts) -> str:
 
 
 def most_divided(facts: ReportFacts) -> str:
-    """Return the column of two to five values between whose groups the share of found rows differs most, where that is
-    beyond chance; "" if there is none, or more than two classes.
+    """Return a sentence on the column of two to five values whose groups differ most in sensitivity.
 
-    Such columns are often about who somebody is; which of them are is not known here.
+    "" if no difference is significant, or with more than two classes. Such columns often describe people, and a
+    difference may be unfair.
     """
     evaluation = facts.evaluation
     if len(evaluation.classes) != 2:
         return ""
     label, widest = safe(evaluation.interest, 40), None
     for column, table in facts.groups.items():
-        if evaluation.X[column].nunique() > SIDES:
+        if evaluation.X[column].nunique() > MAX_VALUES:
             continue
         large = table[table.rows * table.share >= MIN_GROUP_ROWS]
         if len(large) < 2:
             continue
-        lowest, highest = (large.loc[at] for at in (large.sensitivity.idxmin(), large.sensitivity.idxmax()))
+        lowest, highest = (large.loc[row] for row in (large.sensitivity.idxmin(), large.sensitivity.idxmax()))
         gap = highest.sensitivity - lowest.sensitivity
         if lowest.sensitivity_high < highest.sensitivity_low and (widest is None or gap > widest[0]):
             widest = gap, column, lowest, highest
     if widest is None:
         return ""
     _, column, lowest, highest = widest
-    sides = [
+    halves = [
         f"{percent(group.sensitivity)} of the {group.share * group.rows:,.0f} where it is {group_text(group.group)}"
         for group in (lowest, highest)
     ]
     return (
         f"Among columns with two to five values, groups differ most by <b>{safe(column, 40)}</b>: of the rows "
-        f"that are {label} it finds {sides[0]}, and {sides[1]}."
+        f"that are {label} it finds {halves[0]}, and {halves[1]}."
     )
 
 
@@ -105,18 +105,18 @@ def most_divided(facts: ReportFacts) -> str:
 
 
 def where_it_fails(facts: ReportFacts, rows: bool) -> str:
-    """Return groups beside each other, the classes confused, and the rows held least likely."""
+    """Return the section; `rows` tells whether rows of the table may be shown."""
     evaluation = facts.evaluation
-    two, label = len(evaluation.classes) == 2, safe(evaluation.interest, 40)
+    is_binary, label = len(evaluation.classes) == 2, safe(evaluation.interest, 40)
     definitions = (
         f"<i>Sensitivity</i> is the share of the rows that are {label} which are predicted so, <i>false alarms</i> the "
         f"share of the other rows predicted {label}; "
     )
-    left_out = facts.not_compared
+    omitted = facts.not_compared
     not_compared = (
-        f" Not compared, for there are more such columns: {safe(', '.join(left_out[:NAMED]), 600)}"
-        f"{f' and {len(left_out) - NAMED:,} more' if len(left_out) > NAMED else ''}."
-        if left_out
+        f" Not compared, for there are more such columns: {safe(', '.join(omitted[:MAX_NAMES]), 600)}"
+        f"{f' and {len(omitted) - MAX_NAMES:,} more' if len(omitted) > MAX_NAMES else ''}."
+        if omitted
         else ""
     )
     parts = [
@@ -127,15 +127,15 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
         "most frequent "
         "class: some groups are harder than others. Intervals of 95 % are Wilson's; the dashed line of a picture is "
         "the figure of all rows. The lowest and the highest group of each column "
-        f"({MIN_GROUP_ROWS} rows at least):</p>{_overview(facts, two)}"
+        f"({MIN_GROUP_ROWS} rows at least):</p>{_overview(facts, is_binary)}"
     ]
-    sections = [_by_column(facts, name, table, two) for name, table in facts.groups.items()]
-    parts += sections[:OPEN]
-    if rest := sections[OPEN:]:
-        names = ", ".join(safe(name, 40) for name in list(facts.groups)[OPEN:])
+    sections = [_by_column(facts, name, table, is_binary) for name, table in facts.groups.items()]
+    parts += sections[:MAX_UNFOLDED_COLUMNS]
+    if rest := sections[MAX_UNFOLDED_COLUMNS:]:
+        names = ", ".join(safe(name, 40) for name in list(facts.groups)[MAX_UNFOLDED_COLUMNS:])
         parts.append(f"<details><summary>Groups by {names}</summary>{''.join(rest)}</details>")
     confused = evaluation.confusions(8)
-    if not two and len(confused):
+    if not is_binary and len(confused):
         pairs = (
             [safe(line["class"], 60), safe(line["predicted"], 60), f"{line['rows']:,.6g}", percent(line["share"])]
             for line in confused.to_dict("records")
@@ -146,44 +146,45 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
         by_importance = replace(evaluation, X=evaluation.X[facts.columns])
         parts.append(
             "<h3>The rows that it got most wrong</h3><p>"
-            f"{_LOOK if evaluation.error else _NONE} Row 0 is the first row below the header (rows without a class "
-            f"are not counted). The columns that matter most stand first.</p>{worst_html(by_importance, WORST)}"
+            f"{_ERRORS_TEXT if evaluation.error else _NO_ERRORS_TEXT} Row 0 is the first row below the header "
+            f"(rows without a class are not counted). The most important columns come first.</p>"
+            f"{worst_html(by_importance, WORST_ROWS)}"
         )
     return "".join(parts)
 
 
-def _overview(facts: ReportFacts, two: bool) -> str:
-    """A line for each column: the lowest and the highest group of each figure."""
+def _overview(facts: ReportFacts, is_binary: bool) -> str:
+    """Return the table of columns with the lowest and highest group for each figure."""
     lines = []
     for name, table in facts.groups.items():
-        table = table.assign(alarms=false_alarms(table.specificity), every=1.0, others=1 - table.share)
-        figures = [("sensitivity", "share"), ("alarms", "others")] if two else []
+        table = table.assign(alarms=false_alarms(table.specificity), all_rows=1.0, others=1 - table.share)
+        figures = [("sensitivity", "share"), ("alarms", "others")] if is_binary else []
         cells = [safe(name, 60), str(len(table))]
-        for figure, share in [*figures, ("error", "every"), ("shares_error", "every")]:
+        for figure, share in [*figures, ("error", "all_rows"), ("shares_error", "all_rows")]:
             large = table[table.rows * table[share] >= MIN_GROUP_ROWS]
-            cells.append(_ends(large, figure) if len(large) else "&ndash;")
+            cells.append(_lowest_and_highest(large, figure) if len(large) else "&ndash;")
         lines.append(cells)
-    rates = ["sensitivity", "false alarms"] if two else []
+    rates = ["sensitivity", "false alarms"] if is_binary else []
     heads = ["column", "groups", *rates, "error", "baseline error"]
     return html_table([heads[0], heads[1], *(f"<th class='t'>{words}</th>" for words in heads[2:])], lines)
 
 
-def _ends(table: pd.DataFrame, figure: str) -> str:
+def _lowest_and_highest(table: pd.DataFrame, figure: str) -> str:
     low, high = table.loc[table[figure].idxmin()], table.loc[table[figure].idxmax()]
     ends = [f"{safe(line.group, 24)}: {percent(line[figure]).replace(' ', '&nbsp;')}" for line in (low, high)]
     return f"<td class='t'>{'<br>'.join(ends) if low.group != high.group else ends[0]}</td>"
 
 
-def _by_column(facts: ReportFacts, name: str, table: pd.DataFrame, two: bool) -> str:
+def _by_column(facts: ReportFacts, name: str, table: pd.DataFrame, is_binary: bool) -> str:
     evaluation = facts.evaluation
     height = 90 + 24 * len(table)
-    pictures = figure_html(drawn.groups(table, evaluation.error), f"Errors by {name}", height=height)
-    if two and np.isfinite(table.sensitivity).any():
+    html = figure_html(pictures.groups(table, evaluation.error), f"Errors by {name}", height=height)
+    if is_binary and np.isfinite(table.sensitivity).any():
         overall = float(evaluation.as_predicted().sensitivity)
-        sensitivities = drawn.groups(table, overall, "sensitivity")
-        pictures = figure_html(sensitivities, f"Sensitivity by {name}", height=height) + pictures
+        sensitivities = pictures.groups(table, overall, "sensitivity")
+        html = figure_html(sensitivities, f"Sensitivity by {name}", height=height) + html
     return (
-        f"<h3>By {safe(name, 60)}</h3><div class='pictures'>{pictures}</div>{groups_html(table, evaluation.interest)}"
+        f"<h3>By {safe(name, 60)}</h3><div class='pictures'>{html}</div>{groups_html(table, evaluation.interest)}"
         f"<details><summary>Probabilities and log loss by {safe(name, 60)}</summary>"
         f"{group_losses_html(table, evaluation.interest)}</details>"
     )

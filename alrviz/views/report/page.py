@@ -1,6 +1,6 @@
-"""The page of a report: one HTML file with inline SVG, without scripts, a network or a server.
+"""The page of a report: one self-contained HTML file with inline SVG and no scripts.
 
-Its readers know the table, not the method: every term is said in words where it first stands.
+Its readers know the table but not the method, so every term is explained where it first occurs.
 """
 
 import platform
@@ -31,47 +31,50 @@ from alrviz.views.report.judged import (
     calibration_sentence,
     how_calibrated,
     how_good,
-    missed,
+    missed_sentence,
     never_predicted,
     no_better,
-    reference_in_words,
+    reference_sentence,
     worst_calibrated,
 )
 from alrviz.views.report.matters import overlaps, what_matters
 from alrviz.views.studies.evaluation import points
 
-# What a model card says that no table tells: who publishes it fills them in.
-CARD = {
+# Fields of a model card that the publisher fills in.
+CARD_FIELDS = {
     "intended_use": "Intended use", "out_of_scope": "Not to be used for", "owner": "Owner and contact",
     "licence": "Licence", "data_source": "Where the rows come from", "ethics": "Ethical considerations",
     "caveats": "Further caveats",
 }  # fmt: skip
-_ERRORS = (
+_ERROR_NOTE = (
     "<p class='quiet'>The number after &plusmn; is one standard error: in about 95 of 100 cases the true value is less "
     "than two of them away.</p>"
 )
-COLUMNS = 60  # in the table of columns
+MAX_COLUMNS = 60  # of the table of columns
 
 
 def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, rows: bool = True) -> str:
     """Return the page.
 
-    card: what a model card says beside the figures, by the keys of CARD. rows: whether rows of the table are shown.
+    Args:
+        facts: the model and its evaluation.
+        card: further fields of the model card, by the keys of CARD_FIELDS.
+        rows: whether rows of the table may be shown.
 
     Raises:
-        TableError: a key that is none of the card's.
+        TableError: for an unknown key of `card`.
     """
-    card, data = checked_card(card), facts.dataset
+    card, data = check_card(card), facts.dataset
     parts = {
         "summary": ("In short", _summary(facts)),
-        "table": ("The table, and how it was read", _table(facts)),
-        "model": ("The model, and why this one", _model(facts)),
+        "table": ("The table, and how it was read", _table_section(facts)),
+        "model": ("The model, and why this one", _model_section(facts)),
         "matters": ("What matters", what_matters(facts, rows)),
         "good": ("How good it is", how_good(facts)),
         "trust": ("Can its probabilities be trusted?", how_calibrated(facts)),
         "fails": ("Where it fails", where_it_fails(facts, rows)),
-        "card": ("Model card", _card(facts, card)),
-        "again": ("How to make it again", _again(facts)),
+        "card": ("Model card", _card_table(facts, card)),
+        "again": ("How to make it again", _reproduction(facts)),
     }
     title = f"Predicting {safe(data.target, 60)} on {safe(data.name, 60)}"
     links = "".join(f"<a href='#{key}'>{words}</a>" for key, (words, _) in parts.items())
@@ -80,21 +83,23 @@ def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, ro
     return page_html(title, f"{byline}<nav>{links}</nav>{body}")
 
 
-def checked_card(card: Mapping[str, str] | None) -> dict[str, str]:
-    """Return what is said for a model card; a key that is none of CARD is a TableError."""
+def check_card(card: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the fields of a model card; raise TableError for an unknown key."""
     card = dict(card or {})
-    if strange := next((key for key in card if key not in CARD), None):
-        raise TableError(f"card has no {strange!r}{nearest(strange, CARD)}; expected some of {', '.join(CARD)}")
+    if unknown_key := next((key for key in card if key not in CARD_FIELDS), None):
+        raise TableError(
+            f"card has no {unknown_key!r}{nearest(unknown_key, CARD_FIELDS)}; expected some of {', '.join(CARD_FIELDS)}"
+        )
     return card
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- sections ----------------------------------------------------------------------------------------------------------
 
 
 def _summary(facts: ReportFacts) -> str:
     evaluation, summary, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
-    tested = bool(facts.holdout)
-    judging_rows = "test rows, which it had never seen" if tested else evaluation.what
+    has_test_rows = bool(facts.holdout)
+    judging_rows = "test rows, which it had never seen" if has_test_rows else evaluation.what
     lines = [
         f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} columns "
         f"of a table of {facts.whole_rows or data.n_rows:,} rows. It learned from {facts.rows_trained:,} of them and "
@@ -102,22 +107,22 @@ def _summary(facts: ReportFacts) -> str:
         f"Of these, <b>{percent(summary.error)} are predicted wrongly</b> (95 % interval: "
         f"{percent(summary.error_low)} to {percent(summary.error_high)}). Whoever always says "
         f"&ldquo;{safe(evaluation.classes[int(evaluation.shares.argmax())], 60)}&rdquo;, the most frequent class, is "
-        f"wrong for {percent(summary.shares_error)}.{reference_in_words(facts)}",
+        f"wrong for {percent(summary.shares_error)}.{reference_sentence(facts)}",
         *(f"Rows count by their weight, the column <b>{safe(name, 60)}</b>: shares and losses are weighted."
           for name, kind in data.kinds.items() if kind == "weight"),
-        missed(evaluation),
+        missed_sentence(evaluation),
         *(f"<b>Beware</b>: {safe(note, 600)}" for note in filter(None, [data.leaks_note])),
         never_predicted(evaluation),
         no_better(evaluation),
         f"{calibration_sentence(evaluation)} {worst_calibrated(facts)}",
-        "" if facts.effects is None else _top(facts),
+        "" if facts.effects is None else _top_columns_sentence(facts),
         hardest_group(facts),
         most_missed(facts),
         most_divided(facts),
-        "" if tested else
+        "" if has_test_rows else
         "<b>There are no test rows</b>: the figures are of the training rows, and too good.",
     ]  # fmt: skip
-    return "<div class='box'><ul>" + "".join(f"<li>{line}</li>" for line in lines if line) + "</ul></div>" + _ERRORS
+    return "<div class='box'><ul>" + "".join(f"<li>{line}</li>" for line in lines if line) + "</ul></div>" + _ERROR_NOTE
 
 
 def _classes_in_words(data: Any) -> str:
@@ -126,31 +131,31 @@ def _classes_in_words(data: Any) -> str:
     return " or ".join(names) if len(names) == 2 else ", ".join(names) + more
 
 
-def _top(facts: ReportFacts) -> str:
+def _top_columns_sentence(facts: ReportFacts) -> str:
     table = facts.ranking
-    sure = table[beyond_chance(table)].head(4)
-    if sure.empty:
+    significant = table[beyond_chance(table)].head(4)
+    if significant.empty:
         return "No column matters by more than chance gives."
     words = [
         f"<b>{safe(name, 60)}</b>{' (which say the same)' if order == 1 and len(tuples) > 1 else ''}"
-        for name, order, tuples in sure[["order", "tuples"]].itertuples()
+        for name, order, tuples in significant[["order", "tuples"]].itertuples()
     ]
-    shown = {name for own in sure.tuples for name in own}
-    beside = [
+    shown_names = {name for names in significant.tuples for name in names}
+    overlap_notes = [
         f"{safe(', '.join(names[:-1]), 160)} and {safe(names[-1], 60)} overlap"
         for names, _ in overlaps(facts)
-        if shown.intersection(names) and set(names) not in map(set, sure.tuples)
+        if shown_names.intersection(names) and set(names) not in map(set, significant.tuples)
     ]
-    more = f" ({'; '.join(beside)}: part of what one says may be counted to another)" if beside else ""
-    return f"What matters most: {', '.join(words)}{more}."
+    suffix = f" ({'; '.join(overlap_notes)}: part of what one says may be counted to another)" if overlap_notes else ""
+    return f"What matters most: {', '.join(words)}{suffix}."
 
 
-def _table(facts: ReportFacts) -> str:
+def _table_section(facts: ReportFacts) -> str:
     data = facts.dataset
     counts, codes = data.labels.value_counts(), data.labels.cat.codes.to_numpy()
-    weighed = np.bincount(codes, data.weights, data.n_classes)
-    shares = dict(zip(data.labels.cat.categories, weighed / weighed.sum(), strict=True))
-    encoder = getattr(facts.model, "encoder_", None)  # a classifier of others has none, or one of its own
+    weights = np.bincount(codes, data.weights, data.n_classes)
+    shares = dict(zip(data.labels.cat.categories, weights / weights.sum(), strict=True))
+    encoder = getattr(facts.model, "encoder_", None)  # other libraries' classifiers have none, or another kind
     numbers = numbers_text(encoder) if isinstance(encoder, Encoder) else ""
     classes = html_table(
         [safe(data.target, 40), "rows", "share"],
@@ -161,29 +166,29 @@ def _table(facts: ReportFacts) -> str:
         (
             [safe(c.name, 60), f"<td class='t'>{c.kind}</td>", f"{c.levels:,}", f"{c.missing:,}",
              f"<td class='t'>{safe(c.why, 200)}</td>"]
-            for c in data.columns[:COLUMNS]
+            for c in data.columns[:MAX_COLUMNS]
         ),
     )  # fmt: skip
     more = (
-        f"<p class='quiet'>and {len(data.columns) - COLUMNS:,} further columns</p>"
-        if len(data.columns) > COLUMNS
+        f"<p class='quiet'>and {len(data.columns) - MAX_COLUMNS:,} further columns</p>"
+        if len(data.columns) > MAX_COLUMNS
         else ""
     )
-    notes = "".join(f"<li>{_sentence(note)}</li>" for note in [*data.notes, *_dates(data)])
-    noticed = f"<h3>What was noticed while reading</h3><ul>{notes}</ul>" if notes else ""
+    notes = "".join(f"<li>{_sentence(note)}</li>" for note in [*data.notes, *_date_warnings(data)])
+    notes_html = f"<h3>What was noticed while reading</h3><ul>{notes}</ul>" if notes else ""
     return (
-        f"<p>{_size(facts)}, and {data.X.shape[1]} columns "
+        f"<p>{_size_sentence(facts)}, and {data.X.shape[1]} columns "
         f"that are used. A <i>level</i> is a value of a column{f'; {numbers}' if numbers else ''}.</p>"
-        f"<h3>The classes</h3>{classes}{noticed}<h3>The columns</h3>{columns}{more}"
+        f"<h3>The classes</h3>{classes}{notes_html}<h3>The columns</h3>{columns}{more}"
     )
 
 
-def _size(facts: ReportFacts) -> str:
-    data, whole = facts.dataset, facts.whole_rows
-    if whole is None:
+def _size_sentence(facts: ReportFacts) -> str:
+    data, n_rows = facts.dataset, facts.whole_rows
+    if n_rows is None:
         return f"{safe(data.name, 100)} has {data.n_rows:,} rows with a class"
     return (
-        f"{safe(data.name, 100)} has {whole:,} rows and is read in batches: what stands here of columns and classes is "
+        f"{safe(data.name, 100)} has {n_rows:,} rows and is read in batches: columns and classes were "
         f"counted on a sample of {data.n_rows:,} of them"
     )
 
@@ -192,8 +197,8 @@ def _sentence(note: str) -> str:
     return safe(note[:1].upper() + note[1:], 600) + ("" if note.endswith("?") else ".")
 
 
-def _dates(data: Dataset) -> list[str]:
-    """What to beware of where rows have dates and are drawn at random."""
+def _date_warnings(data: Dataset) -> list[str]:
+    """Return a warning if rows have dates but test rows are drawn at random."""
     dates = [column.name for column in data.columns if column.code is KindCode.DATES]
     if not dates or data.splitting.words:
         return []
@@ -204,10 +209,10 @@ def _dates(data: Dataset) -> list[str]:
     ]
 
 
-def _model(facts: ReportFacts) -> str:
+def _model_section(facts: ReportFacts) -> str:
     model = facts.model
     parameters = getattr(model, "phi_", None)
-    recipe = _settled(facts)
+    recipe = _fitted_recipe(facts)
     size = (
         "" if parameters is None else f" It has {count_text((len(parameters) + 1) * parameters.shape[1])} such numbers."
     )
@@ -215,14 +220,14 @@ def _model(facts: ReportFacts) -> str:
         return f"<p>{safe(type(model).__name__)}, a classifier of scikit-learn's kind, as it was given.</p>"
     if facts.effects is None:
         words = safe(facts.no_effects, 400)
-        return f"<p>{safe(recipe.name, 300)}.{size}</p>{_chosen(facts)}<p class='quiet'>{words}</p>"
+        return f"<p>{safe(recipe.name, 300)}.{size}</p>{_choice_text(facts)}<p class='quiet'>{words}</p>"
     order = _order(facts.effects)
     return (
-        f"<p>The model is a <b>score table</b>: it looks at {_looks(order)}. Every level of every column"
+        f"<p>The model is a <b>score table</b>: it looks at {_order_words(order)}. Every level of every column"
         f"{', and every combination of levels,' if order > 1 else ''} has a number of points for each class; the "
         "points of a row are added up, and the sums are turned into probabilities. So it can be read completely: "
         "nothing is hidden in layers. Points were found by "
-        f"{_learned_by(facts, recipe)}.{size}</p>{_chosen(facts)}"
+        f"{_learning_words(facts, recipe)}.{size}</p>{_choice_text(facts)}"
     )
 
 
@@ -230,15 +235,15 @@ def _order(effects: Interactions) -> int:
     return int(effects.pure.sizes.max())
 
 
-def _looks(order: int) -> str:
+def _order_words(order: int) -> str:
     if order == 1:
         return "each column by itself (main effects)"
     return f"single columns and {'pairs of' if order == 2 else f'combinations of up to {order}'} columns"
 
 
-def _learned_by(facts: ReportFacts, recipe: Recipe) -> str:
-    """How points were found, and what the word means that a stranger may not know."""
-    words = recipe.definition.learned_by(recipe.params)
+def _learning_words(facts: ReportFacts, recipe: Recipe) -> str:
+    """Return how points were fitted, with an explanation of regularisation."""
+    words = recipe.definition.training_method(recipe.params)
     if not recipe.definition.is_regularised(recipe.params):
         return words
     encoder = getattr(facts.model, "encoder_", None)
@@ -250,8 +255,8 @@ def _learned_by(facts: ReportFacts, recipe: Recipe) -> str:
     )
 
 
-def _settled(facts: ReportFacts) -> Recipe | None:
-    """The recipe of what was fitted: with the order and the alpha that were chosen."""
+def _fitted_recipe(facts: ReportFacts) -> Recipe | None:
+    """Return the recipe with the order and alpha that were chosen."""
     recipe, model = facts.recipe, facts.model
     settings = {
         name: value
@@ -262,7 +267,7 @@ def _settled(facts: ReportFacts) -> Recipe | None:
     return recipe.replace(**settings) if recipe is not None and settings else recipe
 
 
-def _chosen(facts: ReportFacts) -> str:
+def _choice_text(facts: ReportFacts) -> str:
     params = {} if facts.recipe is None else facts.recipe.params
     if "auto" not in (params.get("order"), params.get("alpha")) or not facts.chosen:
         if params.get("alpha") == "cv":
@@ -290,7 +295,7 @@ def _chosen(facts: ReportFacts) -> str:
     heads = ["the model looks at", "log loss on validation rows", "on those of the first fold alone"]
     table = html_table(heads[: 1 + facts.losses.shape[1]], lines) if len(lines) > 1 else ""
     return (
-        f"<p><b>Why this one:</b> {_tried(facts)} were tried on validation rows, set apart from the training "
+        f"<p><b>Why this one:</b> {_trials_text(facts)} were tried on validation rows, set apart from the training "
         f"rows{best_note}. The one with the lowest <i>log loss</i> was taken, or a simpler one that is as good as "
         f"far as the rows can tell.{simpler_note} Log loss is the mean of -log(probability given to what happened): it "
         "punishes being sure and wrong.</p>"
@@ -298,59 +303,59 @@ def _chosen(facts: ReportFacts) -> str:
     )
 
 
-def _tried(facts: ReportFacts) -> str:
-    """How many models were fitted, and how they differ."""
+def _trials_text(facts: ReportFacts) -> str:
+    """Return how many models were fitted, and how they differ."""
     if facts.tried.empty:
         return "several models"
     counts = [
-        f"{many:,} that look at {f'{tuples_text(int(order))} too' if order > 1 else 'single columns'}"
-        for order, many in facts.tried.items()
+        f"{count:,} that look at {f'{tuples_text(int(order))} too' if order > 1 else 'single columns'}"
+        for order, count in facts.tried.items()
     ]
     return f"{facts.tried.sum():,} models ({', '.join(counts)}; penalties of different strength)"
 
 
-def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
+def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
     evaluation, summary, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     auc = "" if np.isnan(summary.auc) else f", AUC {number(summary.auc, 3)}"
-    drawn_so = data.splitting.words or "drawn at random, class by class"
-    if facts.whole_rows is not None:  # read in batches: a hash of its number says of each row whether it is a test row
-        drawn_so = "each drawn at random by itself"
+    split_words = data.splitting.words or "drawn at random, class by class"
+    if facts.whole_rows is not None:  # in batches, a hash of its number decides whether a row is a test row
+        split_words = "each drawn at random by itself"
     if not facts.holdout:
-        drawn_so = "no row was set apart to test it"
-    judged = f"{len(evaluation.y):,} {evaluation.what}, {safe(drawn_so, 200)}"
-    judged += "".join(f"; {safe(note, 200)}" for note in evaluation.notes if facts.whole_rows is not None)
-    recipe = _settled(facts)
-    learned_by = "" if recipe is None else recipe.definition.learned_by(recipe.params)
-    if recipe is None or facts.effects is None or not learned_by:
+        split_words = "no row was set apart to test it"
+    judging_rows = f"{len(evaluation.y):,} {evaluation.what}, {safe(split_words, 200)}"
+    judging_rows += "".join(f"; {safe(note, 200)}" for note in evaluation.notes if facts.whole_rows is not None)
+    recipe = _fitted_recipe(facts)
+    training_method = "" if recipe is None else recipe.definition.training_method(recipe.params)
+    if recipe is None or facts.effects is None or not training_method:
         kind = safe(recipe.name if recipe else type(facts.model).__name__, 300)
     else:
-        kind = f"a score table that looks at {_looks(_order(facts.effects))}, by {safe(learned_by)}"
+        kind = f"a score table that looks at {_order_words(_order(facts.effects))}, by {safe(training_method)}"
     figures = {
         "Model": kind,
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
-        "Judged on": judged,
+        "Judged on": judging_rows,
         "Figures": f"error {percent(summary.error)}, log loss {loss_text(summary.log_loss)} nats{auc}, calibration "
         f"error (ECE, {BINNING}) {points(summary.ece)} percentage points",
         "Groups compared": ", ".join(safe(name, 40) for name in facts.groups),
     }
     statements = {
         words: safe(card[key], 2000) if key in card else "<span class='quiet'>not stated</span>"
-        for key, words in CARD.items()
+        for key, words in CARD_FIELDS.items()
     }
     lines = [[words, f"<td class='t'>{text}</td>"] for words, text in {**figures, **statements}.items()]
     return html_table(["", ""], lines)
 
 
-def _again(facts: ReportFacts) -> str:
+def _reproduction(facts: ReportFacts) -> str:
     data, model = facts.dataset, facts.model
     kinds = {c.name: c.kind for c in data.columns if not c.guessed and c.kind != "target"}
     kinds_call = f".with_kinds(**{kinds!r})" if kinds else ""
     split = f".{data.splitting.call}" if data.splitting.call else ""
     cut = ", quartiles=True" if data.quartiles else ""
-    how = "read_table" if facts.whole_rows is None else "open_table"
-    read = f"dataset = alrviz.{how}(FILE, target={data.target!r}{cut}){kinds_call}{split}"
+    reader = "read_table" if facts.whole_rows is None else "open_table"
+    read = f"dataset = alrviz.{reader}(FILE, target={data.target!r}{cut}){kinds_call}{split}"
     code = f"import alrviz\n\n{read}  # the file of {data.name!r}\n{facts.code}\n"
     names = ("numpy", "scipy", "pandas", "scikit-learn", "numba")
     versions = {"alrviz": __version__, "Python": platform.python_version(), **{name: version(name) for name in names}}
@@ -359,14 +364,14 @@ def _again(facts: ReportFacts) -> str:
         "Test rows": f"{facts.holdout:g} of all, seed {facts.seed}",
         "Versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
     }  # fmt: skip
-    recipe = _settled(facts)
+    recipe = _fitted_recipe(facts)
     if facts.recipe is not None and recipe is not None:
         order = " (n: how many columns are looked at together)" if " n=" in recipe.name else ""
         lines["Model"] = f"{safe(recipe.name, 300)}{order}"
-        used = facts.recipe.replace(holdout=facts.holdout, seed=facts.seed)
+        split_recipe = facts.recipe.replace(holdout=facts.holdout, seed=facts.seed)
         lines["Recipe"] = (
-            f"<code>{safe(used.to_json(), 2000)}</code> (n_bins: where columns are cut into intervals of equal width, "
-            "or of as many rows each)"
+            f"<code>{safe(split_recipe.to_json(), 2000)}</code> (n_bins: where columns are cut into intervals of equal "
+            "width, or of as many rows each)"
         )
     if facts.chosen:
         lines["How it was chosen"] = safe(facts.chosen, 1500)
@@ -381,5 +386,5 @@ def _again(facts: ReportFacts) -> str:
 
 
 def safe_code(code: str) -> str:
-    """Return code as HTML, with its lines: those of Python, for a name may hold other line ends (U+2028)."""
+    """Return code as HTML. Only line feeds separate lines, because names may contain others (U+2028)."""
     return "\n".join(safe(line, 4000) for line in code.split("\n"))

@@ -1,4 +1,4 @@
-"""save_report: a table goes in, and one HTML file comes out that says which model, what matters, and how good it is."""
+"""save_report: fit and evaluate a model, and write a report as one HTML file."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -7,11 +7,11 @@ from typing import Any
 
 from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
-from alrviz.estimators.model_file import write_whole
+from alrviz.estimators.model_file import write_atomically
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.protocols.report_facts import HOLDOUT, report_facts, report_of_run
-from alrviz.views.report.page import checked_card, report_html
+from alrviz.views.report.page import check_card, report_html
 
 
 def save_report(
@@ -26,25 +26,27 @@ def save_report(
     stop: StopToken = NEVER,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Write a report: one HTML file without scripts, that needs no server and no network.
+    """Write a report as one self-contained HTML file without scripts.
 
-    A model is fitted on training rows and judged on test rows. The report says how the table was read, which
-    model was chosen and why, what matters, how good it is, whether its probabilities can be trusted, where it fails,
-    and how to make it again.
+    A model is fitted on training rows and evaluated on test rows. The report describes how the table was read, which
+    model was chosen and why, what matters, how good the model is, whether its probabilities can be trusted, where it
+    fails, and how to reproduce it.
 
     Args:
-        dataset: what `read_table` returns; or a `Run` that was fitted, which is judged on its test rows.
-        path: of the file.
-        model: a classifier with its settings, fitted anew; None for `AutoClassifier()`, which chooses them.
-        holdout: share of test rows. seed: of the split.
-        card: what a model card says beside the figures: intended_use, out_of_scope, owner, licence, data_source,
-            ethics, caveats.
-        rows: whether rows of the table are shown: those that were predicted worst.
-        stop: ends it from another thread. tell: called with what it is at.
+        dataset: result of `read_table`, or a fitted `Run`, which is evaluated on its test rows.
+        path: path of the file.
+        model: a classifier, which is cloned and fitted; None for `AutoClassifier()`, which chooses its settings.
+        holdout: share of test rows.
+        seed: seed of the split.
+        card: further fields of the model card: intended_use, out_of_scope, owner, licence, data_source, ethics,
+            caveats.
+        rows: whether rows of the table may be shown: the worst predicted ones.
+        stop: cancels from another thread.
+        tell: called with the name of each stage.
 
     Raises:
-        TableError: no data set, no rows on one side of the split, or a key that is none of the card's.
-        AlrvizError: a folder that is not there.
+        TableError: if `dataset` is no data set, one side of the split has no rows, or `card` has an unknown key.
+        AlrvizError: if the folder does not exist.
 
     >>> import alrviz, tempfile, pathlib
     >>> data = alrviz.load_demo("tic-tac-toe")
@@ -56,7 +58,7 @@ def save_report(
     file = Path(os.fspath(path)).expanduser()
     if not file.parent.is_dir() or file.is_dir():
         raise AlrvizError(f"no report can be written to {str(file)!r}; expected a file in a folder that is there")
-    card = checked_card(card)
+    card = check_card(card)
     if isinstance(dataset, Run):
         facts = report_of_run(dataset, stop, tell)
     else:
@@ -64,7 +66,7 @@ def save_report(
     tell("writing")
     page = report_html(facts, card, rows=rows)
     try:
-        with write_whole(file, "report.html") as out:
+        with write_atomically(file, "report.html") as out:
             out.write(page.encode("utf-8", "replace"))
     except OSError as error:
         raise AlrvizError(f"the report cannot be written to {str(file)!r}: {error.strerror or error}") from error

@@ -1,1 +1,1 @@
-"""Studies: one view each, over one frame."""
+"""Views of studies; `study_view` is their base class."""

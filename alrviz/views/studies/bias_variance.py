@@ -1,7 +1,7 @@
 """BiasVarianceView: bias, variance and error over a grid of family, order, alpha and training size.
 
-It shows a study of `alrviz.bias_variance`, and fills while that computes. Above the lines against one setting of the
-grid, below them the grid itself, each cell's error taken apart.
+It shows a study of `alrviz.bias_variance` while it computes: lines against one setting of the grid, and below them the
+grid, with each cell's error as the sum of bias and variance.
 """
 
 from collections import Counter
@@ -27,17 +27,17 @@ from alrviz.views.studies.study_view import StudyView
 if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
 
-ROW = 26  # px of a row of a legend
+LEGEND_ROW_PX = 26
 PARTS = ("bias", "variance", "error")
 
 
 class BiasVarianceView(StudyView):
-    """The live view of a study of bias and variance.
+    """Live view of bias and variance.
 
     Args:
-        study: what `alrviz.bias_variance` returned, whether begun or not.
-        height: of the pictures, as CSS has it.
-        again, wake: as for `StudyView`.
+        study: result of `alrviz.bias_variance`, run or not.
+        height: CSS height of the pictures.
+        rerun, wake: see `StudyView`.
 
     >>> import alrviz
     >>> recipes = [alrviz.Recipe("anje", order=n) for n in (1, 2)]
@@ -47,8 +47,8 @@ class BiasVarianceView(StudyView):
     True
     """
 
-    definition = param.Selector(default="plug-in", objects=list(KINDS), doc="Of bias and variance.")
-    axis = param.Selector(default="order", objects=list(AXES), doc="The setting that the lines go along.")
+    definition = param.Selector(default="plug-in", objects=list(KINDS), doc="Definition of bias and variance.")
+    axis = param.Selector(default="order", objects=list(AXES), doc="Setting on the x axis.")
 
     HEIGHT = "330px"
 
@@ -59,23 +59,23 @@ class BiasVarianceView(StudyView):
         kinds = {definition.name: kind for kind, definition in KINDS.items()}
         label = "Definition of bias and variance"
         self._kinds = choice(self, "definition", kinds, label, width=640, margin=(0, 16, 4, 0))
-        self._axes = choice(self, "axis", _along(list(AXES)), "Along", width=360, margin=(0, 0, 4, 0))
+        self._axes = choice(self, "axis", _axis_options(list(AXES)), "Along", width=360, margin=(0, 0, 4, 0))
         self.param.watch(lambda _: self.redraw(), ["definition", "axis"])
         controls = pn.FlexBox(self._kinds, self._axes, margin=0)
         panes = [picture.pane for picture in self.pictures.values()]
-        self._place = as_high(pn.Row(*panes, sizing_mode="stretch_both", margin=0), self._height, 330)
-        self.body, self.aside = stack(controls, self._place), stack()
+        self._picture_box = as_high(pn.Row(*panes, sizing_mode="stretch_both", margin=0), self._height, 330)
+        self.body, self.aside = stack(controls, self._picture_box), stack()
         source = "with recipes, seed, data hash and version"
         files = [
             csv_button("alrviz-bias-variance.csv", self.csv_of_summary, f"the grid, {source}"),
             csv_button("alrviz-bias-variance-fits.csv", self.csv_of_fits, f"all fits, {source}", "CSV of fits"),
         ]
         self._numbers = self._fold_numbers(files, self.pictures, lambda _: numbers_html(self.lines, self.definition))
-        # The bar stands above the grid: six recipes would push it out of a low window.
+        # The bar is above the grid, because a grid of six recipes would push it out of a low window.
         self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._grid, self.aside, self._numbers)
 
     def refresh(self) -> None:
-        """Bring everything up to date, the grid too."""
+        """Update everything, including the grid."""
         super().refresh()
         fade(self.outdated, self._grid)
 
@@ -87,19 +87,19 @@ class BiasVarianceView(StudyView):
         table = self.lines
         self._grid.visible = True
         self._offer(varying(table))
-        drawn = pictures.bias_variance(table, self.axis, self.definition, dark=self.dark)
-        # A long legend stands above the picture, not in its place.
-        more = ROW * max(0, legend_rows(drawn["error"].key[0]) - 3)
-        high = f"calc({self._height} + {more}px)"
-        self._place.param.update(height=330 + more, styles={"height": high, "flex": f"0 0 {high}"})
-        for part, picture in drawn.items():
-            self.pictures[part].show(picture, of=study)
-        say(self._grid, grid_html(table, filled(study), self.definition))
+        drawn_pictures = pictures.bias_variance(table, self.axis, self.definition, dark=self.dark)
+        # A long legend makes the pictures higher instead of covering them.
+        extra_px = LEGEND_ROW_PX * max(0, legend_rows(drawn_pictures["error"].key[0]) - 3)
+        high = f"calc({self._height} + {extra_px}px)"
+        self._picture_box.param.update(height=330 + extra_px, styles={"height": high, "flex": f"0 0 {high}"})
+        for part, picture in drawn_pictures.items():
+            self.pictures[part].show(picture, subject=study)
+        say(self._grid, grid_html(table, cell_progress(study), self.definition))
         self.tell(sentence_html(study, table, self.definition))
 
     def _offer(self, axes: list[str]) -> None:
-        """Offer the settings that the grid has more than one value of."""
-        offered = _along(axes or ["order"])
+        """Offer the settings with more than one value in the grid."""
+        offered = _axis_options(axes or ["order"])
         if self._axes.options != offered:
             with param.parameterized.discard_events(self):
                 self.axis = self.axis if self.axis in axes else next(iter(offered.values()))
@@ -107,12 +107,12 @@ class BiasVarianceView(StudyView):
         self._axes.visible = len(axes) > 1
 
 
-def _along(axes: list[str]) -> dict[str, str]:
+def _axis_options(axes: list[str]) -> dict[str, str]:
     words = {"order": "order", "alpha": "alpha", "train_share": "training size"}
     return {words[axis]: axis for axis in axes}
 
 
-# ---- what it says, as HTML; every name is escaped --------------------------------------------------------------------
+# ---- texts as HTML; all names are escaped ----------------------------------------------------------------------------
 
 GRID = """
 .grid td { width: 1%; padding-right: .8em; text-align: left; white-space: nowrap; }
@@ -124,38 +124,38 @@ GRID = """
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """How far a cell of the grid is: fits done and in all, those that failed, and why the last of them did."""
+class CellProgress:
+    """Progress of a cell of the grid: numbers of fits, and the reason of the latest failure."""
 
     done: int
     total: int
     failed: int = 0
-    why: str = ""
+    reason: str = ""
 
 
-def filled(study: "Study") -> dict[tuple[int, float], Filled]:
-    """How far each cell of the grid is, by racer and share of the training rows."""
+def cell_progress(study: "Study") -> dict[tuple[int, float], CellProgress]:
+    """Return the progress of each cell of the grid, by racer and share of the training rows."""
     total = Counter((task.racer, task.split.share) for task in study.tasks)
-    cells = {key: Filled(0, count) for key, count in total.items()}
+    cells = {key: CellProgress(0, count) for key, count in total.items()}
     for task, result in study.results():
         key = (task.racer, task.split.share)
-        was = cells[key]
-        why = str(result.rows[0]["sentence"]) if result.failed else was.why
-        cells[key] = Filled(was.done + 1, was.total, was.failed + result.failed, why)
+        previous = cells[key]
+        reason = str(result.rows[0]["sentence"]) if result.failed else previous.reason
+        cells[key] = CellProgress(previous.done + 1, previous.total, previous.failed + result.failed, reason)
     return cells
 
 
-def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], kind: str) -> str:
-    """The grid: a line a recipe, a column a training size; in each cell bias and variance as parts of the error."""
+def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgress], kind: str) -> str:
+    """Return the grid: a row per recipe, a column per training size, in each cell bias + variance = error."""
     definition = KINDS[kind]
     shares = sorted(table["train_share"].unique())
-    most = float(table[["error", definition.bias]].max().max())
+    max_value = float(table[["error", definition.bias]].max().max())
     body = []
     by_racer: dict[int, dict[float, Mapping[Any, Any]]] = {}
-    for line in table.to_dict("records"):  # once: a grid is drawn while somebody waits for Stop
+    for line in table.to_dict("records"):  # only once, because drawing a large grid delays the Stop button
         by_racer.setdefault(int(line["racer"]), {})[line["train_share"]] = line
     for racer, by_share in sorted(by_racer.items()):
-        row = [_cell(by_share[share], cells[racer, share], kind, most) for share in shares]
+        row = [_cell(by_share[share], cells[racer, share], kind, max_value) for share in shares]
         first = by_share[shares[0]]
         dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
         body.append([f"{dot} {safe(first['name'], 60)}", *row])
@@ -163,42 +163,42 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], ki
     return note + html_table(["racer", *map(share_text, shares)], body, "scroll grid")
 
 
-def _cell(line: Mapping[Any, Any], there: Filled, kind: str, most: float) -> str:
+def _cell(line: Mapping[Any, Any], progress: CellProgress, kind: str, max_value: float) -> str:
     definition = KINDS[kind]
     bias, variance, error = line[definition.bias], line[definition.variance], line["error"]
     if pd.isna(error):
-        words, bar = "", f"<div class='sum'><b style='width:{100 * there.done / there.total:.0f}%'></b></div>"
+        words, bar = "", f"<div class='sum'><b style='width:{100 * progress.done / progress.total:.0f}%'></b></div>"
     else:
         spread = line["error_se"]
-        more = "" if pd.isna(spread) else f" ± {spread:.3f}"
+        error_text = "" if pd.isna(spread) else f" ± {spread:.3f}"
         sign = "+" if variance >= 0 else "&minus;"
-        words = f"{bias:.3f} {sign} {abs(variance):.3f} = <b>{error:.3f}</b>{more}"
-        bar = _bar(bias, error, most, family_colour(str(line["label"])))
-    missing = there.total - there.done
-    notes = [f"{there.done} of {there.total} fits"] if missing or pd.isna(error) else []
-    if there.failed:
-        notes.append(f"<abbr class='bad' title='{safe(there.why)}'>{there.failed} failed</abbr>")
+        words = f"{bias:.3f} {sign} {abs(variance):.3f} = <b>{error:.3f}</b>{error_text}"
+        bar = _bar(bias, error, max_value, family_colour(str(line["label"])))
+    missing = progress.total - progress.done
+    notes = [f"{progress.done} of {progress.total} fits"] if missing or pd.isna(error) else []
+    if progress.failed:
+        notes.append(f"<abbr class='bad' title='{safe(progress.reason)}'>{progress.failed} failed</abbr>")
     return f"<td>{bar}{' · '.join([words, *notes] if words else notes)}</td>"
 
 
-def _bar(bias: float, error: float, most: float, colour: str) -> str:
-    """Bias in full, and to the error what variance adds, pale; what it takes away is pale too, in front of the bias."""
-    scale = 100 / (most or 1.0)
+def _bar(bias: float, error: float, max_value: float, colour: str) -> str:
+    """Return a bar: solid up to the smaller of bias and error, pale from there to the larger one."""
+    scale = 100 / (max_value or 1.0)
     low, high = max(min(bias, error), 0.0) * scale, max(bias, error, 0.0) * scale
-    full = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
+    solid = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
     pale = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
-    return f"<div class='sum' aria-hidden='true'>{full}{pale}</div>"
+    return f"<div class='sum' aria-hidden='true'>{solid}{pale}</div>"
 
 
 def numbers_html(table: pd.DataFrame, kind: str) -> str:
-    """The table below: a line a cell of the grid, with the identity and by how much it misses."""
+    """Return the table of cells, with the rounding error of bias + variance = error in the last column."""
     definition = KINDS[kind]
-    also = [("variance", "variance_domingos")] if kind == "Domingos" else []
+    extra = [("variance", "variance_domingos")] if kind == "Domingos" else []
     parts = [
         (definition.on_axis(definition.bias_words), definition.bias),
         (definition.on_axis(definition.variance_words), definition.variance),
     ]
-    columns = [*parts, ("error", "error"), *also]
+    columns = [*parts, ("error", "error"), *extra]
     heads = ["racer", "training size", "rounds"]
     heads += [title for words, _ in columns for title in (words, "± <abbr title='standard error'>se</abbr>")]
     body = []
@@ -218,21 +218,21 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
 
 
 def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
-    """What Run will do, how far it is, and where the error is lowest."""
+    """Return the recipe with the lowest error, or before the run what Run will compute."""
     sizes = table["train_share"].nunique()
     if study.phase == "waiting":
-        at = f" at {sizes} training sizes" if sizes > 1 else ""
-        each = f"{len(study.tasks) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
-        return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at}, {each}.</span>"
+        at_size = f" at {sizes} training sizes" if sizes > 1 else ""
+        fits = f"{len(study.tasks) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
+        return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at_size}, {fits}.</span>"
     complete = table[table["error"].notna()]
     if not len(complete):
         return "<span class='quiet'>No recipe has two complete rounds yet; variance needs two.</span>"
     best = complete.loc[complete["error"].idxmin()]
     definition = KINDS[kind]
-    at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
-    done = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
-    so_far = "" if study.phase == "done" else f"<span class='quiet'>{done}</span> "
+    at_size = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
+    progress = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
+    so_far = "" if study.phase == "done" else f"<span class='quiet'>{progress}</span> "
     variance = f"{best[definition.variance]:.3f}".replace("-", "&minus;")
     parts = f"{definition.bias_words} {best[definition.bias]:.3f} + {definition.variance_words} {variance}"
     form = f" ({definition.form})" if definition.form else ""
-    return f"{so_far}Lowest error: {safe(best['name'], 60)}{at}, {best['error']:.3f} = {parts}{form}."
+    return f"{so_far}Lowest error: {safe(best['name'], 60)}{at_size}, {best['error']:.3f} = {parts}{form}."

@@ -1,6 +1,6 @@
-"""CompareView: recipes on data sets. Means with their spread, win-draw-loss with the sign test, one against another.
+"""CompareView: recipes on data sets: means with standard deviations, win-draw-loss with sign tests, a scatter plot.
 
-It shows a study of `alrviz.compare`, and fills while that computes.
+It shows a study of `alrviz.compare` while it computes.
 """
 
 import re
@@ -31,18 +31,18 @@ from alrviz.views.studies.study_view import StudyView
 if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
 
-PAIRED = ["a", "b", "win_draw_loss", "p", "ratio"]  # columns of a paper's table
-MAIN = 400  # px that the tables need
-SIDE = 412  # px of the picture and the menus above it
+PAIR_COLUMNS = ["a", "b", "win_draw_loss", "p", "ratio"]  # of the LaTeX table
+MAIN_WIDTH_PX = 400  # minimum width of the tables
+SIDE_WIDTH_PX = 412  # width of the picture and the menus above it
 
 
 class CompareView(StudyView):
-    """The live view of a comparison.
+    """Live view of a comparison.
 
     Args:
-        study: what `alrviz.compare` returned, whether begun or not.
-        height: of the picture, as CSS has it.
-        again, wake: as for `StudyView`.
+        study: result of `alrviz.compare`, run or not.
+        height: CSS height of the picture.
+        rerun, wake: see `StudyView`.
 
     >>> import alrviz
     >>> tables = [alrviz.load_demo("monks-1"), alrviz.load_demo("tic-tac-toe")]
@@ -52,9 +52,9 @@ class CompareView(StudyView):
     True
     """
 
-    measure = param.Selector(default="log_loss", objects=list(COMPARED), doc="What recipes are compared by.")
-    across = param.Integer(default=0, bounds=(0, None), doc="The racer whose values go across in the picture.")
-    up = param.Integer(default=1, bounds=(0, None), doc="The racer whose values go up.")
+    measure = param.Selector(default="log_loss", objects=list(COMPARED), doc="Measure by which recipes are compared.")
+    across = param.Integer(default=0, bounds=(0, None), doc="Number of the recipe on the x axis.")
+    up = param.Integer(default=1, bounds=(0, None), doc="Number of the recipe on the y axis.")
 
     HEIGHT = "372px"
 
@@ -66,20 +66,20 @@ class CompareView(StudyView):
         small: dict[str, Any] = {"size": "small", "margin": (0, 8, 6, 0)}
         options = {words: name for name, words in WORDS.items()}
         self._measures = pmui.Select(label="Measure", options=options, value=self.measure, width=200, **small)
-        self._across = pmui.Select(label="x", options={}, width=192, **small)
-        self._up = pmui.Select(label="y", options={}, width=192, **small)
+        self._x_menu = pmui.Select(label="x", options={}, width=192, **small)
+        self._y_menu = pmui.Select(label="y", options={}, width=192, **small)
         self._offering = Updating()
         self._measures.link(self, value="measure", bidirectional=True)
-        for menu in (self._across, self._up):
-            menu.param.watch(lambda _: self._chosen(), "value")
+        for menu in (self._x_menu, self._y_menu):
+            menu.param.watch(lambda _: self._menu_changed(), "value")
         self.param.watch(lambda *_: self.redraw(), ["measure", "across", "up"])
         left = stack(self._measures, self._means, self._pairs)
-        wide = f"max({SIDE}px, {self._height} + {SIDE - 372}px)"  # it grows as a square
-        self._beside = pn.Column(
-            pn.Row(self._across, self._up, margin=0), as_high(self.picture.pane, self._height, 372),
-            width=SIDE, margin=0, styles={"width": wide},
+        wide = f"max({SIDE_WIDTH_PX}px, {self._height} + {SIDE_WIDTH_PX - 372}px)"  # it grows as a square
+        self._picture_part = pn.Column(
+            pn.Row(self._x_menu, self._y_menu, margin=0), as_high(self.picture.pane, self._height, 372),
+            width=SIDE_WIDTH_PX, margin=0, styles={"width": wide},
         )  # fmt: skip
-        self.body = side_by_side(left, self._beside, MAIN, wide, margin=(14, 0, 6, 0))
+        self.body = side_by_side(left, self._picture_part, MAIN_WIDTH_PX, wide, margin=(14, 0, 6, 0))
         source = "with recipes, seed, data hashes and version"
         files = [
             csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {source}"),
@@ -101,60 +101,60 @@ class CompareView(StudyView):
         if len(study.names) > 1:
             colours, pair = racer_colours(_labels(study), dark), (self.across, self.up)
             picture = pictures.compare(lines, study.frame(), pair, measure, colours, dark)
-            self.picture.show(picture, of=(study, pair, measure))
+            self.picture.show(picture, subject=(study, pair, measure))
 
     def offer_measures(self, measures: Sequence[str]) -> None:
-        """Offer these measures alone: of results from elsewhere not all are known."""
+        """Offer only these measures: imported results may lack others."""
         with param.parameterized.discard_events(self):
             self.measure = self.measure if self.measure in measures else measures[0]
         options = {WORDS[name]: name for name in measures}
         self._measures.param.update(options=options, value=self.measure)
 
     def _offer(self, names: tuple[str, ...]) -> None:
-        """Offer the recipes; a picture needs two."""
-        self._beside.visible = len(names) > 1
+        """Offer the recipes for the axes; hide the picture if there is only one."""
+        self._picture_part.visible = len(names) > 1
         if len(names) < 2:
             return
-        offered = {name: k for k, name in enumerate(names)}
+        options = {name: k for k, name in enumerate(names)}
         across = self.across if self.across < len(names) else 0
         up = self.up if self.up < len(names) and self.up != across else int(across == 0)
-        if (self._across.options, self._across.value, self._up.value) == (offered, across, up):
+        if (self._x_menu.options, self._x_menu.value, self._y_menu.value) == (options, across, up):
             return
         with self._offering:
             with param.parameterized.discard_events(self):
                 self.across, self.up = across, up
-            self._across.param.update(options=offered, value=across)
-            self._up.param.update(options=offered, value=up)
+            self._x_menu.param.update(options=options, value=across)
+            self._y_menu.param.update(options=options, value=up)
 
-    def _chosen(self) -> None:
-        """Take what the menus say; a recipe against itself exchanges the two."""
-        if self._offering or self._across.value is None or self._up.value is None:
+    def _menu_changed(self) -> None:
+        """Set the axes from the menus; choosing the other axis's recipe swaps the two."""
+        if self._offering or self._x_menu.value is None or self._y_menu.value is None:
             return
-        across, up = int(self._across.value), int(self._up.value)
+        across, up = int(self._x_menu.value), int(self._y_menu.value)
         if across == up:
             across, up = (self.up, up) if across != self.up else (across, self.across)
         self.param.update(across=across, up=up)
 
     def csv_of_pairs(self) -> str:
-        """Return wins, draws and losses of every two recipes as a CSV."""
+        """Return wins, draws and losses of every pair of recipes as a CSV."""
         return "" if self.study is None else study_csv(self.study, pairs(self.study, self.measure))
 
     def latex(self) -> str:
-        """Return means, ranks and wins as the tables of a paper."""
+        """Return means, ranks and wins as LaTeX tables."""
         study = self.study
         if study is None:
             return ""
         lines = study.summary()
         texts = [to_latex(latex_frame(study, lines, self.measure))]
         if len(study.recipes) > 1:
-            texts.append(to_latex(pairs(study, self.measure, lines=lines)[PAIRED]))
+            texts.append(to_latex(pairs(study, self.measure, lines=lines)[PAIR_COLUMNS]))
         return "\n".join(texts)
 
 
-# ---- what it says, as HTML; every name is escaped --------------------------------------------------------------------
+# ---- texts as HTML; all names are escaped ----------------------------------------------------------------------------
 
-CHANCE = 0.05  # p below which a difference is called more than chance
-LEAST = 0.001  # p below which it is not written out
+SIGNIFICANCE_LEVEL = 0.05
+MIN_PRINTED_P = 0.001  # smaller values are printed as "< 0.001"
 GRID = """
 .means td, .means th, .pairs td, .pairs th { white-space: nowrap; text-align: right; }
 .means td:first-child, .pairs td:first-child { text-align: left; }
@@ -171,7 +171,7 @@ GRID = """
 
 
 def value_text(value: float, measure: str) -> str:
-    """A mean of this measure."""
+    """Format a mean of a measure."""
     if pd.isna(value):
         return "&ndash;"
     return seconds_text(value) if measure in SECONDS else loss_text(value)
@@ -182,27 +182,30 @@ def _labels(study: "Study") -> list[str]:
 
 
 def means_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
-    """A line a data set, a column a recipe: mean and standard deviation, the lowest bold; what is not whole says so."""
-    total, why = fits_each(study), _reasons(study)
+    """Return the table of means and standard deviations by data set and recipe.
+
+    The lowest mean of a row is bold; incomplete cells show their number of fits.
+    """
+    total, reasons = fits_each(study), _failure_reasons(study)
     body = []
     for data, rows in lines.groupby("data", sort=False):
         results = rows.sort_values("racer").to_dict("records")
-        whole = [line for line in results if line["fits"] == total and not pd.isna(line[measure])]
-        lowest = min((line[measure] for line in whole), default=None)
-        cells = [_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in results]
+        complete = [line for line in results if line["fits"] == total and not pd.isna(line[measure])]
+        lowest = min((line[measure] for line in complete), default=None)
+        cells = [_mean(line, measure, total, lowest, reasons.get((str(data), int(line["racer"])))) for line in results]
         body.append([safe(data, 60), *cells])
-    # Beside the picture there is room for so many characters; else the spreads stand below the means.
+    # Rows longer than 58 characters do not fit beside the picture; standard deviations then move below the means.
     length = (
         sum(max(len(re.sub("<[^>]*>", "", line[k])) for line in body) for k in range(1, len(body[0]))) if body else 0
     )
-    tall = " many" if len(study.recipes) > 5 else " long" if length > 58 else ""
+    layout = " many" if len(study.recipes) > 5 else " long" if length > 58 else ""
     title, spread = WORDS[measure], "± <abbr title='standard deviation'>sd</abbr>"
     if total > 1:
         title += f" <small>{spread} over {total:,} fits</small>"
-    elif lines.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # a file's line tells its own
+    elif lines.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # imported from a file
         title += f" <small>{spread}</small>"
-    foot = _foot(study, lines, measure)
-    return html_table([title, *names_html(study.names, _labels(study), dark)], body, f"scroll means{tall}", foot)
+    foot = _rank_rows(study, lines, measure)
+    return html_table([title, *names_html(study.names, _labels(study), dark)], body, f"scroll means{layout}", foot)
 
 
 def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, failed: Any) -> str:
@@ -212,15 +215,15 @@ def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, 
         words = f"<b>{words}</b>"
     notes = [f"± {value_text(spread, measure)}"] if fits == total and not pd.isna(spread) else []
     if failed is not None:
-        count, why = failed
-        notes.append(f"<abbr class='bad' title='{safe(why)}'>{count} failed</abbr>")
+        count, reason = failed
+        notes.append(f"<abbr class='bad' title='{safe(reason)}'>{count} failed</abbr>")
     elif fits < total:
         notes.append(f"{fits} of {total}")
     return f"<td>{words if fits else ''} <small>{' · '.join(notes)}</small></td>"
 
 
-def _reasons(study: "Study") -> dict[tuple[str, int], tuple[int, str]]:
-    """How many fits failed, and why the last of them did, by data set and racer."""
+def _failure_reasons(study: "Study") -> dict[tuple[str, int], tuple[int, str]]:
+    """Return the number of failed fits and the latest reason, by data set and racer."""
     reasons: dict[tuple[str, int], tuple[int, str]] = {}
     for cell, result in study.results():
         if result.failed:
@@ -229,8 +232,8 @@ def _reasons(study: "Study") -> dict[tuple[str, int], tuple[int, str]]:
     return reasons
 
 
-def _foot(study: "Study", lines: pd.DataFrame, measure: str) -> str:
-    """Mean ranks and geometric means, where there is more than one recipe."""
+def _rank_rows(study: "Study", lines: pd.DataFrame, measure: str) -> str:
+    """Return the table's last rows with mean ranks and geometric means, if there is more than one recipe."""
     if len(study.recipes) < 2:
         return ""
     table = ranks(study, measure, lines)
@@ -246,7 +249,7 @@ def _foot(study: "Study", lines: pd.DataFrame, measure: str) -> str:
 
 
 def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
-    """Win-draw-loss of the line's recipe against the column's over the data sets, with p of the sign test."""
+    """Return the table of wins, draws and losses of row against column recipes, with p of the sign test."""
     if len(study.recipes) < 2:
         return ""
     by_names = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
@@ -254,11 +257,11 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
     body = []
     for a, title in zip(study.names[:-1], titles[:-1], strict=True):
         body.append([title, *(_pair(by_names.get((a, b))) for b in study.names[1:])])
-    explained = (
+    explanation = (
         f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
         "the exact two-tailed sign test, ties left out"
     )
-    return html_table([f"<abbr title='{explained}'>win / tie / loss</abbr>", *titles[1:]], body, "scroll pairs")
+    return html_table([f"<abbr title='{explanation}'>win / tie / loss</abbr>", *titles[1:]], body, "scroll pairs")
 
 
 def _pair(line: Any) -> str:
@@ -267,66 +270,64 @@ def _pair(line: Any) -> str:
     words = line.win_draw_loss
     if not line.wins + line.draws + line.losses:
         return "<td>&ndash;</td>"
-    if line.p < CHANCE:
+    if line.p < SIGNIFICANCE_LEVEL:
         words = f"<b>{words}</b>"
     return f"<td>{words} <small>p&nbsp;{p_text(line.p)}</small></td>"
 
 
 def p_text(p: float) -> str:
-    """A probability as tables have it: "0.031", "1", "< 0.001"."""
-    return "&lt; 0.001" if p < LEAST else "1" if p == 1 else f"{p:.3f}"
+    """Format a p-value: "0.031", "1", "< 0.001" as HTML."""
+    return "&lt; 0.001" if p < MIN_PRINTED_P else "1" if p == 1 else f"{p:.3f}"
 
 
 def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
-    """What Run will do, or which recipe is best and how sure that is."""
+    """Return which recipe is best and whether that is significant, or before the run what Run will compute."""
     sets, total = len(study.datasets), fits_each(study)
     if study.phase == "waiting":
         work = f"{plural(len(study.recipes), 'recipe')} on {plural(sets, 'data set')}"
         return f"<span class='quiet'>Press Run: {work}, {total} fits each, all on the same folds.</span>"
     table = ranks(study, measure, lines)
-    whole = int((lines["fits"] == total).groupby(lines["data"]).all().sum())
-    if whole and table["rank"].isna().all():
+    n_complete = int((lines["fits"] == total).groupby(lines["data"]).all().sum())
+    if n_complete and table["rank"].isna().all():
         return f"<span class='quiet'>One repeat tells no {WORDS[measure]}: choose two or more.</span>"
-    if not whole:
-        lost = any(result.failed for _, result in study.results())
-        sentence = "No data set has every fit of every recipe" + ("; some have failed." if lost else " yet.")
+    if not n_complete:
+        has_failures = any(result.failed for _, result in study.results())
+        sentence = "No data set has every fit of every recipe" + ("; some have failed." if has_failures else " yet.")
         return f"<span class='quiet'>{sentence}</span>"
-    so_far = "" if whole == sets else f"<span class='quiet'>Over {whole} of {sets} data sets:</span> "
+    so_far = "" if n_complete == sets else f"<span class='quiet'>Over {n_complete} of {sets} data sets:</span> "
     leaks = "".join(
-        f"<div class='quiet'>{safe(of.name, 60)}: {safe(of.leaks_note, 400)}</div>" for of in study.datasets.values()
-        if of.leaks
+        f"<div class='quiet'>{safe(dataset.name, 60)}: {safe(dataset.leaks_note, 400)}</div>"
+        for dataset in study.datasets.values() if dataset.leaks
     )  # fmt: skip
-    return so_far + _best(study, lines, measure, table, whole) + leaks
+    return so_far + _best(study, lines, measure, table, n_complete) + leaks
 
 
-def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame, whole: int) -> str:
+def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame, n_complete: int) -> str:
     order = table.sort_values("rank", kind="stable")
     best, words = order.iloc[0], WORDS[measure]
     name = safe(best["name"], 60)
     if len(order) < 2:
         return f"{name} alone: with a second recipe there is something to compare."
     second = order.iloc[1]
-    if whole == 1:
+    if n_complete == 1:
         only = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == best["name"])].iloc[0]
         value = value_text(only[measure], measure)
-        on = f"Lowest {words} on {safe(only['data'], 60)}: {name}, {value}"
-        return f"{on}. Whether that is chance, only several data sets tell."
+        sentence = f"Lowest {words} on {safe(only['data'], 60)}: {name}, {value}"
+        return f"{sentence}. Whether that is chance, only several data sets tell."
     compared = pairs(study, measure, lines=lines)
     pair = next(line for line in compared.itertuples() if {line.a, line.b} == {best["name"], second["name"]})
     wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
     draws = f", {pair.draws} equal" if pair.draws else ""
-    sure = "more than chance" if pair.p < CHANCE else "may be chance"
-    sign = "" if pair.p < LEAST else "= "  # "p < 0.001" has a sign of its own
+    significance = "more than chance" if pair.p < SIGNIFICANCE_LEVEL else "may be chance"
+    equals = "" if pair.p < MIN_PRINTED_P else "= "  # "< 0.001" needs no "="
     return (
         f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
-        f"{plural(wins, 'data set')} and higher on {losses}{draws}: {sure} (p {sign}{p_text(pair.p)})."
+        f"{plural(wins, 'data set')} and higher on {losses}{draws}: {significance} (p {equals}{p_text(pair.p)})."
     )
 
 
 def numbers_html(lines: pd.DataFrame, total: int) -> str:
-    """The table below: a line a data set and recipe, all measures; where they are of up to `total` fits also of how
-    many.
-    """
+    """Return the table of all measures by data set and recipe; with the number of fits if `total` is above 1."""
     body = []
     for line in lines.to_dict("records"):
         cells = [value_text(line[measure], measure) for measure in WORDS]
@@ -340,7 +341,7 @@ def numbers_html(lines: pd.DataFrame, total: int) -> str:
 
 
 def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Means with their standard deviations in brackets, a line a data set, then ranks and geometric means, as text."""
+    """Return a table of texts: means with standard deviations by data set, then mean ranks and geometric means."""
     cells = [
         {"data": line["data"], "name": line["name"], "text": _plain(line[measure], line.get(f"{measure}_sd"), measure)}
         for line in lines.to_dict("records")

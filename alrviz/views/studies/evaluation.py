@@ -1,6 +1,6 @@
-"""EvaluationView: how good is a model on rows whose class is known? A threshold is dragged, and all figures follow.
+"""EvaluationView: how good a model is on rows whose class is known, with a decision rule that can be changed live.
 
-It shows what `alrviz.evaluate` returns, and computes nothing that does not follow from that.
+It shows the result of `alrviz.evaluate`. All its numbers follow from that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ import param
 from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
-from alrviz.pictures import evaluation as drawn
+from alrviz.pictures import evaluation as pictures
 from alrviz.pictures.evaluation import CURVES
 from alrviz.pictures.level_axis import short
 from alrviz.studies.core.export import caption, to_csv
@@ -31,45 +31,47 @@ from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
 from alrviz.views.core.transport import live_slider
 from alrviz.views.race.words import number
 
-# How rows are predicted: what the slider says.
-MOST, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"
-COSTS = "costs"  # of each class said to be each other one
+# Decision rules, by their label in the menu.
+MOST_PROBABLE, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"
+COSTS = "costs"  # a cost for each pair of true and predicted class
 RULES = {
-    "Most probable class": MOST, "Threshold": THRESHOLD, "Specificity of": SPECIFICITY, "Sensitivity of": SENSITIVITY,
-    "Cost of a miss": MISS, "Costs": COSTS,
+    "Most probable class": MOST_PROBABLE, "Threshold": THRESHOLD, "Specificity of": SPECIFICITY,
+    "Sensitivity of": SENSITIVITY, "Cost of a miss": MISS, "Costs": COSTS,
 }  # fmt: skip
-COSTED = 8  # classes whose costs are asked for: a number for each two
-FIRST = {COSTS: 0.5, MOST: 0.5, THRESHOLD: 0.5, SPECIFICITY: 0.9, SENSITIVITY: 0.9, MISS: 0.5}
+MAX_CLASSES_WITH_COSTS = 8  # with more, the matrix of costs would be too large to fill in
+INITIAL_VALUES = {COSTS: 0.5, MOST_PROBABLE: 0.5, THRESHOLD: 0.5, SPECIFICITY: 0.9, SENSITIVITY: 0.9, MISS: 0.5}
 SHARES = {"rows": "", "share of class": "true", "share of predicted": "pred"}
 PICTURES = {**{of.name: name for name, of in CURVES.items()}, "Reliability": "reliability", "Groups": "groups"}
-OFFERED = 200  # classes in the menu
-SHOWN = 30  # lines of a table
-WORST = 12
-FOLLOWS = 200_000  # rows; of more the figures follow when the slider is let go
+MAX_MENU_CLASSES = 200
+TABLE_ROWS = 30
+WORST_ROWS = 12
+MAX_ROWS_FOR_DRAGGING = 200_000  # with more, figures are updated when the slider is released
 HEIGHT = "340px"
-MATRIX, CURVE = 352, 420  # px that they need, with the buttons above them
-BESIDE = "picture beside it"  # the one beside the confusion matrix, whichever is shown
+MATRIX_WIDTH_PX, CURVE_WIDTH_PX = 352, 420  # minimum widths, with the buttons above
+SECOND_PICTURE = "picture beside it"  # label of the picture beside the confusion matrix, whichever is shown
 TABLES = {
     "classes": ("classes", "figures of every class"), "curve": ("thresholds", "the class's figures at every threshold"),
-    "groups": ("groups", "the groups beside each other"), "worst": ("worst rows", "the rows of the highest loss"),
+    "groups": ("groups", "figures of every group"), "worst": ("worst rows", "the rows with the highest loss"),
 }  # fmt: skip
 _FIGURES = {  # of a class: name and meaning
-    "sensitivity": ("sensitivity", "rows of this class that are found (recall)"),
-    "specificity": ("specificity", "rows of other classes left alone"),
-    "ppv": ("PPV", "of the rows said to be of it, those that are (precision)"),
-    "npv": ("NPV", "of the rows said not to be of it, those that are not"),
-    "accuracy": ("accuracy", "rows told rightly: of it, or not"),
-    "positive": ("predicted", "share of rows said to be of it"),
+    "sensitivity": ("sensitivity", "share of this class's rows predicted as this class (recall)"),
+    "specificity": ("specificity", "share of other classes' rows not predicted as this class"),
+    "ppv": ("PPV", "share of rows predicted as this class that belong to it (precision)"),
+    "npv": ("NPV", "share of rows not predicted as this class that do not belong to it"),
+    "accuracy": ("accuracy", "share of rows predicted correctly as this class or as another"),
+    "positive": ("predicted", "share of rows predicted as this class"),
 }
 
 
 class EvaluationView(NotebookViewer):
-    """The view of an evaluation.
+    """Live view of an evaluation.
 
     Args:
-        evaluation: what `alrviz.evaluate` returned; None for a view that is given one later (`watch`).
-        about: where its numbers come from, for files: data, hash, seed. recipes: of the model.
-        height: of the pictures, as CSS has it. wake: of a page with a pump of its own.
+        evaluation: result of `alrviz.evaluate`, or None; `watch` sets another.
+        about: provenance for saved files: data, hash, seed.
+        recipes: the model's recipe, for saved files.
+        height: CSS height of the pictures.
+        wake: see `StudyView`.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("tic-tac-toe")
@@ -79,15 +81,17 @@ class EvaluationView(NotebookViewer):
     True
     """
 
-    label = param.String(default="", doc='The class of interest; "" for the one the evaluation takes.')
-    rule = param.Selector(default=MOST, objects=list(RULES.values()), doc="How rows are predicted.")
-    value = param.Number(default=0.5, bounds=(0, 1), doc="Of the rule; of costs 10^(4 value - 2) false alarms a miss.")
-    costs = param.List(
-        default=[], doc="Of the rule costs: for each class a list, what it costs to predict each; [] for 1 each."
+    label = param.String(default="", doc='Class of interest; "" for `evaluation.interest`.')
+    rule = param.Selector(default=MOST_PROBABLE, objects=list(RULES.values()), doc="Decision rule.")
+    value = param.Number(
+        default=0.5, bounds=(0, 1), doc="Value of the rule; for `miss` a miss costs 10^(4 value - 2) false alarms."
     )
-    shares = param.Selector(default="", objects=list(SHARES.values()), doc="What is written in the confusion matrix.")
-    picture = param.Selector(default="roc", objects=list(PICTURES.values()), doc="The picture beside the matrix.")
-    by = param.String(default="", doc='The column that makes groups; "" for the first.')
+    costs = param.List(
+        default=[], doc="For the rule `costs`: for each true class the costs of predicting each class; [] for 1 each."
+    )
+    shares = param.Selector(default="", objects=list(SHARES.values()), doc="Numbers in the confusion matrix.")
+    picture = param.Selector(default="roc", objects=list(PICTURES.values()), doc="Picture beside the matrix.")
+    by = param.String(default="", doc='Column that defines groups; "" for the first.')
 
     def __init__(
         self,
@@ -99,86 +103,92 @@ class EvaluationView(NotebookViewer):
         wake: Callable[[], None] | None = None,
         **params: Any,
     ):
-        super().__init__(**{"value": FIRST[params.get("rule", MOST)], **params})
+        super().__init__(**{"value": INITIAL_VALUES[params.get("rule", MOST_PROBABLE)], **params})
         self.evaluation: Evaluation | None = None
-        self.figures_at = pd.Series(dtype=object)  # of the class of interest, as it is predicted
-        self._decided: Evaluation | None = None
-        self._asked: tuple[str, ...] = ()  # classes whose costs there are numbers for
-        self._about, self._recipes = dict(about or {}), tuple(recipes)
+        self.figures_at = pd.Series(dtype=object)  # of the class of interest under the current rule
+        self._decisions: Evaluation | None = None  # `evaluation` with the predictions of the current rule
+        self._cost_classes: tuple[str, ...] = ()  # classes in the grid of costs
+        self._provenance, self._recipes = dict(about or {}), tuple(recipes)
         self._setting = Updating()
-        self._wake = wake or self._pumped(lambda: False, 1000)
+        self._wake = wake or self._make_pump(lambda: False, 1000)
         self._build(height)
-        self.param.watch(self._ruled, "rule")
-        self.param.watch(lambda *_: self._follow(), ["label", "value", "costs", "shares", "picture", "by", "dark"])
+        self.param.watch(self._rule_changed, "rule")
+        self.param.watch(lambda *_: self._update(), ["label", "value", "costs", "shares", "picture", "by", "dark"])
         self.watch(evaluation)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _build(self, height: str) -> None:
         small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
-        self.sentence, self.told = html(margin=(0, 0, 6, 0)), html(margin=(2, 0, 6, 0))
+        self.sentence, self.figures_text = html(margin=(0, 0, 6, 0)), html(margin=(2, 0, 6, 0))
         self.classes = pmui.Select(label="Class of interest", options={}, width=190, **small)
         self.rules = pmui.Select(label="Predict by", options=RULES, value=self.rule, width=215, **small)
         self.slider = live_slider(
-            pmui.FloatSlider, self._slid, label="Threshold", start=0.0, end=1.0, step=0.005, value=self.value,
+            pmui.FloatSlider, self._slider_moved, label="Threshold", start=0.0, end=1.0, step=0.005, value=self.value,
             margin=(0, 12),
         )  # fmt: skip
         self.column = pmui.Select(label="Groups by", options={}, width=190, visible=False, **small)
         self.classes.link(self, value="label")
         self.rules.link(self, value="rule", bidirectional=True)
-        self.column.param.watch(lambda event: self._chosen(event.new), "value")
-        self.slider.param.watch(self._slid, "value_throttled")
+        self.column.param.watch(lambda event: self._column_chosen(event.new), "value")
+        self.slider.param.watch(self._slider_moved, "value_throttled")
         self.grid = stack(visible=False, margin=(4, 0, 8, 0))
-        room = pn.Column(self.slider, styles={"flex": "1 1 220px"}, margin=0)
-        controls = pn.FlexBox(self.classes, self.rules, room, align_items="center", gap="10px 0", margin=(4, 0, 4, 0))
+        slider_box = pn.Column(self.slider, styles={"flex": "1 1 220px"}, margin=0)
+        controls = pn.FlexBox(
+            self.classes, self.rules, slider_box, align_items="center", gap="10px 0", margin=(4, 0, 4, 0)
+        )
         self.matrix, self.curve = LiveFigure("alrviz-confusion"), LiveFigure("alrviz-evaluation")
         look: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
-        written = choice(self, "shares", SHARES, "What is written in the matrix", **look)
-        shown = choice(self, "picture", PICTURES, "The picture beside the matrix", **look)
+        share_choice = choice(self, "shares", SHARES, "What is written in the matrix", **look)
+        picture_choice = choice(self, "picture", PICTURES, "The picture beside the matrix", **look)
         sides = [
             stack(
-                pn.FlexBox(*above, align_items="center", gap="8px", margin=(0, 0, 4, 0)),
-                as_high(one.pane, height, 340),
+                pn.FlexBox(*controls_above, align_items="center", gap="8px", margin=(0, 0, 4, 0)),
+                as_high(figure.pane, height, 340),
             )
-            for above, one in (((written,), self.matrix), ((shown, self.column), self.curve))
+            for controls_above, figure in (((share_choice,), self.matrix), ((picture_choice, self.column), self.curve))
         ]
-        pictures = side_by_side(*sides, MATRIX, CURVE, grow=HALVES, css_classes=["alrviz-pictures"])
+        both_pictures = side_by_side(
+            *sides, MATRIX_WIDTH_PX, CURVE_WIDTH_PX, grow=HALVES, css_classes=["alrviz-pictures"]
+        )
         self.worst = html()
         self._failures = Collapsible("Where it fails: the worst rows", self.worst)
         self._failures.param.watch(lambda _: self._show_worst(), "open")
         saves = [
-            *(csv_button(f"alrviz-{what}.csv", partial(self.csv, what), told, f"CSV of {label}")
-              for what, (label, told) in TABLES.items()),
-            *picture_buttons({"confusion matrix": self.matrix, BESIDE: self.curve}, self.origin),
+            *(csv_button(f"alrviz-{table_name}.csv", partial(self.csv, table_name), figures_text, f"CSV of {label}")
+              for table_name, (label, figures_text) in TABLES.items()),
+            *picture_buttons({"confusion matrix": self.matrix, SECOND_PICTURE: self.curve}, self.origin),
         ]  # fmt: skip
         self._numbers = Numbers(saves, self._numbers_html)
-        self.body = stack(controls, self.grid, self.told, pictures, self._failures, self._numbers, visible=False)
+        self.body = stack(
+            controls, self.grid, self.figures_text, both_pictures, self._failures, self._numbers, visible=False
+        )
         self.layout = ViewLayout(self.sentence, self.body)
 
-    # -- what is shown -------------------------------------------------------------------------------------------------
+    # -- updates -------------------------------------------------------------------------------------------------------
 
     def watch(
         self, evaluation: Evaluation | None, about: Mapping[str, Any] | None = None, recipes: Sequence[Recipe] = ()
     ) -> None:
-        """Show this evaluation, or none; a class and a column that it has too stay chosen."""
+        """Show an evaluation, or None; class and group column stay chosen if it has them."""
         self.evaluation = evaluation
-        self._about, self._recipes = dict(about or self._about), tuple(recipes or self._recipes)
+        self._provenance, self._recipes = dict(about or self._provenance), tuple(recipes or self._recipes)
         self.body.visible = evaluation is not None
         if evaluation is None:
             say(self.sentence, "<div class='sentence quiet'>Nothing has been evaluated yet.</div>")
             return
-        names = [evaluation.classes[k] for k in np.argsort(-evaluation.shares, kind="stable")[:OFFERED]]
+        names = [evaluation.classes[k] for k in np.argsort(-evaluation.shares, kind="stable")[:MAX_MENU_CLASSES]]
         columns = [str(name) for name in evaluation.X.columns]
         label = self.label if self.label in names else evaluation.interest
         by = self.by if self.by in columns else next(iter(columns), "")
-        few = len(evaluation.classes) <= COSTED
+        has_costs = len(evaluation.classes) <= MAX_CLASSES_WITH_COSTS
         with self._setting:
-            if len(self.costs) != len(evaluation.classes) or self._asked not in ((), evaluation.classes):
+            if len(self.costs) != len(evaluation.classes) or self._cost_classes not in ((), evaluation.classes):
                 self.costs = []
-            if self.rule == COSTS and not few:
-                self.rule = MOST
-            self.rules.options = RULES if few else {name: rule for name, rule in RULES.items() if rule != COSTS}
-            self._ask_costs(evaluation.classes if few else ())
+            if self.rule == COSTS and not has_costs:
+                self.rule = MOST_PROBABLE
+            self.rules.options = RULES if has_costs else {name: rule for name, rule in RULES.items() if rule != COSTS}
+            self._ask_costs(evaluation.classes if has_costs else ())
             self.classes.param.update(options=names, value=label)
             self.column.param.update(options=columns, value=by or None)
             self.param.update(label=label, by=by)
@@ -186,20 +196,20 @@ class EvaluationView(NotebookViewer):
             f"<div class='quiet'>{safe(note[:1].upper() + note[1:], 400)}.</div>" for note in evaluation.notes
         )
         say(self.sentence, f"<div class='sentence'>{safe(evaluation.sentence, 600)}.</div>{notes}")
-        self._follow()
+        self._update()
         self._show_worst()
 
     def _ask_costs(self, classes: Sequence[str]) -> None:
-        """A line of numbers for each class, what it costs to predict each; asked for once they are wanted."""
-        if self.rule != COSTS or self._asked == tuple(classes):
+        """Build the grid of costs when it is first needed: a row for each true class, a number for each prediction."""
+        if self.rule != COSTS or self._cost_classes == tuple(classes):
             return
-        self._asked, n = tuple(classes), len(classes)
-        given = self.costs or [[float(i != k) for k in range(n)] for i in range(n)]
+        self._cost_classes, n = tuple(classes), len(classes)
+        initial = self.costs or [[float(i != k) for k in range(n)] for i in range(n)]
 
-        def changed(at: tuple[int, int], event: Any) -> None:
+        def set_cost(cell: tuple[int, int], event: Any) -> None:
             if event.new is not None and not self._setting:
-                costs = [list(line) for line in self.costs or given]
-                costs[at[0]][at[1]] = float(event.new)
+                costs = [list(line) for line in self.costs or initial]
+                costs[cell[0]][cell[1]] = float(event.new)
                 self.costs = costs
 
         lines = []
@@ -208,90 +218,92 @@ class EvaluationView(NotebookViewer):
             for k, other in enumerate(classes):
                 label = f"{short(truth, 10)} as {short(other, 10)}" if i != k else f"{short(truth, 10)}, rightly"
                 look: dict[str, Any] = {"size": "small", "width": 130, "margin": (8, 8, 4, 0)}
-                number = pmui.FloatInput(label=label, value=given[i][k], step=1.0, **look)
-                number.param.watch(partial(changed, (i, k)), "value")
+                number = pmui.FloatInput(label=label, value=initial[i][k], step=1.0, **look)
+                number.param.watch(partial(set_cost, (i, k)), "value")
                 parts.append(number)
             lines.append(pn.FlexBox(*parts, margin=0))
         self.grid[:] = lines
 
     def tell(self, text: str) -> None:
-        """Show nothing but words, as HTML: what is awaited, or went wrong."""
-        self.evaluation = self._decided = None
+        """Show only a text, as HTML: a progress or error message."""
+        self.evaluation = self._decisions = None
         self.body.visible = False
         say(self.sentence, text)
 
-    def _ruled(self, event: Any) -> None:
-        """Another rule: begin at its own value."""
+    def _rule_changed(self, event: Any) -> None:
+        """Start a new rule at its initial value."""
         with self._setting:
-            self.value = FIRST[event.new]
+            self.value = INITIAL_VALUES[event.new]
             if self.evaluation is not None:
                 self._ask_costs(self.evaluation.classes)
-        self._follow()
+        self._update()
 
-    def _slid(self, *events: Any) -> None:  # a key moves it and lets it go at once
-        many = self.evaluation is not None and len(self.evaluation.y) > FOLLOWS
+    def _slider_moved(self, *events: Any) -> None:  # keys send value and value_throttled together
+        dragging_is_slow = self.evaluation is not None and len(self.evaluation.y) > MAX_ROWS_FOR_DRAGGING
         for event in events:
-            if not self._setting and event.new is not None and (event.name == "value_throttled") == many:
+            if not self._setting and event.new is not None and (event.name == "value_throttled") == dragging_is_slow:
                 self.value = float(event.new)
 
-    def _chosen(self, column: str | None) -> None:
+    def _column_chosen(self, column: str | None) -> None:
         if not self._setting and column:
             self.by = column
 
-    def _follow(self) -> None:
-        """Predict as the rule says, and show what comes of it."""
+    def _update(self) -> None:
+        """Apply the rule and show the results."""
         evaluation = self.evaluation
         if evaluation is None or self._setting:
             return
         with pn.io.hold():
             self._decide(evaluation)
-            decided, t = self._decided or evaluation, self.figures_at.threshold
+            decisions, t = self._decisions or evaluation, self.figures_at.threshold
             with self._setting:
-                slides = self.rule not in (MOST, COSTS)
+                slides = self.rule not in (MOST_PROBABLE, COSTS)
                 self.slider.param.update(value=self.value, label=self.rule_words(), visible=slides)
                 self.grid.visible = self.rule == COSTS
                 self.column.visible = self.picture == "groups"
-            say(self.told, self._figures_html())
-            self.matrix.show(drawn.confusion(decided, self.shares or None, dark=self.dark), evaluation)
+            say(self.figures_text, self._figures_html())
+            self.matrix.show(pictures.confusion(decisions, self.shares or None, dark=self.dark), evaluation)
             if self.picture in CURVES:
-                shown = drawn.curves(self.picture, evaluation, self.label, None if np.isnan(t) else t, dark=self.dark)
+                picture = pictures.curves(
+                    self.picture, evaluation, self.label, None if np.isnan(t) else t, dark=self.dark
+                )
             elif self.picture == "reliability":
-                shown = drawn.calibration(evaluation, self.label, dark=self.dark)
+                picture = pictures.calibration(evaluation, self.label, dark=self.dark)
             else:
-                shown = drawn.groups(self._groups(), decided.error, dark=self.dark)
-            self.curve.show(shown, (id(evaluation), self.picture, self.label, self.by))
+                picture = pictures.groups(self._groups(), decisions.error, dark=self.dark)
+            self.curve.show(picture, (id(evaluation), self.picture, self.label, self.by))
             self._numbers.refresh()
 
     def _decide(self, evaluation: Evaluation) -> None:
-        if self.rule == MOST:
-            self._decided, self.figures_at = evaluation, evaluation.as_predicted(self.label)
+        if self.rule == MOST_PROBABLE:
+            self._decisions, self.figures_at = evaluation, evaluation.as_predicted(self.label)
             return
         if self.rule == COSTS:
-            self._decided = evaluation.decided(costs=self._costs(evaluation))
-            self.figures_at = self._decided.as_predicted(self.label)
+            self._decisions = evaluation.decided(costs=self._costs(evaluation))
+            self.figures_at = self._decisions.as_predicted(self.label)
             return
         value = 10 ** (4 * self.value - 2) if self.rule == MISS else self.value
         try:
             self.figures_at = evaluation.at(label=self.label, **{self.rule: value})
-        except AlrvizError:  # no row to match with
-            self._decided, self.figures_at = evaluation, evaluation.as_predicted(self.label)
+        except AlrvizError:  # no row of the class to reach this value with
+            self._decisions, self.figures_at = evaluation, evaluation.as_predicted(self.label)
         else:
-            self._decided = evaluation.decided(self.figures_at.threshold, self.label)
+            self._decisions = evaluation.decided(self.figures_at.threshold, self.label)
 
     def _costs(self, evaluation: Evaluation) -> Any:
         return np.array(self.costs) if self.costs else 1.0 - np.eye(len(evaluation.classes))
 
     def rule_words(self) -> str:
-        """Return what the slider says."""
+        """Return the label of the slider."""
         if self.rule == MISS:
             miss = 10 ** (4 * self.value - 2)
             times = f"{miss:.3g}" if miss >= 1 else f"1/{1 / miss:.3g}"
             return f"A missed row costs as much as {times} false alarm{'' if times == '1' else 's'}"
-        at_least = "" if self.rule == THRESHOLD else "at least "
-        return f"{_name_of(self.rule)} {at_least}{self.value:.3f}"
+        prefix = "" if self.rule == THRESHOLD else "at least "
+        return f"{_name_of(self.rule)} {prefix}{self.value:.3f}"
 
     def _groups(self) -> pd.DataFrame:
-        evaluation = self._decided or self.evaluation
+        evaluation = self._decisions or self.evaluation
         assert evaluation is not None
         return evaluation.groups(self.by if self.by else np.full(len(evaluation.y), "all rows"), self.label)
 
@@ -302,14 +314,14 @@ class EvaluationView(NotebookViewer):
             f"<b>{_share(figures[figure])}</b></span>"
             for figure, (name, meaning) in _FIGURES.items()
         )
-        at = "" if np.isnan(figures.threshold) else f" at threshold {figures.threshold:.3g}"
+        threshold = "" if np.isnan(figures.threshold) else f" at threshold {figures.threshold:.3g}"
         costs = ""
-        if self.rule == COSTS and self.evaluation is not None and self._decided is not None:
+        if self.rule == COSTS and self.evaluation is not None and self._decisions is not None:
             table = self._costs(self.evaluation)
-            costs = f". A row costs {self._decided.cost(table):.4g} on average; predicted as most probable, "
+            costs = f". A row costs {self._decisions.cost(table):.4g} on average; predicted as most probable, "
             costs += f"{self.evaluation.cost(table):.4g}"
         counts = f"{figures.tp:,.0f} of {figures.tp + figures.fn:,.0f} found, {figures.fp:,.0f} false alarms"
-        return f"<div>{cells}</div><div class='quiet'>{safe(figures['class'], 60)}{at}: {counts}{costs}</div>"
+        return f"<div>{cells}</div><div class='quiet'>{safe(figures['class'], 60)}{threshold}: {counts}{costs}</div>"
 
     def _show_worst(self) -> None:
         if self._failures.open and self.evaluation is not None:
@@ -318,7 +330,7 @@ class EvaluationView(NotebookViewer):
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def _numbers_html(self) -> str:
-        evaluation = self._decided or self.evaluation
+        evaluation = self._decisions or self.evaluation
         if evaluation is None:
             return ""
         groups = ""
@@ -327,24 +339,24 @@ class EvaluationView(NotebookViewer):
             groups = f"<h2>Groups</h2>{groups_html(table, self.label)}{group_losses_html(table, self.label)}"
         return f"{summary_html(evaluation)}<h2>Classes</h2>{classes_html(evaluation)}{groups}"
 
-    def csv(self, what: str) -> str:
-        """Return "classes", "curve", "groups" or "worst" as a CSV."""
-        evaluation = self._decided or self.evaluation
+    def csv(self, name: str) -> str:
+        """Return a table as a CSV: "classes", "curve", "groups" or "worst"."""
+        evaluation = self._decisions or self.evaluation
         if evaluation is None:
             return ""
         tables: dict[str, Callable[[], pd.DataFrame]] = {
             "classes": evaluation.by_class, "curve": lambda: evaluation.curve(self.label), "groups": self._groups,
             "worst": lambda: evaluation.worst(1000).rename_axis("row").reset_index(),
         }  # fmt: skip
-        about = {"alrviz": __version__, **self._about, "rows evaluated": evaluation.what, "class": self.label}
-        return to_csv(tables[what](), about, self._recipes)
+        about = {"alrviz": __version__, **self._provenance, "rows evaluated": evaluation.what, "class": self.label}
+        return to_csv(tables[name](), about, self._recipes)
 
-    def origin(self, what: str) -> Origin:
-        """Return what stands above and below a picture of `what` when it is saved."""
+    def origin(self, subject: str) -> Origin:
+        """Return title and provenance of a saved picture of `subject`."""
         rows = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
-        about = {"alrviz": __version__, **self._about, "class": self.label}
-        what = _name_of(self.picture) if what == BESIDE else what
-        return Origin(f"{what[:1].upper()}{what[1:]}{rows}", caption(about, self._recipes))
+        about = {"alrviz": __version__, **self._provenance, "class": self.label}
+        subject = _name_of(self.picture) if subject == SECOND_PICTURE else subject
+        return Origin(f"{subject[:1].upper()}{subject[1:]}{rows}", caption(about, self._recipes))
 
 
 def _name_of(value: str) -> str:
@@ -357,43 +369,53 @@ def _share(value: float) -> str:
 
 
 def false_alarms(specificity: Any) -> Any:
-    """Return 1 - specificity, without what rounding leaves of 0."""
+    """Return 1 - specificity, with rounding errors around 0 removed."""
     return np.round(1 - specificity, 12) + 0.0
 
 
 def points(share: float) -> str:
-    """Return a share as percentage points, without their name."""
+    """Return a share in percentage points, without unit."""
     return percent(share).removesuffix(" %")
 
 
-def summary_html(evaluation: Evaluation, beside: Evaluation | None = None, name: str = "") -> str:
-    """The figures of all classes together, beside those of a model that looks at no column: it gives all rows the class
-    shares, ranks none above another, and always predicts the most frequent class. beside: another model on the same
-    rows, called `name`.
+def summary_html(evaluation: Evaluation, other_evaluation: Evaluation | None = None, name: str = "") -> str:
+    """Return the table of overall figures, with those of a baseline and optionally of another model.
+
+    The baseline uses no column: it gives every row the class shares and always predicts the most frequent class.
+
+    Args:
+        evaluation: of the model.
+        other_evaluation: of another model on the same rows.
+        name: of that model.
     """
     summary, shares = evaluation.summary(), evaluation.shares
     occurring = shares[shares > 0]
     precision = (
         shares[evaluation.classes.index(evaluation.interest)] if len(evaluation.classes) == 2 else occurring.mean()
     )
-    whose = f"of {safe(evaluation.interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
+    subject = f"of {safe(evaluation.interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
     error = f" ({percent(summary.error_low)} to {percent(summary.error_high)})"
     auc = "" if np.isnan(summary.auc_low) else f" ({number(summary.auc_low, 3)} to {number(summary.auc_high, 3)})"
     baseline = [
         percent(summary.shares_error), number(summary.shares_log_loss), percent(1 - 1 / len(occurring)),
         number(1 - (shares**2).sum()), points(0.0), "0.5", number(precision, 3),
     ]  # fmt: skip
-    more = {"error": error, "auc": auc, "log_loss": f" &plusmn; {number(summary.log_loss_error)}"}
+    intervals = {"error": error, "auc": auc, "log_loss": f" &plusmn; {number(summary.log_loss_error)}"}
     ranked = partial(number, digits=3)
     measures: dict[str, tuple[str, Callable[[float], str]]] = {
         "error": ("error (95 % interval)", percent), "log_loss": ("log loss (nats)", number),
         "balanced_error": ("error, mean over classes", percent), "brier": ("Brier score, summed over classes", number),
-        "ece": (f"calibration error (ECE, {BINNING}), percentage points", points), "auc": (f"AUC, {whose}", ranked),
-        "average_precision": (f"average precision, {whose}", ranked),
+        "ece": (f"calibration error (ECE, {BINNING}), percentage points", points), "auc": (f"AUC, {subject}", ranked),
+        "average_precision": (f"average precision, {subject}", ranked),
     }  # fmt: skip
-    other = None if beside is None else beside.summary()
+    other = None if other_evaluation is None else other_evaluation.summary()
     rows = [
-        [words, text(summary[key]) + more.get(key, ""), *([] if other is None else [text(other[key])]), baseline_text]
+        [
+            words,
+            text(summary[key]) + intervals.get(key, ""),
+            *([] if other is None else [text(other[key])]),
+            baseline_text,
+        ]
         for (key, (words, text)), baseline_text in zip(measures.items(), baseline, strict=True)
     ]
     heads = ["", "this model", *([] if other is None else [safe(name, 60)]), "class shares alone"]
@@ -401,20 +423,20 @@ def summary_html(evaluation: Evaluation, beside: Evaluation | None = None, name:
 
 
 def classes_html(evaluation: Evaluation) -> str:
-    """A line for each class, the most frequent first."""
+    """Return the table of classes, the most frequent first."""
     rows = []
-    for line in evaluation.by_class(SHOWN).to_dict("records"):
+    for line in evaluation.by_class(TABLE_ROWS).to_dict("records"):
         shares = [_share(line[name]) for name in ("share", "predicted", "sensitivity", "ppv")]
         ranks = [number(line[name], 3) for name in ("auc", "average_precision")]
         rows.append([safe(line["class"], 60), f"{line['rows']:,.6g}", *shares, *ranks])
     heads = ["class", "rows", "share", "predicted", "sensitivity", "PPV", "AUC", "average precision"]
-    rest = len(evaluation.classes) - SHOWN
-    more = f"<p class='quiet'>{rest:,} rarer classes: the CSV has them.</p>" if rest > 0 else ""
-    return html_table(heads, rows) + more
+    rest = len(evaluation.classes) - TABLE_ROWS
+    note = f"<p class='quiet'>{rest:,} rarer classes: the CSV has them.</p>" if rest > 0 else ""
+    return html_table(heads, rows) + note
 
 
 def groups_html(table: pd.DataFrame, label: str) -> str:
-    """A line for each group, a table of `Evaluation.groups`: what is missed, false alarms, errors."""
+    """Return the table of groups with sensitivity, false alarms and errors, from `Evaluation.groups`."""
     rows, name = [], safe(label, 24)
     for line in table.to_dict("records"):
         error = f"{percent(line['error'])} ({percent(line['low'])} to {percent(line['high'])})"
@@ -429,7 +451,7 @@ def groups_html(table: pd.DataFrame, label: str) -> str:
 
 
 def group_losses_html(table: pd.DataFrame, label: str) -> str:
-    """A line for each group, a table of `Evaluation.groups`: its probabilities."""
+    """Return the table of groups with probabilities and log losses, from `Evaluation.groups`."""
     rows = [
         [
             safe(line["group"], 60), _share(line["share"]), _share(line["p"]),
@@ -444,7 +466,7 @@ def group_losses_html(table: pd.DataFrame, label: str) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return a value of a row as its file has it: whole numbers without a point, "missing".
+    """Return a value as text: whole numbers without a decimal point, "missing" for NaN.
 
     >>> value_text(22.0), value_text(float("nan")), value_text("a")
     ('22', 'missing', 'a')
@@ -454,23 +476,30 @@ def value_text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def worst_html(evaluation: Evaluation, most: int = WORST) -> str:
-    """The rows whose class was held least likely."""
-    table = evaluation.worst(most)
+def worst_html(evaluation: Evaluation, n_rows: int = WORST_ROWS) -> str:
+    """Return the table of the rows whose class was given the lowest probability."""
+    table = evaluation.worst(n_rows)
     columns = list(table.columns[5:])[:30]
-    left = [not pd.api.types.is_numeric_dtype(table[column]) for column in columns]
+    is_text = [not pd.api.types.is_numeric_dtype(table[column]) for column in columns]
     rows = [
         [safe(name, 20), *(_text("td", line[field]) for field in ("class", "predicted")), percent(line["p"]),
          percent(line["p_predicted"]),
          *(_text("td", value_text(line[column])) if text else safe(value_text(line[column]), 30)
-           for column, text in zip(columns, left, strict=True))]
+           for column, text in zip(columns, is_text, strict=True))]
         for name, line in zip(table.index, table.to_dict("records"), strict=True)
     ]  # fmt: skip
-    named = (_text("th", name) if text else safe(name, 30) for name, text in zip(columns, left, strict=True))
-    heads = ["row", _text("th", "class"), _text("th", "predicted"), "p of its class", "p of the predicted", *named]
+    column_heads = (_text("th", name) if text else safe(name, 30) for name, text in zip(columns, is_text, strict=True))
+    heads = [
+        "row",
+        _text("th", "class"),
+        _text("th", "predicted"),
+        "p of its class",
+        "p of the predicted",
+        *column_heads,
+    ]
     return html_table(heads, rows)
 
 
 def _text(tag: str, words: Any) -> str:
-    """A cell of text, which begins on the left."""
+    """Return a left-aligned cell."""
     return f"<{tag} style='text-align:left'>{safe(words, 40)}</{tag}>"

@@ -1,7 +1,7 @@
-"""InteractionsView: what carries a model, how sure that is, and why a row is predicted so.
+"""InteractionsView: which tuples matter to a model, how certain that is, and why a row gets its prediction.
 
-It shows a study of `alrviz.effect_bands`, and fills while that computes: the model first, then bands as refits come; or
-what `alrviz.interactions` returned, of a model that is there already.
+It shows a study of `alrviz.effect_bands` while it computes (the model first, then bands as refits finish), or the
+result of `alrviz.interactions` for a fitted model.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
-from alrviz.pictures import interactions as drawn
+from alrviz.pictures import interactions as pictures
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
@@ -31,26 +31,26 @@ from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, page_html, safe
 from alrviz.views.core.transport import change
 from alrviz.views.race.words import number
-from alrviz.views.studies.row import RowPart, RowSettings, only_hover, pair, row_csv
+from alrviz.views.studies.row import RowPart, RowSettings, make_clickable, row_csv, side_by_side_pictures
 from alrviz.views.studies.study_view import StudyView
 
 HEIGHTS = ("430px", "320px")
-# What is shown of the cells of a tuple.
+# Quantities that can be shown of a tuple's cells, by label.
 QUANTITIES = {"pure": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
 SIGNED = ("pure", "phi", "w")
 LABELS = {"names": "names", "dots": "dots"}
-_OF_ROWS = ("of", "against", "row", "column", "changes")
-LISTED = 40  # tuples in the table
-OFFERED = 400  # tuples and classes in menus
+_ROW_PARAMS = ("of", "against", "row", "column", "changes")
+TABLE_ROWS = 40
+MAX_MENU_ITEMS = 400
 
 
 class InteractionsView(StudyView, RowSettings):
-    """The live view of a model's effects.
+    """Live view of a model's effects.
 
     Args:
-        study: what `alrviz.effect_bands` returned, whether begun or not; or `alrviz.interactions`.
-        again, wake: as for `StudyView`.
-        heights: of the upper and of the lower pictures, as CSS has it.
+        study: result of `alrviz.effect_bands`, run or not, or of `alrviz.interactions`.
+        rerun, wake: see `StudyView`.
+        heights: CSS heights of the upper and lower pictures.
 
     >>> import alrviz
     >>> recipe = alrviz.Recipe("lr", order=2, alpha=0.1)
@@ -62,32 +62,34 @@ class InteractionsView(StudyView, RowSettings):
 
     SENTENCE = (52, 8)
     study: Any
-    subset = param.Integer(default=-1, doc="The number of the tuple whose cells are shown; -1 for the most important.")
-    quantity = param.Selector(default="pure", objects=list(QUANTITIES.values()), doc="What is shown of its cells.")
+    subset = param.Integer(default=-1, doc="Number of the tuple whose cells are shown; -1 for the most important.")
+    quantity = param.Selector(default="pure", objects=list(QUANTITIES.values()), doc="Quantity shown of its cells.")
     muted = param.List(default=[], item_type=(int, str), doc="Numbers or names of the tuples left out.")
-    given = param.ClassSelector(
-        default=None, class_=Interactions, doc="The model, there already, that is shown in place of a study."
+    given_effects = param.ClassSelector(
+        default=None, class_=Interactions, doc="Effects of a fitted model, shown in place of a study."
     )
-    labels = param.Selector(default="names", objects=list(LABELS.values()), doc="How bars tell their tuples.")
+    labels = param.Selector(default="names", objects=list(LABELS.values()), doc="Labels of the bars.")
 
     def __init__(
         self, study: EffectStudy | Interactions | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any
     ):
-        self.losses: pd.DataFrame | None = None  # of the test rows, with all tuples and without the muted ones
-        self.table = pd.DataFrame()  # of importance, as it is drawn
+        self.losses: pd.DataFrame | None = None  # on test rows, with all tuples and without the muted ones
+        self.table = pd.DataFrame()  # importance of the tuples drawn
         self._setting = Updating()
-        self._known: Interactions | None = None
-        self._about: dict[str, Any] = {}  # of what was given: where it comes from
+        self._shown_effects: Interactions | None = None
+        self._provenance: dict[str, Any] = {}  # of `given_effects`
         if isinstance(study, Interactions):
-            study, params["given"] = None, study
+            study, params["given_effects"] = None, study
         super().__init__(study, height=heights, **params)
 
     # -- building ------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
         high, low = self._height
-        self.ranked = LiveFigure("alrviz-importance", made=lambda plot: only_hover(plot, self._choose_bar))
-        self.matrix = LiveFigure("alrviz-interactions", made=lambda plot: only_hover(plot, self._choose_cell))
+        self.ranked = LiveFigure("alrviz-importance", on_new_figure=lambda plot: make_clickable(plot, self._choose_bar))
+        self.matrix = LiveFigure(
+            "alrviz-interactions", on_new_figure=lambda plot: make_clickable(plot, self._choose_cell)
+        )
         self.cells, self.curve = LiveFigure("alrviz-effect"), LiveFigure("alrviz-kept-tuples")
         self.one_row = RowPart(self, low)
         self.key, self.muting = html(), html(margin=(8, 0, 4, 0))
@@ -98,19 +100,21 @@ class InteractionsView(StudyView, RowSettings):
         look: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (6, 0, 0, 0)}
         self.mutes = pmui.MultiChoice(label="Left out (muted)", options=[], **look)
         for name, widget in {"subset": self.tuples, "of": self.class_of, "against": self.class_against}.items():
-            widget.param.watch(partial(self._picked, name), "value")
-        self.mutes.param.watch(lambda event: self._picked("muted", event, self._numbered(event.new or ())), "value")
+            widget.param.watch(partial(self._widget_changed, name), "value")
+        self.mutes.param.watch(
+            lambda event: self._widget_changed("muted", event, self._numbers_of(event.new or ())), "value"
+        )
         one_line: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
-        shown = choice(self, "quantity", QUANTITIES, "What is shown of the cells", **one_line)
+        quantity_choice = choice(self, "quantity", QUANTITIES, "What is shown of the cells", **one_line)
         label = "Tuples by their names, or a dot for each of their columns"
-        labelled = choice(self, "labels", LABELS, label, **one_line)
+        label_choice = choice(self, "labels", LABELS, label, **one_line)
         self.body = stack(
-            pn.FlexBox(labelled, pn.Column(self.key, styles={"flex": "1 1 300px"}, margin=(0, 0, 0, 12)),
+            pn.FlexBox(label_choice, pn.Column(self.key, styles={"flex": "1 1 300px"}, margin=(0, 0, 0, 12)),
                        align_items="center", gap="4px 0", margin=(4, 0, 4, 0)),
-            pair(self.ranked, self.matrix, high, 430),
-            pn.FlexBox(self.tuples, self.class_of, self.class_against, shown, align_items="center", gap="10px 0",
-                       margin=(4, 0, 4, 0)),
-            pair(self.cells, self.curve, low, 320),
+            side_by_side_pictures(self.ranked, self.matrix, high, 430),
+            pn.FlexBox(self.tuples, self.class_of, self.class_against, quantity_choice,
+                       align_items="center", gap="10px 0", margin=(4, 0, 4, 0)),
+            side_by_side_pictures(self.cells, self.curve, low, 320),
             self.mutes, self.muting, self.one_row.body, margin=(0, 0, 6, 0),
         )  # fmt: skip
         files = [
@@ -128,114 +132,116 @@ class InteractionsView(StudyView, RowSettings):
         }  # fmt: skip
         self._numbers = Numbers([*files, *picture_buttons(self._pictures, self.origin)], self._numbers_html)
         self.layout = ViewLayout(self.sentence, self.bar.panel, self.body, self._numbers)
-        params = ["subset", "quantity", "muted", "labels", *_OF_ROWS]
-        self.param.watch(lambda *events: self._follow({event.name for event in events}), params)
+        params = ["subset", "quantity", "muted", "labels", *_ROW_PARAMS]
+        self.param.watch(lambda *events: self._update({event.name for event in events}), params)
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
     def show_model(self, effects: Interactions, about: Mapping[str, Any]) -> None:
-        """Show the effects of a model that is there already, in place of a study; `about`: where it comes from."""
-        self.given, self._about, self.study = effects, dict(about), None
+        """Show the effects of a fitted model in place of a study; `about` is its provenance."""
+        self.given_effects, self._provenance, self.study = effects, dict(about), None
         self.redraw()
 
     def watch(self, study: Any) -> None:
-        """Take up a study, or none, in place of what was shown."""
-        self.given = None
+        """Show a study, or None, in place of the current one or of a fitted model."""
+        self.given_effects = None
         super().watch(study)
 
     def press_run(self) -> None:
-        """Run, or go on with what is finished kept."""
-        if self._again is not None or self.study is not None:
-            self.given = None
+        """Run or resume the study."""
+        if self._rerun is not None or self.study is not None:
+            self.given_effects = None
         super().press_run()
 
     def _empty(self) -> None:
-        if self.given is None:
+        if self.given_effects is None:
             super()._empty()
-            self._known = self.losses = self.one_row.explanation = None
+            self._shown_effects = self.losses = self.one_row.explanation = None
             self.table = pd.DataFrame()
         else:
-            self.lines = self.given.importance()
+            self.lines = self.given_effects.importance()
             self.body.visible = True
-            self._show_effects(self.given, "of a model of yours: no whiskers, for it is not refitted")
+            self._show_effects(self.given_effects, "your model is not refitted, so there are no whiskers")
             self._numbers.refresh()
 
     @property
-    def found(self) -> Interactions | None:
-        """The effects that are shown."""
-        return self.given or getattr(self.study, "interactions", None)
+    def effects(self) -> Interactions | None:
+        """The effects shown, of the given model or of the study."""
+        return self.given_effects or getattr(self.study, "interactions", None)
 
     @property
     def explanation(self) -> RowExplanation | None:
-        """Of the row that is shown."""
+        """Explanation of the row shown."""
         return self.one_row.explanation
 
     def _draw(self, study: EffectStudy) -> None:
-        effects = self.found
+        effects = self.effects
         self.body.visible = effects is not None
         if effects is None:
             sentence = (
-                "Press Run: the model is fitted, taken apart, and refitted with other row weights for the whiskers."
+                "Press Run: fit the model, decompose it into effects, and refit it with other row weights for whiskers."
             )
             rows = study.frame()
             if len(rows) and "sentence" in rows:
                 sentence = safe(rows["sentence"].iloc[0], 600)
             self.tell(f"<span class='quiet'>{sentence}</span>")
             return
-        done, total = study.progress.done - 1, study.progress.total - 1
+        n_refits, total = study.progress.done - 1, study.progress.total - 1
         bands = "no whiskers yet" if total else "no whiskers: nothing was refitted"
-        self._show_effects(effects, f"whiskers: 90 % of {done} refits" if done > 1 else bands)
+        self._show_effects(effects, f"whiskers: 90 % of {n_refits} refits" if n_refits > 1 else bands)
 
     def _show_effects(self, effects: Interactions, bands: str) -> None:
         self.table = self.lines
-        if effects is not self._known:
-            self._known = effects
+        if effects is not self._shown_effects:
+            self._shown_effects = effects
             self._fill(effects)
         self.tell(safe(effects.sentence(), 1_200))
         key = "".join(
             f"<span style='color:{colour}'>■</span> {words}&ensp;"
-            for colour, words in drawn.legend(sorted(set(effects.pure.sizes.tolist())))
+            for colour, words in pictures.legend(sorted(set(effects.pure.sizes.tolist())))
         )
         say(self.key, f"{key}<span class='quiet'>{bands}; press a bar or a cell</span>")
-        self._follow({"study"})
+        self._update({"study"})
 
     def csv_of_summary(self) -> str:
         """Return all tuples with their importance as a CSV."""
-        return "" if self.found is None else self._csv(self.table.reset_index())
+        return "" if self.effects is None else self._csv(self.table.reset_index())
 
     def _csv(self, frame: pd.DataFrame) -> str:
         study = self.study
         return to_csv(
-            frame, self._about if study is None else study_provenance(study), () if study is None else study.recipes
+            frame,
+            self._provenance if study is None else study_provenance(study),
+            () if study is None else study.recipes,
         )
 
-    def origin(self, what: str) -> Origin:
-        """Return what stands above and below a picture of `what` when it is saved."""
-        if self.given is None:
-            return super().origin(what)
-        return Origin(f"{self._about.get('model', 'a model')}: {what}", caption(self._about))
+    def origin(self, subject: str) -> Origin:
+        """Return title and provenance of a saved picture of `subject`."""
+        if self.given_effects is None:
+            return super().origin(subject)
+        return Origin(f"{self._provenance.get('model', 'a model')}: {subject}", caption(self._provenance))
 
     def _fill(self, effects: Interactions) -> None:
-        """Fill the menus with what the model has."""
-        names = [str(label) for label in effects.classes.tolist()][:OFFERED]
+        """Fill the menus with the model's tuples and classes."""
+        names = [str(label) for label in effects.classes.tolist()][:MAX_MENU_ITEMS]
         with self._setting:
-            self.tuples.options = {name: effects.number_of(name) for name in self.table.index[:OFFERED]}
+            self.tuples.options = {name: effects.number_of(name) for name in self.table.index[:MAX_MENU_ITEMS]}
             self.class_of.options = self.class_against.options = {name: k for k, name in enumerate(names)}
-            self.mutes.options = list(self.table.index[:OFFERED])
+            self.mutes.options = list(self.table.index[:MAX_MENU_ITEMS])
         self.one_row.fill(effects)
 
-    def _picked(self, name: str, event: Any, value: Any = None) -> None:
+    def _widget_changed(self, name: str, event: Any, value: Any = None) -> None:
         value = event.new if value is None else value
         if not self._setting and value is not None:
             self.param.update(**{name: value})
 
     def _choose_bar(self, event: Any) -> None:
-        place = min(len(self.table), drawn.MOST) - 1 - int(np.floor(event.y))
-        if self.found is not None and 0 <= place < min(len(self.table), drawn.MOST):
-            self.subset = self.found.number_of(self.table.index[place])
+        place = min(len(self.table), pictures.MAX_BARS) - 1 - int(np.floor(event.y))
+        if self.effects is not None and 0 <= place < min(len(self.table), pictures.MAX_BARS):
+            self.subset = self.effects.number_of(self.table.index[place])
 
     def _choose_cell(self, event: Any) -> None:
-        effects, picture = self.found, self.matrix.picture
+        effects, picture = self.effects, self.matrix.picture
         if effects is None or picture is None:
             return
         names, n = picture.key[0], len(picture.key[0])
@@ -244,23 +250,26 @@ class InteractionsView(StudyView, RowSettings):
             columns = sorted({[str(name) for name in effects.columns].index(names[k]) for k in (x, y)})
             self.subset = effects.pure.numbers.get(tuple(columns), self.subset)
 
-    # -- what follows --------------------------------------------------------------------------------------------------
+    # -- updates -------------------------------------------------------------------------------------------------------
 
     def _tuple(self, effects: Interactions) -> int:
-        known = 0 <= self.subset < len(effects.names)
-        return self.subset if known else effects.number_of(self.table.index[0])
+        is_valid = 0 <= self.subset < len(effects.names)
+        return self.subset if is_valid else effects.number_of(self.table.index[0])
 
     def _mutes(self, effects: Interactions) -> list[str]:
-        """The names of the tuples left out, each once."""
-        names = [effects.names[one] if isinstance(one, int) and one < len(effects.names) else one for one in self.muted]
+        """Return the names of the muted tuples without repetitions."""
+        names = [
+            effects.names[tuple_key] if isinstance(tuple_key, int) and tuple_key < len(effects.names) else tuple_key
+            for tuple_key in self.muted
+        ]
         return [name for name in dict.fromkeys(names) if name in effects.names]
 
-    def _numbered(self, names: Any) -> list[int]:
-        return [] if self.found is None else [self.found.names.index(name) for name in names]
+    def _numbers_of(self, names: Any) -> list[int]:
+        return [] if self.effects is None else [self.effects.names.index(name) for name in names]
 
-    def _follow(self, changed: set[str]) -> None:
-        """Bring the pictures up to date that a change touches."""
-        effects = self.found
+    def _update(self, changed_params: set[str]) -> None:
+        """Update the pictures that depend on changed parameters."""
+        effects = self.effects
         if effects is None or self.table.empty:
             return
         row, (of, against) = min(self.row, effects.encoded.n_rows - 1), self.classes(effects)
@@ -270,50 +279,53 @@ class InteractionsView(StudyView, RowSettings):
             change(self.tuples, value=t if t in self.tuples.options.values() else None)
             for widget, value in ((self.class_of, of), (self.class_against, against), (self.mutes, mutes)):
                 change(widget, value=value)
-            whole = changed & {"study"}
-            if whole or changed & {"subset", "muted", "labels"}:
-                members = {name: effects.members(name) for name in self.table.index[: drawn.MOST]}
-                picture = drawn.ranked(
+            redraws_all = changed_params & {"study"}
+            if redraws_all or changed_params & {"subset", "muted", "labels"}:
+                members = {name: effects.members(name) for name in self.table.index[: pictures.MAX_BARS]}
+                picture = pictures.ranked(
                     self.table, mutes, effects.names[t], members=members if self.labels == "dots" else None,
                     of=effects.loss_rows, dark=self.dark,
                 )  # fmt: skip
-                self.ranked.show(picture, of=study)
-            if whole:
-                ordered = self.table.reindex(effects.names)
-                picture = drawn.matrix(ordered, effects.columns, effects.pure.space.members, dark=self.dark)
-                self.matrix.show(picture, of=study)
-            if whole or changed & {"subset", "quantity", "of", "against", "row"}:
-                self.cells.show(self._cells(effects, t, of, against, row), of=(study, t))
-            if whole or "muted" in changed:
+                self.ranked.show(picture, subject=study)
+            if redraws_all:
+                by_number = self.table.reindex(effects.names)
+                picture = pictures.matrix(by_number, effects.columns, effects.pure.space.members, dark=self.dark)
+                self.matrix.show(picture, subject=study)
+            if redraws_all or changed_params & {"subset", "quantity", "of", "against", "row"}:
+                self.cells.show(self._cells(effects, t, of, against, row), subject=(study, t))
+            if redraws_all or "muted" in changed_params:
                 self._mute(effects, mutes)
-            if whole or changed & {"subset", *_OF_ROWS}:
+            if redraws_all or changed_params & {"subset", *_ROW_PARAMS}:
                 self.one_row.show(effects, int(effects.pure.space.members[t][0]))
             self._numbers.refresh()
 
     def _mute(self, effects: Interactions, mutes: list[str]) -> None:
         self.losses = effects.mute(*mutes)
-        before, after = self.losses.loc["all"], self.losses.loc["muted"]
-        where = "Test rows" if effects.has_heldout else "These rows"
+        all_losses, losses = self.losses.loc["all"], self.losses.loc["muted"]
+        rows = "Test rows" if effects.has_heldout else "These rows"
         measures = {"log_loss": "log loss", "error": "0-1 loss", "ece": f"calibration error ({BINNING})"}
         parts = [
-            f"{words} {after[name]:.4f}" + (f" ({after[name] - before[name]:+.4f})" if mutes else "")
+            f"{words} {losses[name]:.4f}" + (f" ({losses[name] - all_losses[name]:+.4f})" if mutes else "")
             for name, words in measures.items()
         ]
-        what = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
-        say(self.muting, f"{where}{what}: {'; '.join(parts)}")
-        now = float(after["log_loss"]) if mutes else None
-        picture = drawn.kept_curve(effects.keep_best(), now, effects.loss_rows, dark=self.dark)
-        self.curve.show(picture, of=self.study or effects)
+        suffix = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
+        say(self.muting, f"{rows}{suffix}: {'; '.join(parts)}")
+        loss_now = float(losses["log_loss"]) if mutes else None
+        picture = pictures.kept_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
+        self.curve.show(picture, subject=self.study or effects)
 
     def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
-        """The picture of a tuple's cells; of three columns one for each level of the last, of more through the row."""
+        """Return the picture of a tuple's cells.
+
+        Three columns give a panel for each level of the third; further columns are fixed at the row's levels.
+        """
         pure, quantity = effects.pure, self.quantity
         members, cells = pure.space.members[t], pure.cells_of(t)
         words = ({name: text for text, name in QUANTITIES.items()} | {"pure": "pure effect"})[quantity]
         labels = [short(str(label)) for label in effects.classes.tolist()]
         value = effects.quantity(t, quantity, of, against)
-        about = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
-        about = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else about
+        title = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
+        title = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else title
         codes, rows = pure.space.codes_of(pure.index.seen[cells]), pure.rows[cells]
         names = [effects.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
         if len(members) == 1:
@@ -323,62 +335,62 @@ class InteractionsView(StudyView, RowSettings):
                 low, high = table["low"].to_numpy(), table["high"].to_numpy()
             order = np.argsort(codes[:, 0], kind="stable")
             tips = [f"{rows[k]:,.0f} rows" for k in order]
-            bars = drawn.signed_bars([names[0][codes[k, 0]] for k in order], value[order], low[order], high[order],
-                                     tips, drawn.opacity(rows[order]))  # fmt: skip
-            return drawn.bar_picture(bars, about, dark=self.dark, percent=quantity == "p")
-        if len(members) > 2 and len(names[2]) > drawn.PANELS:
-            about = f"{about}; {drawn.PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
+            bars = pictures.signed_bars([names[0][codes[k, 0]] for k in order], value[order], low[order], high[order],
+                                     tips, pictures.opacity(rows[order]))  # fmt: skip
+            return pictures.bar_picture(bars, title, dark=self.dark, percent=quantity == "p")
+        if len(members) > 2 and len(names[2]) > pictures.PANELS:
+            title = f"{title}; {pictures.PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
         if len(members) > 3:
             fixed = ", ".join(f"{effects.columns[j]} = {effects.level(j, row)}" for j in members[3:])
-            about = f"{about}; {fixed}, as in row {row}"
+            title = f"{title}; {fixed}, as in row {row}"
         at_row = (codes[:, 3 : len(members)] == effects.encoded.codes[members[3:], row]).all(axis=1)
         columns = [effects.columns[j] for j in members[:3]]
-        return drawn.cell_map(
-            codes[at_row], value[at_row], rows[at_row], names, columns, words, about=about, signed=quantity in SIGNED,
+        return pictures.cell_map(
+            codes[at_row], value[at_row], rows[at_row], names, columns, words, about=title, signed=quantity in SIGNED,
             dark=self.dark,
         )  # fmt: skip
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def _csv_of_cells(self) -> str:
-        effects = self.found
+        effects = self.effects
         return "" if effects is None else self._csv(effects.effects(effects.names[self._tuple(effects)]))
 
     def _csv_of_curve(self) -> str:
-        return "" if self.found is None else self._csv(self.found.keep_best())
+        return "" if self.effects is None else self._csv(self.effects.keep_best())
 
     def _csv_of_row(self) -> str:
         explanation, study = self.explanation, self.study
-        about = self._about if study is None else study_provenance(study)
+        about = self._provenance if study is None else study_provenance(study)
         return "" if explanation is None else row_csv(
             explanation, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
         )  # fmt: skip
 
     def page(self) -> bytes:
-        """Return all that is shown as one HTML page with its pictures as SVG, which needs no server and no network."""
+        """Return everything shown as a self-contained HTML page with SVG pictures."""
         title, source = self.origin("what carries it, and why a row is predicted so")
         pictures = "".join(
-            f"<figure>{still_svg(figure.picture.plot().figure, what, height=380)}"
-            f"<figcaption>{safe(what)}: {safe(figure.picture.labels[0], 200)}</figcaption></figure>"
-            for what, figure in self._pictures.items()
+            f"<figure>{still_svg(figure.picture.plot().figure, name, height=380)}"
+            f"<figcaption>{safe(name)}: {safe(figure.picture.labels[0], 200)}</figcaption></figure>"
+            for name, figure in self._pictures.items()
             if figure.picture is not None
         )
-        words = f"<p>{self.muting.object}</p><p>{self.one_row.told.object}</p>{self._numbers_html()}"
+        words = f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{self._numbers_html()}"
         body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures}</div>{words}"
         return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
-        of = "" if self.found is None else f"{self.found.loss_rows} "
-        heads = ["tuple", "nats", "90 % band", "share", "structural", f"{of}loss without", "cells"]
+        rows = "" if self.effects is None else f"{self.effects.loss_rows} "
+        heads = ["tuple", "nats", "90 % band", "share", "structural", f"{rows}loss without", "cells"]
         lines = [
             (
                 safe(name, 80), number(line.nats), _band(line), f"{line.share:.1%}",
                 f"{line.structural:.1%}", f"{line.loss:+.4f} ± {line.loss_error:.4f}", f"{int(line.cells):,}",
             )
-            for name, line in self.table.head(LISTED).iterrows()
+            for name, line in self.table.head(TABLE_ROWS).iterrows()
         ]  # fmt: skip
-        more = len(self.table) - LISTED
-        foot = f"<tr><td colspan='7'>{more:,} more in the CSV</td></tr>" if more > 0 else ""
+        n_hidden = len(self.table) - TABLE_ROWS
+        foot = f"<tr><td colspan='7'>{n_hidden:,} more in the CSV</td></tr>" if n_hidden > 0 else ""
         return html_table(heads, lines, foot=foot)
 
 

@@ -1,7 +1,7 @@
-"""LearningCurveView: test-then-train; what rows cost against how many were seen, for several orders and families.
+"""LearningCurveView: test-then-train losses against the number of rows seen, for several orders and families.
 
-It shows a study of `alrviz.learning_curve`, and fills while that computes: a curve for each order of the rows, whose
-mean and standard error are drawn.
+It shows a study of `alrviz.learning_curve` while it computes. Curves are means over shuffles of the rows, with
+standard errors.
 """
 
 import json
@@ -29,44 +29,46 @@ from alrviz.views.studies.study_view import StudyView
 if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
 
-_ROWS = 12  # lines of the table
+TABLE_ROWS = 12
 
 
 class LearningCurveView(StudyView):
-    """The live view of a study of learning curves.
+    """Live view of learning curves.
 
     Args:
-        study: what `alrviz.learning_curve` returned, whether begun or not.
-        height: of the picture, as CSS has it.
-        again, wake: as for `StudyView`.
+        study: result of `alrviz.learning_curve`, run or not.
+        height: CSS height of the picture.
+        rerun, wake: see `StudyView`.
 
     >>> import alrviz
     >>> recipes = [alrviz.Recipe("anje", order=n) for n in (1, 2)]
     >>> study = alrviz.learning_curve(alrviz.load_demo("led"), recipes, repeats=2, n_jobs=1)
     >>> view = alrviz.LearningCurveView(study.run())
-    >>> "mean over the last 1,000 rows" in view.told.object
+    >>> "mean over the last 1,000 rows" in view.caption.object
     True
     """
 
-    measure = param.Selector(default="error", objects=list(LOSSES), doc="What a row costs.")
+    measure = param.Selector(default="error", objects=list(LOSSES), doc="Loss of a row.")
     span = param.Selector(default="all", objects=list(SPANS), doc="All rows, or the first thousand.")
 
     HEIGHT = "400px"
 
     def _build(self) -> None:
         self.picture = LiveFigure("alrviz-learning-curve")
-        self.told = html(margin=(4, 0, 8, 0))
+        self.caption = html(margin=(4, 0, 8, 0))
         losses = {words: name for name, words in WORDS.items()}
         spans = {"all rows": "all", f"first {START:,}": "first"}
         self._measures = choice(self, "measure", losses, "Measure", width=300, margin=(0, 16, 4, 0))
         self._spans = choice(self, "span", spans, "Rows shown", width=240, margin=(0, 0, 4, 0))
         controls = pn.FlexBox(self._measures, self._spans, margin=0)
         self.param.watch(lambda _: self.redraw(), ["measure", "span"])
-        self.body = stack(controls, as_high(self.picture.pane, self._height, 400), self.told)
-        about, file = "with recipes, seed, data hash and version", self.picture.kind
+        self.body = stack(controls, as_high(self.picture.pane, self._height, 400), self.caption)
+        contents, file = "with recipes, seed, data hash and version", self.picture.kind
         files = [
-            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {about}"),
-            csv_button(f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {about}", "CSV of points"),
+            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {contents}"),
+            csv_button(
+                f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {contents}", "CSV of points"
+            ),
         ]
         self._numbers = self._fold_numbers(
             files, {"learning curves": self.picture},
@@ -77,7 +79,7 @@ class LearningCurveView(StudyView):
 
     @property
     def axes(self) -> NumberAxes:
-        """What stands along and up in the picture."""
+        """Columns on the axes of the picture."""
         return NumberAxes(self.picture, "seen", (self.measure,))
 
     def _draw(self, study: "Study") -> None:
@@ -89,17 +91,17 @@ class LearningCurveView(StudyView):
             curves, racers, measure=self.measure, span=self.span, rows=rows, window=spec["window"], crossed=crossed,
             leaking=leaking_racers(study), dark=self.dark,
         )  # fmt: skip
-        self.picture.show(picture, of=study)
-        say(self.told, told_html(study, spec))
+        self.picture.show(picture, subject=study)
+        say(self.caption, caption_html(study, spec))
         self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
 
     def csv_of_summary(self) -> str:
-        """Return means and standard errors as a CSV, those of RMSE too."""
+        """Return means and standard errors as a CSV, including RMSE."""
         return "" if self.study is None else study_csv(self.study, measured(self.study.summary()))
 
 
-def told_html(study: "Study", spec: Mapping[str, Any]) -> str:
-    """What a point is: the window, the shuffles of the rows, where alr has theta from, and what failed."""
+def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
+    """Explain a point of the curves: window, shuffles, source of alr's theta; and report failed learners."""
     words = [
         "Each row is judged before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
@@ -116,16 +118,16 @@ def told_html(study: "Study", spec: Mapping[str, Any]) -> str:
     failures = [
         (study.names[task.racer], result.rows[0]["sentence"]) for task, result in study.results() if result.failed
     ]
-    for name, why in dict(failures).items():
-        words.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(why)}</span>")
+    for name, reason in dict(failures).items():
+        words.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(reason)}</span>")
     return f"<span class='quiet'>{' '.join(words)}</span>"
 
 
 def sentence_html(study: "Study", crossed: list[str]) -> str:
-    """Where orders cross, or how far it is."""
+    """Return where curves cross, or the progress."""
     if study.phase == "waiting":
-        of = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"
-        return f"<span class='quiet'>Press Run: {of}, in {len(study.tasks) // len(study.recipes)} shuffles.</span>"
+        work = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"
+        return f"<span class='quiet'>Press Run: {work}, in {len(study.tasks) // len(study.recipes)} shuffles.</span>"
     if not crossed:
         return "" if study.progress.done else "<span class='quiet'>No curve is complete yet.</span>"
     so_far = "" if study.phase == "done" else "<span class='quiet'>So far:</span> "
@@ -135,23 +137,23 @@ def sentence_html(study: "Study", crossed: list[str]) -> str:
 
 
 def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> str:
-    """The table below: rows seen down, learners across, means and standard errors."""
+    """Return the table of means and standard errors: a row for each number of rows seen, two columns per learner."""
     if measure not in curves or not len(curves):
         return "<p class='quiet'>No curve is complete yet.</p>"
-    seen = sorted(curves["seen"].unique())
-    step = max(1, len(seen) // _ROWS)
-    shown = seen[::-1][::step][::-1]
-    by = {(line["racer"], line["seen"]): line for line in curves.to_dict("records")}
+    row_counts = sorted(curves["seen"].unique())
+    step = max(1, len(row_counts) // TABLE_ROWS)
+    shown_counts = row_counts[::-1][::step][::-1]
+    lines = {(line["racer"], line["seen"]): line for line in curves.to_dict("records")}
     racers = sorted(curves["racer"].unique())
     heads = ["rows seen"]
     for racer in racers:
         heads += [safe(names[int(racer)], 60), "± <abbr title='standard error'>se</abbr>"]
     body = []
-    for rows in shown:
+    for rows in shown_counts:
         cells = [f"{int(rows):,}"]
         for racer in racers:
-            line = by.get((racer, rows))
+            line = lines.get((racer, rows))
             cells += ["&ndash;", ""] if line is None else [number(line[measure]), number(line[f"{measure}_se"])]
         body.append(cells)
-    note = f"<p class='quiet'>{LOSSES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
+    note = f"<p class='quiet'>{LOSSES[measure]}; {len(shown_counts)} of {len(row_counts)} points; the CSV has all.</p>"
     return html_table(heads, body) + note

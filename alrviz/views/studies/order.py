@@ -1,6 +1,6 @@
-"""OrderStudyView: which order? Test log loss and cost against n, a reliability curve, and the verdict.
+"""OrderStudyView: test log loss and cost by order n, a reliability curve, and a verdict.
 
-It shows a study of `alrviz.choose_order`, and fills while that computes.
+It shows a study of `alrviz.choose_order` while it computes.
 """
 
 from typing import Any
@@ -21,16 +21,16 @@ from alrviz.views.race.words import number
 from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
-MAIN, SIDE = 400, 344  # px that losses and costs need, and the curve with what a page says under it
+MAIN_WIDTH_PX, SIDE_WIDTH_PX = 400, 344  # minimum widths of losses and costs, and of the reliability curve
 
 
 class OrderStudyView(StudyView):
-    """The live view of a study of orders.
+    """Live view of a comparison of orders.
 
     Args:
-        study: what `alrviz.choose_order` returned, whether begun or not.
-        again, wake: as for `StudyView`.
-        heights: of the pictures of losses, costs and reliability, as CSS has it.
+        study: result of `alrviz.choose_order`, run or not.
+        rerun, wake: see `StudyView`.
+        heights: CSS heights of the pictures of losses, costs and reliability.
 
     >>> import alrviz
     >>> data, recipe = alrviz.load_demo("monks-1"), alrviz.Recipe("lr", alpha=0.1)
@@ -43,7 +43,7 @@ class OrderStudyView(StudyView):
     SENTENCE = (52, 8)
 
     def __init__(self, study: OrderStudy | None = None, *, heights: tuple[str, str, str] = HEIGHTS, **params: Any):
-        self.verdict: OrderVerdict | None = None  # of what is drawn
+        self.verdict: OrderVerdict | None = None
         super().__init__(study, height=heights, **params)
 
     def _build(self) -> None:
@@ -51,11 +51,11 @@ class OrderStudyView(StudyView):
         self.pictures = {part: LiveFigure(f"alrviz-orders{end}") for part, end in parts.items()}
         losses, *costs, curve = (picture.pane for picture in self.pictures.values())
         high, low, square = self._height
-        self.aside = stack()  # what a page has to say under the curve; beside a notebook's it is empty
+        self.aside = stack()
         cost = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), low, 168)
-        left = stack(as_high(losses, high, 256), cost)
-        right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE, margin=0)
-        self.body = side_by_side(left, right, MAIN, SIDE, margin=(0, 0, 6, 0))
+        main = stack(as_high(losses, high, 256), cost)
+        right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE_WIDTH_PX, margin=0)
+        self.body = side_by_side(main, right, MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0))
         fits = "all fits, with recipes, seed, data hash and version"
         pictures = {part.replace("train_", ""): picture for part, picture in self.pictures.items()}
         files = [csv_button("alrviz-orders.csv", self.csv_of_fits, fits)]
@@ -64,42 +64,44 @@ class OrderStudyView(StudyView):
 
     @property
     def axes(self) -> NumberAxes:
-        """What stands along and up in the picture of losses."""
+        """Columns on the axes of the picture of losses."""
         return NumberAxes(self.pictures["losses"], "order", ("log_loss",))
 
-    def _empty(self) -> None:  # what a page says under the curve stays
+    def _empty(self) -> None:  # the body stays visible for a page's costs in `aside`
         self.verdict = None
         self.tell_none()
 
     def _draw(self, study: OrderStudy) -> None:
         self.verdict = verdict = study.verdict()
         boosted = study.boosting_folds()
-        beside = ("boosting", float(boosted.log_loss.mean())) if len(boosted) else None
+        boosting = ("boosting", float(boosted.log_loss.mean())) if len(boosted) else None
         orders, label = orders_of(study), study.recipes[0].label if study.recipes else "lr"
-        drawn = pictures.orders(
+        drawn_pictures = pictures.orders(
             study.frame(), self.lines, orders, label, verdict.order, dict.fromkeys(study.failed_orders(), "failed"),
-            beside, automatic_summary(study) if study.includes_automatic else None, dark=self.dark,
+            boosting, automatic_summary(study) if study.includes_automatic else None, dark=self.dark,
         )  # fmt: skip
-        above = [n for n in orders if n]
-        shades = family_shades(label, len(above), self.dark)
-        # The class prior has no curve: it gives every row the same probability.
-        colours = {order_name(n): shade for n, shade in zip(above, shades, strict=True)}
+        positive_orders = [n for n in orders if n]
+        shades = family_shades(label, len(positive_orders), self.dark)
+        # The class prior (n = 0) has no reliability curve: it gives every row the same probability.
+        colours = {order_name(n): shade for n, shade in zip(positive_orders, shades, strict=True)}
         table = study.reliability()
         tables = {order_name(n): table[table.order == n] for n in orders}
-        drawn["reliability"] = reliability(tables, colours, "" if verdict.order is None else order_name(verdict.order))
-        for part, picture in drawn.items():
-            self.pictures[part].show(picture, of=study)
+        drawn_pictures["reliability"] = reliability(
+            tables, colours, "" if verdict.order is None else order_name(verdict.order)
+        )
+        for part, picture in drawn_pictures.items():
+            self.pictures[part].show(picture, subject=study)
         self.tell(sentence_html(study, verdict.sentence, self.lines) + notes_html(verdict.notes))
 
 
 def orders_of(study: OrderStudy) -> list[int]:
-    """The orders that a study compares."""
+    """Return the orders that a study compares."""
     orders = {study.about(racer)["order"] for racer in {task.racer for task in study.tasks}}
     return sorted(int(order) for order in orders if order is not None)
 
 
 def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
-    """The verdict, and how much of the study it rests on while that is not all."""
+    """Return the verdict, or before the run what Run will compute."""
     if study.phase != "waiting":
         return folds_html(study, verdict, lines)
     folds = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
@@ -115,15 +117,15 @@ _COLUMNS = {
 
 
 def numbers_html(lines: pd.DataFrame) -> str:
-    """The table below: a line per order."""
+    """Return the table of orders."""
     if not len(lines):
         return "<p class='quiet'>No fold is complete yet.</p>"
     columns = [name for name in _COLUMNS if name in lines]
-    whole = ("order", "folds", "wins", "parameters")
+    counts = ("order", "folds", "wins", "parameters")
     body = []
     for line in lines[columns].to_dict("records"):
         cells = [
-            "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in whole else number(float(value))
+            "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in counts else number(float(value))
             for name, value in line.items()
         ]
         body.append(cells)

@@ -1,7 +1,7 @@
-"""PathView: from generative to discriminative; losses along alpha, weights around the center, a fit that follows.
+"""PathView: from generative to discriminative models: losses and weights along alpha.
 
-It shows a study of `alrviz.alpha_path`, and fills while that computes. Under the picture is a slider of alpha: on small
-tables the model is fitted there as it moves, on large ones when a button is pressed.
+It shows a study of `alrviz.alpha_path` while it computes. A slider chooses an alpha, at which a model is fitted: at
+once on small tables, at the press of a button on large ones.
 """
 
 import json
@@ -17,10 +17,10 @@ import param
 from alrviz.errors import plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
-from alrviz.pictures import path as drawn
+from alrviz.pictures import path as pictures
 from alrviz.pictures.formatting import LOSSES, seconds_text
 from alrviz.pictures.palette import racer_colours
-from alrviz.pictures.path import AIR, LABELS, LEFT, RIGHT, Named
+from alrviz.pictures.path import AIR, LABELS, LEFT_MARGIN, RIGHT_MARGIN, Named
 from alrviz.studies.protocols.alpha_path_verdict import (
     WORDS,
     AlphaPathVerdict,
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
 
 HEIGHTS = ("304px", "196px")  # of losses and weights
-MAIN = 440  # px that the losses need
-SIDE = 352  # px of the weights and of what the fit says
-_THUMB = 6  # px beside the rail of a slider
-AT_ONCE = 0.03  # seconds that a fit is waited for: most of small tables take no longer, and the picture follows at once
+MAIN_WIDTH_PX = 440  # minimum width of the losses
+SIDE_WIDTH_PX = 352  # width of the weights and the table of the fit
+_THUMB_RADIUS_PX = 6  # the slider's thumb extends beyond its rail
+MAX_WAIT_SECONDS = 0.03  # most fits of small tables are done by then, so that the picture follows without delay
 _LEGEND = (
     "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test rows "
     "&nbsp;<b aria-hidden='true'>○</b> lowest test</span>"
@@ -57,12 +57,12 @@ _LEGEND = (
 
 
 class PathView(StudyView):
-    """The live view of a study along alpha.
+    """Live view of paths along alpha.
 
     Args:
-        study: what `alrviz.alpha_path` returned, whether begun or not.
-        heights: of the pictures of losses and of weights, as CSS has it.
-        again, wake: as for `StudyView`.
+        study: result of `alrviz.alpha_path`, run or not.
+        heights: CSS heights of the pictures of losses and weights.
+        rerun, wake: see `StudyView`.
 
     >>> import alrviz
     >>> recipe = alrviz.Recipe("alr", order=1, center="anje")
@@ -71,14 +71,14 @@ class PathView(StudyView):
     ['generative']
     """
 
-    measure = param.Selector(default="log_loss", objects=list(LOSSES), doc="What a test row costs.")
-    alpha = param.Number(default=None, allow_None=True, doc="The alpha that is looked at; None for the middle.")
-    path = param.Integer(default=0, bounds=(0, None), doc="The path whose weights are shown and whose fit follows.")
+    measure = param.Selector(default="log_loss", objects=list(LOSSES), doc="Loss of a test row.")
+    alpha = param.Number(default=None, allow_None=True, doc="Alpha of the slider; None for the middle.")
+    path = param.Integer(default=0, bounds=(0, None), doc="Number of the path whose weights and fits are shown.")
 
     SENTENCE = (52, 4)
 
     def __init__(self, study: "Study | None" = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
-        self.readings: list[AlphaPathVerdict] = []  # of the measure that is drawn
+        self.readings: list[AlphaPathVerdict] = []  # for the current measure
         self._offering = Updating()
         self._recipes: list[Recipe] = []  # of the paths
         self.follower = PathFollower()
@@ -87,13 +87,15 @@ class PathView(StudyView):
     # -- building ------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.losses = LiveFigure("alrviz-path", resized=self.redraw)
+        self.losses = LiveFigure("alrviz-path", on_resize=self.redraw)
         self.weights = LiveFigure("alrviz-path-weights")
-        self.body = side_by_side(self._losses(), self._weights(), MAIN, SIDE, margin=(0, 0, 6, 0))
+        self.body = side_by_side(
+            self._loss_column(), self._weight_column(), MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0)
+        )
         fits = "every fit of every path, with recipes, seed, data hash and version"
         files = [
             csv_button("alrviz-path.csv", self.csv_of_fits, fits),
-            file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)"),
+            file_button("alrviz-path.html", self.replay_page, "one page that plays the paths", "Replay (HTML)"),
         ]
         self._numbers = self._fold_numbers(
             files, {"losses": self.losses, "weights": self.weights}, lambda study: numbers_html(study, self.lines)
@@ -101,26 +103,26 @@ class PathView(StudyView):
         self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
         self.param.watch(lambda _: self.redraw(), "measure")
         self.param.watch(lambda _: self._show_path(), "path")
-        self.param.watch(lambda _: self._moved(), "alpha")
+        self.param.watch(lambda _: self._alpha_changed(), "alpha")
 
-    def _losses(self) -> pn.Column:
-        """The picture of losses: above it the measure, under it the slider, which keeps to its axis."""
+    def _loss_column(self) -> pn.Column:
+        """Return the picture of losses with the measure above and the slider below, aligned with the x axis."""
         words = {words: name for name, words in WORDS.items()}
         self._measures = choice(self, "measure", words, "Measure", width=290, margin=(0, 16, 0, 0))
         legend = html(sizing_mode=None, align="center", margin=0)
         say(legend, _LEGEND)
         self.slider = AlphaSlider(lambda alpha: self.param.update(alpha=alpha))
-        inside = f"(100% - {LEFT + RIGHT}px)"
-        place = {"padding-left": f"calc({LEFT - _THUMB}px + {inside} * {AIR})",
-                 "width": f"calc({LEFT + _THUMB}px + {inside} * {1 - LABELS})"}  # fmt: skip
+        axis_width = f"(100% - {LEFT_MARGIN + RIGHT_MARGIN}px)"
+        place = {"padding-left": f"calc({LEFT_MARGIN - _THUMB_RADIUS_PX}px + {axis_width} * {AIR})",
+                 "width": f"calc({LEFT_MARGIN + _THUMB_RADIUS_PX}px + {axis_width} * {1 - LABELS})"}  # fmt: skip
         return stack(
             pn.FlexBox(self._measures, legend, margin=(0, 0, 2, 0)),
             as_high(self.losses.pane, self._height[0], 304),
             pn.Column(self.slider.panel, styles=place, margin=0),
         )
 
-    def _weights(self) -> pn.Column:
-        """The picture of weights, whose they are, and what the fit at one alpha says."""
+    def _weight_column(self) -> pn.Column:
+        """Return the picture of weights with the menu of paths, and the table of the fit at the slider's alpha."""
         self._paths = pmui.Select(label="Weights of", options={}, size="small", width=180, margin=(0, 8, 0, 0))
         self._paths.link(self, value="path", bidirectional=True)
         self.fit_here = pmui.Button(
@@ -128,10 +130,10 @@ class PathView(StudyView):
             description="Fit here: a model at the alpha of the slider", stylesheets=[ICONS],
         )  # fmt: skip
         self.fit_here.on_click(lambda _: self._press_fit())
-        self._fitted = html(margin=(4, 0, 0, 0))
+        self.fit_text = html(margin=(4, 0, 0, 0))
         return pn.Column(
             pn.Row(self._paths, self.fit_here, margin=0), as_high(self.weights.pane, self._height[1], 196),
-            self._fitted, width=SIDE, margin=0,
+            self.fit_text, width=SIDE_WIDTH_PX, margin=0,
         )  # fmt: skip
 
     # -- the study -----------------------------------------------------------------------------------------------------
@@ -143,240 +145,247 @@ class PathView(StudyView):
 
     @property
     def axes(self) -> NumberAxes:
-        """What stands along and up in the picture of losses."""
+        """Columns on the axes of the picture of losses."""
         return NumberAxes(self.losses, "alpha", (self.measure,))
 
     def _draw(self, study: "Study") -> None:
-        self.follower.about(study)
+        self.follower.set_study(study)
         self._recipes = paths_of(study)
         self._offer(study)
         self.readings = verdicts_on(study, self.measure)
-        best = {one.racer: one.alpha for one in self.readings}
-        paths, beside = named(study)
+        best = {verdict.racer: verdict.alpha for verdict in self.readings}
+        paths, references = lines_of_study(study)
         self.losses.show(
-            drawn.losses(self.lines, paths, beside, alphas_of(study), self.measure, best, dark=self.dark,
+            pictures.losses(self.lines, paths, references, alphas_of(study), self.measure, best, dark=self.dark,
                          **({} if self.losses.size is None else {"width": self.losses.size[0]})),
-            of=study,
+            subject=study,
         )  # fmt: skip
         self.tell(sentence_html(study, sentence(study, self.measure)))
         self._show_path()
 
     def _offer(self, study: "Study") -> None:
-        """Bring the slider and the menu of paths up to what the study has."""
+        """Offer the alphas and paths of the study."""
         names = {name: k for k, name in enumerate(path_names(study))}
         with self._offering:
             if self.path >= len(names):
                 self.path = 0
             if self._paths.options != names:
                 self._paths.param.update(options=names, value=self.path, visible=len(names) > 1)
-        self.slider.offer(alphas_of(study), self.at)
+        self.slider.offer(alphas_of(study), self.current_alpha)
 
     @property
-    def at(self) -> float:
-        """The alpha that is looked at."""
+    def current_alpha(self) -> float:
+        """Alpha of the slider."""
         alphas = alphas_of(self.study) if self.study is not None else [1.0]
         return alphas[len(alphas) // 2] if self.alpha is None else float(self.alpha)
 
     @property
-    def _shown(self) -> int:
-        """The path whose weights are shown: of a study that has fewer it is the last."""
+    def _shown_path(self) -> int:
+        """Number of the path shown, at most the last of the study."""
         return min(self.path, len(self._recipes) - 1)
 
     # -- the fit at one alpha ------------------------------------------------------------------------------------------
 
-    def _moved(self) -> None:
-        """Another alpha is looked at."""
+    def _alpha_changed(self) -> None:
+        """Move the slider, and fit there if that is quick."""
         if self.study is None:
             return
-        self.slider.place(self.at)
-        if self.follower.quick(self._shown):
-            self.follower.want(self._shown, self.at)
-            self.follower.wait(AT_ONCE)
-        self._look()
+        self.slider.place(self.current_alpha)
+        if self.follower.is_quick_path(self._shown_path):
+            self.follower.request(self._shown_path, self.current_alpha)
+            self.follower.wait(MAX_WAIT_SECONDS)
+        self._show_fit()
         self._wake()
 
     def _press_fit(self) -> None:
-        """Fit here, or give it up."""
+        """Start a fit at the slider's alpha, or cancel the one under way."""
         if self.study is None:
             return
         if self.follower.busy:
-            self.follower.give_up()
+            self.follower.cancel()
         else:
-            self.follower.want(self._shown, self.at)
-        self._look()
+            self.follower.request(self._shown_path, self.current_alpha)
+        self._show_fit()
         self._wake()
 
     def press_stop(self) -> None:
-        """Stop the study, and the fit under way."""
-        self.follower.give_up()
+        """Stop the study and the fit under way."""
+        self.follower.cancel()
         super().press_stop()
 
     def pump(self) -> bool:
-        """Show what has come of the study and of the fit; returns whether there may be more."""
+        """Show new results of the study and the fit; return whether there may be more."""
         moving = super().pump()
-        if self.follower.take():
-            self._look()
+        if self.follower.poll():
+            self._show_fit()
         return moving or self.follower.busy
 
     def settle(self) -> None:
-        """Show all of the study that has been computed by now, and the fit at the alpha that is looked at."""
+        """Show everything computed so far, and wait for the fit at the slider's alpha."""
         super().settle()
         while self.follower.busy:
             self.follower.wait(1.0)
-        self._look()
+        self._show_fit()
 
     def _show_path(self) -> None:
-        """Draw the weights of the path chosen."""
+        """Draw the weights of the chosen path."""
         if self.study is None or self.lines is None or self.losses.picture is None or self._offering:
             return
         key = self.losses.picture.key
-        self.weights.show(drawn.spread(self.lines, self._shown, alphas_of(self.study), self._colour, key), self.study)
-        if self.follower.quick(self._shown) and self.row() is None:
-            self.follower.want(self._shown, self.at)
+        self.weights.show(
+            pictures.spread(self.lines, self._shown_path, alphas_of(self.study), self._colour, key), self.study
+        )
+        if self.follower.is_quick_path(self._shown_path) and self.row() is None:
+            self.follower.request(self._shown_path, self.current_alpha)
             self._wake()
-        self._look()
+        self._show_fit()
 
     @property
     def _colour(self) -> str:
         labels = [recipe.label for recipe in self._recipes]
-        return racer_colours(labels, self.dark)[self._shown]
+        return racer_colours(labels, self.dark)[self._shown_path]
 
     def row(self) -> dict[str, Any] | None:
-        """What is known of the path chosen at the alpha that is looked at: the fit there, else the study's own."""
-        fit = self.follower.row(self._shown, self.at)
+        """Return the results at the slider's alpha: of the fit there, else of the study, else None."""
+        fit = self.follower.row(self._shown_path, self.current_alpha)
         lines = self.lines
         if fit is None and lines is not None and "alpha" in lines and "away_50" in lines:
-            rows = lines[(lines.racer == self._shown) & (lines.alpha == self.at)]
+            rows = lines[(lines.racer == self._shown_path) & (lines.alpha == self.current_alpha)]
             fit = None if not len(rows) else rows.iloc[0].to_dict()
         return fit
 
-    def _look(self) -> None:
-        """Show the fit at the alpha that is looked at."""
+    def _show_fit(self) -> None:
+        """Show the results at the slider's alpha."""
         losses, weights = self.losses.plot, self.weights.plot
         if losses is None or weights is None or self.study is None:
             return
         row, follower = self.row(), self.follower
         with pn.io.hold():
-            heights = drawn.point_at(losses, self.at, row, follower.rows(self._shown), self.measure, self._colour)
+            heights = pictures.point_at(
+                losses, self.current_alpha, row, follower.rows(self._shown_path), self.measure, self._colour
+            )
             if heights is not None:
                 self.losses.fit(heights)
-            drawn.spread_at(weights, self.at, row)
-            self.slider.say(self.at)
-            say(self._fitted, fitted_html(row, follower, self._shown, self.at))
-            quick = follower.quick(self._shown)
+            pictures.spread_at(weights, self.current_alpha, row)
+            self.slider.set_label(self.current_alpha)
+            say(self.fit_text, fitted_html(row, follower, self._shown_path, self.current_alpha))
+            quick = follower.is_quick_path(self._shown_path)
             words = "Give up" if follower.busy else "Fit here"
             description = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
             change(self.fit_here, visible=not quick, label=words, description=description)
 
-    def _film(self) -> bytes:
+    def replay_page(self) -> bytes:
+        """Return the replay of the paths; empty before the first verdict."""
         return replay(self.study).encode() if self.readings else b""
 
 
-def named(study: "Study") -> tuple[list[Named], list[Named]]:
-    """The paths of a study, and the models beside them, as the pictures call them."""
+def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
+    """Return the paths of a study and its reference models, as named lines of the pictures."""
     names = path_names(study)
     paths = [Named(name, study.recipes[k].label, k) for k, name in enumerate(names)]
     orders = {recipe.params["order"] for recipe in study.recipes}
-    beside = []
+    references = []
     for k in range(len(names), len(study.recipes)):
         recipe = study.recipes[k]
         searched = recipe.solver != "none"
         text = f"{recipe.family}, unregularised" if searched else generative_name(recipe)
         order = f" n={recipe.params['order']}" if len(orders) > 1 else ""
         short = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order}" if searched else ""
-        beside.append(Named(text + order, recipe.label, k, short))
-    return paths, beside
+        references.append(Named(text + order, recipe.label, k, short))
+    return paths, references
 
 
 def alphas_of(study: "Study") -> list[float]:
-    """The alphas of a study of paths, from the largest down."""
+    """Return the alphas of a study in decreasing order."""
     return [float(alpha) for alpha in json.loads(study.spec)["alphas"]]
 
 
-FINER = 4  # steps from one alpha of a path to the next
+STEPS_PER_INTERVAL = 4  # steps of the slider from one alpha of a path to the next
 
 
 class AlphaSlider:
-    """The slider, `panel`.
+    """Slider of alphas; `panel` is the widget.
 
     Args:
-        moved: called with the alpha to which the reader moved it.
+        on_move: called with the alpha that the reader chose.
     """
 
-    def __init__(self, moved: Callable[[float], None]):
-        self._moved, self._placing = moved, Updating()
-        self.panel = live_slider(pmui.DiscreteSlider, self._slid, label="alpha", options={"1": 1.0}, value=1.0)
+    def __init__(self, on_move: Callable[[float], None]):
+        self._on_move, self._placing = on_move, Updating()
+        self.panel = live_slider(pmui.DiscreteSlider, self._slider_moved, label="alpha", options={"1": 1.0}, value=1.0)
 
-    def offer(self, alphas: Sequence[float], at: float) -> None:
-        """Offer the alphas of a path, and some between each two."""
+    def offer(self, alphas: Sequence[float], alpha: float) -> None:
+        """Offer the alphas of a path and steps between them."""
         options = {alpha_text(step): step for step in finer(alphas)}
         with self._placing:
             if self.panel.options != options:
-                # The browser knows the value by its place among the options; one that stays the same is not sent.
+                # The browser stores the value as an index of the options, and an unchanged value would not be sent.
                 self.panel.param.update(options=options, value=next(iter(options.values())))
-        self.place(at)
+        self.place(alpha)
 
     def place(self, alpha: float) -> None:
-        """Put it at an alpha, or at the step next to it."""
+        """Move to the step nearest to an alpha."""
         with self._placing:
             change(self.panel, value=nearest(list(self.panel.options.values()), alpha))
 
-    def say(self, alpha: float) -> None:
-        """Name the alpha that is looked at."""
+    def set_label(self, alpha: float) -> None:
+        """Show an alpha in the label."""
         change(self.panel, label=f"alpha = {alpha_text(alpha)}")
 
-    def _slid(self, event: Any) -> None:
+    def _slider_moved(self, event: Any) -> None:
         if not self._placing and event.new is not None:
-            self._moved(float(event.new))
+            self._on_move(float(event.new))
 
 
 def finer(alphas: Sequence[float]) -> list[float]:
-    """The steps of a slider: the path's alphas, and some between each two.
+    """Return the steps of a slider: the path's alphas and steps between them.
 
     >>> finer([100.0, 1.0])
     [100.0, 31.6, 10.0, 3.16, 1.0]
     """
-    between = [
-        float(f"{high * (low / high) ** (k / FINER):.3g}") for high, low in pairwise(alphas) for k in range(FINER)
+    steps = [
+        float(f"{high * (low / high) ** (k / STEPS_PER_INTERVAL):.3g}")
+        for high, low in pairwise(alphas)
+        for k in range(STEPS_PER_INTERVAL)
     ]
-    return list(dict.fromkeys([*between, alphas[-1]]))
+    return list(dict.fromkeys([*steps, alphas[-1]]))
 
 
 def nearest(steps: Sequence[float], alpha: float) -> float:
-    """The step that is nearest to an alpha, by their ratio."""
+    """Return the step nearest to an alpha by ratio."""
     return min(steps, key=lambda step: max(step / alpha, alpha / step))
 
 
-# ---- what it says, as HTML; every name is escaped --------------------------------------------------------------------
+# ---- texts as HTML; all names are escaped ----------------------------------------------------------------------------
 
 
-def sentence_html(study: "Study", said: str) -> str:
-    """The study's sentence, and how much of it is there while that is not all."""
-    paths, failed = paths_of(study), ""
+def sentence_html(study: "Study", verdict: str) -> str:
+    """Return the verdict, the number of complete paths while it runs, and the first failure."""
+    paths, failure = paths_of(study), ""
     frame = study.frame()
     if "sentence" in frame and study.progress.failed:
         failures = frame[frame.outcome == FAILED]
-        failed = f" <span class='bad'>Failed: {safe(failures.sentence.iloc[0], 200)}.</span>"
+        failure = f" <span class='bad'>Failed: {safe(failures.sentence.iloc[0], 200)}.</span>"
     if study.phase == "waiting" and not study.progress.done:
-        many = f"{len(paths)} paths" if len(paths) > 1 else "one path"
+        paths_text = f"{len(paths)} paths" if len(paths) > 1 else "one path"
         return (
-            f"<span class='quiet'>Press Run: {many} along alpha, with the generative and the unregularised model for "
-            f"reference, on the same split of {study.dataset.n_rows:,} rows.</span>"
+            f"<span class='quiet'>Press Run: {paths_text} along alpha, with the generative and the unregularised model "
+            f"for reference, on the same split of {study.dataset.n_rows:,} rows.</span>"
         )
     complete = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
-    if not said:
-        return f"<span class='quiet'>No path is complete yet: each comes whole.</span>{failed}"
+    if not verdict:
+        return f"<span class='quiet'>No path is complete yet.</span>{failure}"
     so_far = f"<span class='quiet'>After {complete} of {len(paths)} paths:</span> " if complete < len(paths) else ""
-    return so_far + safe(said, 900) + failed
+    return so_far + safe(verdict, 900) + failure
 
 
 def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, alpha: float) -> str:
-    """Losses of the fit at one alpha; what is under way, or why there is none."""
-    title = f"<p><b>At alpha {alpha_text(alpha)}</b> {_about(row, follower)}</p>"
+    """Return the table of losses at an alpha, or why there is none yet."""
+    title = f"<p><b>At alpha {alpha_text(alpha)}</b> {_origin_text(row, follower)}</p>"
     if row is None:
         if follower.error is not None:
             return f"{title}<p class='bad'>{safe(follower.error, 300)}</p>"
-        if not follower.busy and not follower.quick(path):
+        if not follower.busy and not follower.is_quick_path(path):
             return f"{title}<p class='quiet'>Fitting this table takes a while: press Fit here.</p>"
     cells = []
     for name, words in WORDS.items():
@@ -385,7 +394,7 @@ def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, a
     return title + html_table(("per row", "training", "test"), cells)
 
 
-def _about(row: dict[str, Any] | None, follower: PathFollower) -> str:
+def _origin_text(row: dict[str, Any] | None, follower: PathFollower) -> str:
     if row is None:
         return "<span class='quiet'>fitting …</span>" if follower.busy else ""
     if "racer" in row:
@@ -400,7 +409,7 @@ _COLUMNS = {
 
 
 def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
-    """The table below: a line for each fit of each path, and for what is beside them."""
+    """Return the table of all fits of the paths and of the reference models."""
     if not len(lines) or "log_loss" not in lines:
         return "<p class='quiet'>Nothing is complete yet.</p>"
     names, frame = path_names(study), study.frame()
@@ -413,8 +422,8 @@ def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
         elif recipe.solver == "none":
             name, alpha = generative_name(recipe), "&ndash;"
         else:
-            stopped = " (at its step limit)" if outcome.get(racer) == STEP_LIMIT else ""
-            name, alpha = f"{recipe.family}, unregularised{stopped}", "0"
+            note = " (at its step limit)" if outcome.get(racer) == STEP_LIMIT else ""
+            name, alpha = f"{recipe.family}, unregularised{note}", "0"
         values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
         body.append([safe(name), alpha, *values])
     note = (

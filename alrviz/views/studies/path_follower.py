@@ -1,6 +1,7 @@
-"""The fit that follows a slider of alpha: off the event loop, one at a time, and after it the latest that was wished.
+"""Fits at the alpha of a slider, on a thread: one at a time, then the latest one requested.
 
-A fit under way is not interrupted by another wish: a hand that moves faster than fits end would see none.
+A running fit is not interrupted by the next request. Otherwise a reader who drags faster than fits finish would see
+none.
 """
 
 import json
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
     from alrviz.studies.core.study import Study
 
-KEPT = 200  # fits whose numbers are remembered: a slider has 97 steps
+MAX_ROWS = 200  # fits whose results are kept: a slider has 97 steps
 
 
 class PathFollower:
@@ -24,94 +25,94 @@ class PathFollower:
     def __init__(self) -> None:
         self._fit = LatestJob("a fit at an alpha")
         self._study: Study | None = None
-        self._of: Any = None
+        self._key: Any = None
         self._live: LiveAlphaPath | None = None
         self._recipes: list[Recipe] = []
         self._holdout = 0.3
         self._rows: OrderedDict[tuple[int, float], dict[str, Any]] = OrderedDict()
         self._under_way: tuple[int, float] | None = None
         self._next: tuple[int, float] | None = None
-        self.error: Exception | None = None  # why the latest fit could not be made
+        self.error: Exception | None = None  # of the latest fit
 
-    def about(self, study: "Study") -> None:
-        """Fit the paths of this study from now on; what is known of another is forgotten."""
-        of = (study.spec, study.dataset.hash)
-        if of == self._of:
+    def set_study(self, study: "Study") -> None:
+        """Fit paths of this study from now on; forget the fits of any other study."""
+        key = (study.spec, study.dataset.hash)
+        if key == self._key:
             return
         self.forget()
         spec = json.loads(study.spec)
-        self._of, self._study, self._recipes, self._holdout = of, study, paths_of(study), spec["holdout"]
+        self._key, self._study, self._recipes, self._holdout = key, study, paths_of(study), spec["holdout"]
         self._live = LiveAlphaPath(study.dataset, spec["holdout"], spec["seed"], study.max_memory)
 
     def forget(self) -> None:
-        """Give up what is under way, and forget all fits."""
-        self.give_up()
+        """Cancel and forget all fits."""
+        self.cancel()
         self._rows.clear()
-        self._of = self._live = self._study = None
+        self._key = self._live = self._study = None
 
-    def quick(self, path: int) -> bool:
-        """Whether the fits of a path may follow a hand."""
+    def is_quick_path(self, path: int) -> bool:
+        """Whether fits of a path are fast enough to follow the slider."""
         if self._study is None or path >= len(self._recipes):
             return False
         return is_quick(self._study.dataset, self._recipes[path], self._holdout)
 
     def row(self, path: int, alpha: float) -> dict[str, Any] | None:
-        """What is known of a path's fit at an alpha; None where there is none yet."""
+        """Return the results of a path's fit at an alpha; None if there are none yet."""
         return self._rows.get((path, alpha))
 
     def rows(self, path: int) -> list[dict[str, Any]]:
-        """What is known of all fits of a path."""
-        return [row for (of, _), row in self._rows.items() if of == path]
+        """Return the results of all fits of a path."""
+        return [row for (row_path, _), row in self._rows.items() if row_path == path]
 
     @property
     def busy(self) -> bool:
         """Whether a fit is under way."""
         return self._under_way is not None
 
-    def want(self, path: int, alpha: float) -> None:
-        """Fit this as soon as the fit under way is done."""
+    def request(self, path: int, alpha: float) -> None:
+        """Fit at an alpha, after the fit under way if there is one."""
         if self._live is None or (path, alpha) in self._rows:
             self._next = None
             return
         if self._under_way is None:
-            self._begin(path, alpha)
+            self._start(path, alpha)
         else:
             self._next = None if self._under_way == (path, alpha) else (path, alpha)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the fit under way, but no longer than this, and take it."""
+        """Wait for the fit under way at most so long, and store its results."""
         if self.busy:
             self._fit.wait(seconds)
-            self.take()
+            self.poll()
 
-    def take(self) -> bool:
-        """Take what has come, and begin the next; returns whether anything came."""
-        before = self._under_way
+    def poll(self) -> bool:
+        """Store finished results and start the next fit; return whether a fit has finished."""
+        previous = self._under_way
         self._fit.poll()
-        if self._under_way == before:
+        if self._under_way == previous:
             return False
         following, self._next = self._next, None
         if following is not None:
-            self.want(*following)
+            self.request(*following)
         return True
 
-    def give_up(self) -> None:
-        """Fit nothing any more: nothing comes after this returns."""
+    def cancel(self) -> None:
+        """Cancel all fits; no result arrives after this returns."""
         self._fit.cancel()
         self._under_way = self._next = None
 
-    def _begin(self, path: int, alpha: float) -> None:
+    def _start(self, path: int, alpha: float) -> None:
         live, recipe = self._live, self._recipes[path]
         assert live is not None
         self.error, self._under_way = None, (path, alpha)
-        self._fit.run(lambda stop: live.fit(recipe, alpha, stop), self._fitted, self._failed)
+        self._fit.run(lambda stop: live.fit(recipe, alpha, stop), self._store, self._store_error)
 
-    def _fitted(self, row: dict[str, Any]) -> None:
+    def _store(self, row: dict[str, Any]) -> None:
         assert self._under_way is not None
         self._rows[self._under_way] = row
-        if len(self._rows) > KEPT:
+        if len(self._rows) > MAX_ROWS:
             self._rows.popitem(last=False)
         self._under_way = None
 
-    def _failed(self, error: Exception) -> None:
+    def _store_error(self, error: Exception) -> None:
         self.error, self._under_way = error, None

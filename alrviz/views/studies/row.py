@@ -1,7 +1,7 @@
-"""RowView: why is this row predicted so, and what would change it?
+"""RowView: why a row gets its prediction, and what would change it.
 
-The log-odds of one class against another are a sum of pure effects; a level of the row is tried by pressing its bar, or
-by choosing it from the menu, and the sum and the prediction follow.
+The log-odds of one class against another are a sum of pure effects. Clicking a bar, or choosing a level in the menu,
+changes a column's level in this row, and sum and prediction are updated.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import panel_material_ui as pmui
 import param
 from bokeh.events import Tap
 
-from alrviz.pictures import interactions as drawn
+from alrviz.pictures import interactions as pictures
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Plot
 from alrviz.studies.core.export import to_csv
@@ -30,29 +30,29 @@ from alrviz.views.core.transport import change
 from alrviz.views.race.words import number
 
 HEIGHT = "340px"
-OFFERED = 400  # columns, levels and classes in menus
+MAX_MENU_ITEMS = 400
 
 
-def only_hover(plot: Plot, press: Callable[[Any], None]) -> None:
-    """Let a figure's marks be pressed: it keeps no tool but the one that tells what they are."""
+def make_clickable(plot: Plot, on_tap: Callable[[Any], None]) -> None:
+    """Call `on_tap` for clicks on a figure, and remove all tools but the hover tool."""
     plot.figure.toolbar.tools = [tool for tool in plot.figure.toolbar.tools if type(tool).__name__ == "HoverTool"]
-    plot.figure.on_event(Tap, press)
+    plot.figure.on_event(Tap, on_tap)
 
 
-def pair(first: LiveFigure, second: LiveFigure, height: str, px: int) -> pn.Row:
-    """Return two pictures beside each other, below each other where there is no room."""
+def side_by_side_pictures(first: LiveFigure, second: LiveFigure, height: str, px: int) -> pn.Row:
+    """Return two pictures side by side, stacked on a narrow page."""
     sides = [stack(as_high(figure.pane, height, px), margin=(0, 12, 0, 0)) for figure in (first, second)]
     return pn.Row(*sides, sizing_mode="stretch_width", margin=(0, 0, 10, 0), css_classes=["alrviz-pictures"])
 
 
 class RowSettings(param.Parameterized):
-    """What is chosen of a row."""
+    """Settings of the explanation of a row."""
 
-    of = param.Integer(default=-1, doc="The number of a class; -1 for the last.")
-    against = param.Integer(default=-1, doc="That of another; -1 for the first that is not `of`.")
-    row = param.Integer(default=0, bounds=(0, None), doc="The number of the row that is taken apart.")
-    column = param.Integer(default=-1, doc="The column whose levels are tried in that row; -1 for the first.")
-    changes = param.Dict(default={}, doc="Levels that columns of the row have instead, by column.")
+    of = param.Integer(default=-1, doc="Number of the class; -1 for the last.")
+    against = param.Integer(default=-1, doc="Number of the class it is compared with; -1 for the first other one.")
+    row = param.Integer(default=0, bounds=(0, None), doc="Number of the row.")
+    column = param.Integer(default=-1, doc="Number of the column whose levels are tried; -1 for the first.")
+    changes = param.Dict(default={}, doc="Changed levels of the row, by column.")
 
     def classes(self, effects: Interactions) -> tuple[int, int]:
         """Return the numbers of the two classes."""
@@ -62,120 +62,124 @@ class RowSettings(param.Parameterized):
 
 
 class RowPart:
-    """The controls and pictures of a row, for a view that has `RowSettings`; `show` brings them up to date.
+    """Controls and pictures of a row, for a view with `RowSettings`; `show` updates them.
 
     Attributes:
-        body: what is laid out.
-        explanation: of the row as it is shown; None before there is one.
-        figures: the two pictures, by what they show.
+        body: the layout.
+        explanation: of the row with its changes; None before `show`.
+        figures: the two pictures by name.
     """
 
     def __init__(self, host: Any, height: str):
         self.host = host
-        self.found: Interactions | None = None
+        self.effects: Interactions | None = None
         self.explanation: RowExplanation | None = None
         self.setting = Updating()
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
         self.rows = pmui.IntInput(label="Row", value=0, start=0, width=110, **small)
         self.worst = pmui.Button(label="Worst predicted row", variant="outlined", **small)
-        self.tried = pmui.Select(label="What if", options={}, width=190, **small)
+        self.column_menu = pmui.Select(label="What if", options={}, width=190, **small)
         self.level = pmui.Select(label="were", options=[], width=190, **small)
         self.undo = pmui.Button(label="As it is", variant="outlined", visible=False, **small)
-        self.told = html(margin=(8, 0, 4, 0))
+        self.text = html(margin=(8, 0, 4, 0))
         self.sum = LiveFigure("alrviz-row")
-        self.levels = LiveFigure("alrviz-what-if", made=lambda plot: only_hover(plot, self._pressed))
+        self.levels = LiveFigure("alrviz-what-if", on_new_figure=lambda plot: make_clickable(plot, self._bar_tapped))
         self.figures = {"row": self.sum, "what if": self.levels}
-        self.rows.param.watch(partial(self._picked, "row"), "value")
-        self.tried.param.watch(partial(self._picked, "column"), "value")
-        self.level.param.watch(lambda event: self._try(event.new), "value")
+        self.rows.param.watch(partial(self._widget_changed, "row"), "value")
+        self.column_menu.param.watch(partial(self._widget_changed, "column"), "value")
+        self.level.param.watch(lambda event: self._change_level(event.new), "value")
         self.worst.on_click(lambda _: self._show_worst())
         self.undo.on_click(lambda _: host.param.update(changes={}))
-        line = (self.rows, self.worst, self.tried, self.level, self.undo)
+        line = (self.rows, self.worst, self.column_menu, self.level, self.undo)
         line_box = pn.FlexBox(*line, align_items="center", gap="10px 0", margin=(10, 0, 4, 0))
-        self.body = stack(line_box, self.told, pair(self.sum, self.levels, height, 320))
+        self.body = stack(line_box, self.text, side_by_side_pictures(self.sum, self.levels, height, 320))
 
-    def _picked(self, name: str, event: Any) -> None:
+    def _widget_changed(self, name: str, event: Any) -> None:
         if not self.setting and event.new is not None:
-            # another row is asked about as it is
+            # another row starts without changes
             self.host.param.update(**{name: event.new}, **({"changes": {}} if name == "row" else {}))
 
-    def _try(self, level: str | None) -> None:
-        effects, host = self.found, self.host
+    def _change_level(self, level: str | None) -> None:
+        effects, host = self.effects, self.host
         if self.setting or effects is None or level is None:
             return
         j = self._column(effects)
-        others = {name: now for name, now in host.changes.items() if name != effects.columns[j]}
+        other_changes = {name: level_now for name, level_now in host.changes.items() if name != effects.columns[j]}
         level_of_row = effects.level(j, host.row)
-        host.changes = others if level == level_of_row else {**others, effects.columns[j]: level}
+        host.changes = other_changes if level == level_of_row else {**other_changes, effects.columns[j]: level}
 
-    def _pressed(self, event: Any) -> None:
+    def _bar_tapped(self, event: Any) -> None:
         names = self.level.options
-        place = int(np.floor(event.x)) if len(names) > drawn.BARS else len(names) - 1 - int(np.floor(event.y))
+        place = int(np.floor(event.x)) if len(names) > pictures.BARS else len(names) - 1 - int(np.floor(event.y))
         if 0 <= place < len(names):
-            self._try(names[place])
+            self._change_level(names[place])
 
     def _show_worst(self) -> None:
-        if self.found is not None:
-            self.host.param.update(row=self.found.worst(1)[0], changes={})
+        if self.effects is not None:
+            self.host.param.update(row=self.effects.worst(1)[0], changes={})
 
     def _column(self, effects: Interactions) -> int:
         column = self.host.column
-        return column if 0 <= column < len(effects.columns) else self._first
+        return column if 0 <= column < len(effects.columns) else self._default_column
 
-    _first = 0
+    _default_column = 0
 
     def fill(self, effects: Interactions) -> None:
-        """Fill the menus with what a model has."""
+        """Fill the menus with a model's columns and rows."""
         with self.setting:
-            self.tried.options = {str(name): j for j, name in enumerate(effects.columns[:OFFERED])}
+            self.column_menu.options = {str(name): j for j, name in enumerate(effects.columns[:MAX_MENU_ITEMS])}
             self.rows.end = effects.encoded.n_rows - 1
 
     def show(self, effects: Interactions, first: int = 0) -> RowExplanation:
-        """Take the row apart, and draw it; `first`: the column that is tried before one is chosen."""
-        host, self.found, self._first = self.host, effects, first
-        row, tried = min(host.row, effects.encoded.n_rows - 1), self._column(effects)
+        """Explain the row and draw it; `first` is the column whose levels are tried by default."""
+        host, self.effects, self._default_column = self.host, effects, first
+        row, column_menu = min(host.row, effects.encoded.n_rows - 1), self._column(effects)
         of, against = host.classes(effects)
-        name, pair_of = effects.columns[tried], (effects.classes[of], effects.classes[against])
-        known = {column: effects.labels(j) for j, column in enumerate(effects.columns) if column in host.changes}
-        changes = {column: level for column, level in host.changes.items() if level in known.get(column, ())}
+        name, pair_of = effects.columns[column_menu], (effects.classes[of], effects.classes[against])
+        levels_of = {column: effects.labels(j) for j, column in enumerate(effects.columns) if column in host.changes}
+        changes = {column: level for column, level in host.changes.items() if level in levels_of.get(column, ())}
         as_is = effects.row(row, of=pair_of[0], against=pair_of[1])
         explanation = effects.row(row, of=pair_of[0], against=pair_of[1], changes=changes) if changes else as_is
         self.explanation = explanation
-        now, all_levels = changes.get(name, effects.level(tried, row)), effects.labels(tried)[:-1]
-        step = -(-len(all_levels) // OFFERED)  # of a number that is not cut some
-        levels = [level for k, level in enumerate(all_levels) if k % step == 0 or level == now]
+        current, all_levels = changes.get(name, effects.level(column_menu, row)), effects.labels(column_menu)[:-1]
+        step = -(-len(all_levels) // MAX_MENU_ITEMS)  # numbers without cuts may have very many levels
+        levels = [level for k, level in enumerate(all_levels) if k % step == 0 or level == current]
         with self.setting:
             self.level.options = levels
             change(self.rows, value=row)
-            change(self.tried, value=tried)
-            change(self.level, value=now if now in levels else None)
+            change(self.column_menu, value=column_menu)
+            change(self.level, value=current if current in levels else None)
             self.undo.visible = bool(changes)
-        self.sum.show(drawn.row_sum(explanation, dark=host.dark), of=(effects, row, of, against))
+        self.sum.show(pictures.row_sum(explanation, dark=host.dark), subject=(effects, row, of, against))
         p, before = explanation.probabilities, as_is.probabilities[explanation.of]
         best, truth = p.idxmax(), effects.classes[effects.encoded.y[row]]
-        changes_text = "; ".join(f"{safe(one, 40)} were <b>{safe(level, 40)}</b>" for one, level in changes.items())
+        changes_text = "; ".join(
+            f"{safe(column_name, 40)} were <b>{safe(level, 40)}</b>" for column_name, level in changes.items()
+        )
         say(
-            self.told,
+            self.text,
             f"Row {row:,} is of class <b>{safe(truth)}</b> and "
             + (f"would be predicted, if {changes_text}," if changes else "predicted")
             + f" as <b>{safe(best)}</b> (P {p.max():.3f}); P({safe(explanation.of)}) = {p[explanation.of]:.3f}"
             + (f", as it is {before:.3f}." if changes else "."),
         )
         probabilities = explanation.what_if(name)[explanation.of].loc[levels]
-        labels = [f"» {level}" if level == now else str(level) for level in probabilities.index]
+        labels = [f"» {level}" if level == current else str(level) for level in probabilities.index]
         tips = ["were the row's level this; press it"] * len(probabilities)
-        bars = drawn.signed_bars(labels, probabilities, np.nan, np.nan, tips, 0.85)
-        along = f"P({short(str(explanation.of))}) were {short(name, 20)} another"
-        self.levels.show(drawn.bar_picture(bars, along, dark=host.dark, percent=True), of=(effects, row, tried))
+        bars = pictures.signed_bars(labels, probabilities, np.nan, np.nan, tips, 0.85)
+        x_label = f"P({short(str(explanation.of))}) were {short(name, 20)} another"
+        self.levels.show(
+            pictures.bar_picture(bars, x_label, dark=host.dark, percent=True), subject=(effects, row, column_menu)
+        )
         return explanation
 
 
 class RowView(NotebookViewer, RowSettings):
-    """The live view of a row's prediction: its log-odds as a sum, and what other levels would change.
+    """Live view of a row's prediction: its log-odds as a sum, and what other levels would change.
 
     Args:
-        effects: what `alrviz.interactions` returned.
-        height: of the pictures, as CSS has it.
+        effects: result of `alrviz.interactions`.
+        height: CSS height of the pictures.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
@@ -188,15 +192,15 @@ class RowView(NotebookViewer, RowSettings):
     def __init__(self, effects: Interactions, *, height: str = HEIGHT, **params: Any):
         super().__init__(**params)
         self.interactions = effects
-        self._wake = self._pumped(lambda: False, 1000)
+        self._wake = self._make_pump(lambda: False, 1000)
         self.part = RowPart(self, height)
         self.part.fill(effects)
-        self.sentence = self.part.told
+        self.sentence = self.part.text
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0), "width": 150}
-        named = {str(label): k for k, label in enumerate(effects.classes.tolist()[:OFFERED])}
-        self._pair = [pmui.Select(label=words, options=named, **small) for words in ("Class", "Against")]
+        options = {str(label): k for k, label in enumerate(effects.classes.tolist()[:MAX_MENU_ITEMS])}
+        self._pair = [pmui.Select(label=words, options=options, **small) for words in ("Class", "Against")]
         for name, menu in zip(("of", "against"), self._pair, strict=True):
-            menu.param.watch(partial(self.part._picked, name), "value")
+            menu.param.watch(partial(self.part._widget_changed, name), "value")
         save = csv_button("alrviz-row.csv", self.csv, "what each tuple adds to this row")
         buttons = [save, *picture_buttons(self.part.figures, self._origin)]
         self._numbers = Numbers(buttons, lambda: row_html(self.explanation))
@@ -207,16 +211,16 @@ class RowView(NotebookViewer, RowSettings):
 
     @property
     def explanation(self) -> RowExplanation:
-        """Of the row as it is shown."""
+        """Explanation of the row with its changes."""
         assert self.part.explanation is not None
         return self.part.explanation
 
     def csv(self) -> str:
-        """Return what each tuple adds to the row, as a CSV."""
+        """Return the contribution of each tuple to the row's log-odds, as a CSV."""
         return row_csv(self.explanation, {"row": self.row, "changes": self.changes})
 
-    def _origin(self, what: str) -> Origin:
-        return Origin(f"Row {self.row:,}: {what}", by_version())
+    def _origin(self, subject: str) -> Origin:
+        return Origin(f"Row {self.row:,}: {subject}", by_version())
 
     def _follow(self) -> None:
         effects = self.interactions
@@ -229,14 +233,14 @@ class RowView(NotebookViewer, RowSettings):
 
 
 def row_csv(explanation: RowExplanation, about: dict[str, Any], recipes: Any = ()) -> str:
-    """Return what each tuple adds to a row, and the intercept, as a CSV."""
+    """Return the contribution of each tuple to a row's log-odds, and the intercept, as a CSV."""
     frame = explanation.frame.reset_index()
     about = {**about, "log-odds of": explanation.of, "against": explanation.against, "intercept": explanation.intercept}
     return to_csv(frame, about, recipes)
 
 
 def row_html(explanation: RowExplanation) -> str:
-    """Return the largest parts of a row's sum as a table."""
+    """Return the table of the largest contributions to a row's log-odds."""
     lines = [
         (safe(name, 60), safe(line.levels, 60), number(line.log_odds), f"{line.rows:,.0f}")
         for name, line in explanation.frame.head(30).iterrows()

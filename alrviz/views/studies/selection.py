@@ -1,7 +1,7 @@
-"""SelectionView: which tuples a selective model is made of, and how many it needs.
+"""SelectionView: which tuples a selective model uses, and how many it needs.
 
-It shows a study of `alrviz.choose_tuples`. The search for tuples is live: it follows the line t as that is dragged. Of
-a table read in batches it shows what a run has selected, level by level as they come.
+It shows a study of `alrviz.choose_tuples`. The search for tuples is repeated live while the line t is dragged. For a
+table read in batches it shows the tuples that a run has selected, level by level.
 """
 
 import json
@@ -20,8 +20,8 @@ from bokeh.models import BoxZoomTool, PanTool
 from alrviz import __version__
 from alrviz.job import LatestJob
 from alrviz.models.tuple_selection import Level
-from alrviz.pictures import selection as drawn
-from alrviz.pictures.path import LEFT, RIGHT
+from alrviz.pictures import selection as pictures
+from alrviz.pictures.path import LEFT_MARGIN, RIGHT_MARGIN
 from alrviz.pictures.picture import Plot
 from alrviz.studies.core.export import caption, race_provenance, study_csv, to_csv
 from alrviz.studies.core.names import tuples_text
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
     from alrviz.studies.race.race import Race
 
-HEIGHTS = ("300px", "250px")  # of the search, and of what follows from keeping more
-MAIN = 400  # px that the levels need
-SIDE = 430  # px of the scores by rank
-LISTED = 40  # tuples in the table
-REST = 0.3  # seconds after which a hand is taken to rest: until then a picture of very many tuples stays as it is
-_THUMB = 6  # px beside the rail of a slider
+HEIGHTS = ("300px", "250px")  # of the search and of the study
+MAIN_WIDTH_PX = 400  # minimum width of the levels
+SIDE_WIDTH_PX = 430  # width of the scores by rank
+TABLE_ROWS = 40
+DRAG_PAUSE_SECONDS = 0.3  # pictures of very many tuples are redrawn only after this pause
+_THUMB_RADIUS_PX = 6  # the slider's thumb extends beyond its rail
 
 
 class SelectionView(StudyView):
-    """The live view of a search for tuples, and of a study of how many to keep.
+    """Live view of a search for tuples and of a study of how many to keep.
 
     Args:
-        study: what `alrviz.choose_tuples` returned, whether begun or not.
-        again, wake: as for `StudyView`.
-        heights: of the pictures of the search and of the study, as CSS has it.
+        study: result of `alrviz.choose_tuples`, run or not.
+        rerun, wake: see `StudyView`.
+        heights: CSS heights of the pictures of the search and of the study.
 
     >>> import alrviz
     >>> study = alrviz.choose_tuples(alrviz.load_demo("xor", 400), keeps=(0.5, 1.0), folds=2, n_jobs=1)
@@ -65,22 +65,22 @@ class SelectionView(StudyView):
     ((0,), (1,))
     """
 
-    keep = param.Integer(default=60, bounds=(1, 100), doc="Tuples of each level that are kept, in %.")
-    over_rows = param.Boolean(default=False, doc="Whether it shows a run (`follow`) in place of a search and a study.")
+    keep = param.Integer(default=60, bounds=(1, 100), doc="Share of the tuples of each level that is kept, in %.")
+    over_rows = param.Boolean(default=False, doc="Whether to show a run (`follow`) in place of a search and a study.")
 
     SENTENCE = (30, 4)
 
     def __init__(self, study: TupleStudy | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
-        self.verdict: TupleVerdict | None = None  # of what is drawn
+        self.verdict: TupleVerdict | None = None
         self.search: Search | None = None
         self._task = LatestJob("searching for tuples")
         self._live: LiveSelection | None = None
-        self._of: Any = None
+        self._key: Any = None
         self._problem: Exception | None = None
-        self._took = 0.0  # seconds that drawing the search took
-        self._race: Race | None = None  # of the run that is shown
-        self._touched = 0.0  # when the line was moved last
-        self._owed = False  # whether what rests while a hand drags is to be drawn
+        self._draw_seconds = 0.0  # duration of the latest drawing of the search
+        self._race: Race | None = None  # race of the run shown
+        self._moved_at = 0.0  # time of the latest move of the line
+        self._draw_pending = False  # whether drawing was postponed while the line moved
         self._placing = Updating()
         super().__init__(study, height=heights, **params)
 
@@ -88,44 +88,53 @@ class SelectionView(StudyView):
 
     def _build(self) -> None:
         high, low = self._height
-        self.tuples = LiveFigure("alrviz-tuples", resized=self._draw_search)
-        self.ranks = LiveFigure("alrviz-tuple-scores", made=self._made)
+        self.tuples = LiveFigure("alrviz-tuples", on_resize=self._draw_search)
+        self.ranks = LiveFigure("alrviz-tuple-scores", on_new_figure=self._make_draggable)
         self.gains = LiveFigure("alrviz-tuple-gains")
-        self.shares = {name: LiveFigure(f"alrviz-tuples-{name.replace('_', '-')}") for name in drawn.SHARES}
-        self.found = html(min_height=48, margin=(0, 0, 6, 0))
-        self.slider = live_slider(pmui.IntSlider, self._slid, label="t", start=1, end=100, value=60)
-        inside = {"padding-left": f"{LEFT - _THUMB}px", "padding-right": f"{RIGHT - _THUMB}px"}
+        self.shares = {name: LiveFigure(f"alrviz-tuples-{name.replace('_', '-')}") for name in pictures.SHARES}
+        self.search_text = html(min_height=48, margin=(0, 0, 6, 0))
+        self.slider = live_slider(pmui.IntSlider, self._slider_moved, label="t", start=1, end=100, value=60)
+        slider_padding = {
+            "padding-left": f"{LEFT_MARGIN - _THUMB_RADIUS_PX}px",
+            "padding-right": f"{RIGHT_MARGIN - _THUMB_RADIUS_PX}px",
+        }
         ranks = as_high(self.ranks.pane, f"calc({high} - 44px)", 256)
-        scores = pn.Column(ranks, pn.Column(self.slider, styles=inside, margin=0), width=SIDE, margin=0)
+        scores = pn.Column(
+            ranks, pn.Column(self.slider, styles=slider_padding, margin=0), width=SIDE_WIDTH_PX, margin=0
+        )
         levels = stack(as_high(self.tuples.pane, high, 300))
-        self._searched = levels, ranks
-        above = side_by_side(levels, scores, MAIN, SIDE, margin=(0, 0, 6, 0))
-        losses, *costs = (one.pane for one in self.shares.values())
+        self._search_parts = levels, ranks
+        search_row = side_by_side(levels, scores, MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0))
+        losses, *costs = (figure.pane for figure in self.shares.values())
         losses = stack(as_high(losses, low, 250))
-        gains = pn.Column(as_high(self.gains.pane, low, 250), width=SIDE, margin=0)
+        gains = pn.Column(as_high(self.gains.pane, low, 250), width=SIDE_WIDTH_PX, margin=0)
         costs = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), f"calc(.8 * {low})", 200)
-        self._studied = losses, costs
-        self._below = stack(side_by_side(gains, losses, SIDE, MAIN, grow=(1, 9999)), costs, margin=(6, 0, 0, 0))
-        self.body = stack(above)
+        self._study_parts = losses, costs
+        self._study_part = stack(
+            side_by_side(gains, losses, SIDE_WIDTH_PX, MAIN_WIDTH_PX, grow=(1, 9999)), costs, margin=(6, 0, 0, 0)
+        )
+        self.body = stack(search_row)
         fits = "all fits, with recipes, seed, data hash and version"
         files = [
             csv_button("alrviz-tuples.csv", self._csv_of_tuples, "all tuples looked at, with their scores"),
             csv_button("alrviz-selection.csv", self.csv_of_fits, fits, label="CSV of fits"),
         ]
-        named = {"tuples": self.tuples, "scores": self.ranks, "gains": self.gains}
-        named |= dict(zip(("losses", "parameters", "seconds"), self.shares.values(), strict=True))
-        self._numbers = self._fold_numbers(files, named, lambda _: self._numbers_html())
-        self.layout = ViewLayout(self.found, self.body, self.sentence, self.bar.panel, self._below, self._numbers)
-        self.param.watch(lambda _: self._moved(), "keep")
-        self.param.watch(lambda _: self._turned(), "over_rows")
+        pictures_by_name = {"tuples": self.tuples, "scores": self.ranks, "gains": self.gains}
+        pictures_by_name |= dict(zip(("losses", "parameters", "seconds"), self.shares.values(), strict=True))
+        self._numbers = self._fold_numbers(files, pictures_by_name, lambda _: self._numbers_html())
+        self.layout = ViewLayout(
+            self.search_text, self.body, self.sentence, self.bar.panel, self._study_part, self._numbers
+        )
+        self.param.watch(lambda _: self._keep_changed(), "keep")
+        self.param.watch(lambda _: self._mode_changed(), "over_rows")
 
-    def _made(self, plot: Plot) -> None:
-        """Let the line be dragged, or put where the picture is pressed."""
+    def _make_draggable(self, plot: Plot) -> None:
+        """Let the reader drag the line, or click where it should go."""
         fig = plot.figure
-        fig.min_border_left, fig.min_border_right = LEFT, RIGHT
+        fig.min_border_left, fig.min_border_right = LEFT_MARGIN, RIGHT_MARGIN
         fig.toolbar.tools = [tool for tool in fig.toolbar.tools if not isinstance(tool, PanTool | BoxZoomTool)]
         for kind in (Pan, Tap):
-            fig.on_event(kind, lambda event: self._put(event.x))
+            fig.on_event(kind, lambda event: self._set_share(event.x))
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
@@ -133,83 +142,85 @@ class SelectionView(StudyView):
         if self.over_rows:
             return
         super()._empty()
-        self._below.visible = False
-        self.verdict = self._of = self._live = self.search = None
+        self._study_part.visible = False
+        self.verdict = self._key = self._live = self.search = None
         self._task.cancel()
-        say(self.found, "")
+        say(self.search_text, "")
 
     def _draw(self, study: TupleStudy) -> None:
         if self.over_rows:
             return
-        self._about(study)
+        self._set_study(study)
         self.verdict = verdict = study.verdict()
         orders = sorted({recipe.params["order"] for recipe in study.recipes})
         best = None if verdict.recipe is None else (verdict.recipe.params["order"], verdict.recipe.params["keep"])
-        self._below.visible = True
-        begun = study.phase != "waiting"
-        for part in self._studied:
-            part.visible = begun
-        if begun:
-            pictures = drawn.shares(self.lines, orders, study.recipes[0].label, best, dark=self.dark)
-            for name, picture in pictures.items():
-                self.shares[name].show(picture, of=study)
+        self._study_part.visible = True
+        has_started = study.phase != "waiting"
+        for part in self._study_parts:
+            part.visible = has_started
+        if has_started:
+            drawn_shares = pictures.shares(self.lines, orders, study.recipes[0].label, best, dark=self.dark)
+            for name, picture in drawn_shares.items():
+                self.shares[name].show(picture, subject=study)
         self.tell(sentence_html(study, verdict, self.lines))
         self._draw_search()
 
     # -- a run over all rows -------------------------------------------------------------------------------------------
 
-    def _turned(self) -> None:
-        """Show a run from now on, or the search again."""
+    def _mode_changed(self) -> None:
+        """Switch between a run and the search."""
         self._task.cancel()
         self._race = self.search = None
-        self._below.visible, self.body.visible = False, self.over_rows  # whose slider is there before anything runs
+        self._study_part.visible, self.body.visible = False, self.over_rows  # the slider is needed before a run
         self.sentence.visible = self.bar.panel.visible = not self.over_rows
         self._show_pictures()
-        say(self.found, "")
+        say(self.search_text, "")
         self.redraw()
         self._seek()
 
     def expect(self, stream: "Stream", recipe: "Recipe") -> None:
-        """Make the pictures of a run that may come: made with its first level they would hold up other visitors."""
+        """Create the pictures of a run in advance: at its first level they would delay other visitors."""
         with pn.io.hold():
             self._draw_levels(_search_of(stream, recipe, ()), recipe, None)
 
     def follow(self, race: "Race | None", outdated: bool = False) -> None:
-        """Show what the run of a race over a table read in batches has selected so far.
+        """Show the tuples that a race's run over a table read in batches has selected so far.
 
-        outdated: whether settings have changed since.
+        Args:
+            race: the race, or None.
+            outdated: whether settings have changed since it was made.
         """
         self.outdated = outdated
         levels = () if race is None else getattr(race.runs[0], "levels", ())
-        shown = () if self.search is None else self.search.levels
-        if race is self._race and len(levels) == len(shown):
+        shown_levels = () if self.search is None else self.search.levels
+        if race is self._race and len(levels) == len(shown_levels):
             return
         self._race, self.search, recipe = race, None, None if race is None else race.recipes[0]
         if race is not None and recipe is not None and levels:
             self.search = _search_of(race.dataset, recipe, levels)
-        say(self.found, "")
+        say(self.search_text, "")
         self._show_pictures()
         self._draw_search()
 
     def _show_pictures(self) -> None:
-        """Hide what nothing was selected for yet."""
-        shown = self.search is not None or not self.over_rows
-        for part in (*self._searched, self.layout[-1]):
-            part.visible = shown
+        """Hide pictures without a selection."""
+        has_search = self.search is not None or not self.over_rows
+        for part in (*self._search_parts, self.layout[-1]):
+            part.visible = has_search
         self._place()
 
-    def origin(self, what: str) -> Origin:
-        """Return what stands above and below a picture of `what` when it is saved."""
+    def origin(self, subject: str) -> Origin:
+        """Return title and provenance of a saved picture of `subject`."""
         race = self._race
         if race is None:
-            return super().origin(what)
-        return Origin(f"{race.recipes[0].name}: {what}", caption(race_provenance(race, __version__), race.recipes))
+            return super().origin(subject)
+        return Origin(f"{race.recipes[0].name}: {subject}", caption(race_provenance(race, __version__), race.recipes))
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
     @property
     def recipe(self) -> "Recipe | None":
-        """The recipe of the tuples that are shown."""
+        """Recipe of the tuples shown."""
         study = self.study
         if self.over_rows:
             return None if self._race is None else self._race.recipes[0]
@@ -217,12 +228,12 @@ class SelectionView(StudyView):
             return None
         return study.recipes[-1].replace(keep=self.keep / 100, seed=json.loads(study.spec)["seed"])
 
-    def _about(self, study: TupleStudy) -> None:
-        """Search the table of this study from now on."""
+    def _set_study(self, study: TupleStudy) -> None:
+        """Search the table of this study."""
         assert self.recipe is not None
-        of = (study.dataset.hash, self.recipe.replace(keep=1.0))
-        if of != self._of:
-            self._of, self._live, self.search = of, LiveSelection(study.dataset), None
+        key = (study.dataset.hash, self.recipe.replace(keep=1.0))
+        if key != self._key:
+            self._key, self._live, self.search = key, LiveSelection(study.dataset), None
             self._seek()
 
     def _seek(self) -> None:
@@ -231,23 +242,25 @@ class SelectionView(StudyView):
             return
         self._problem = None
         if self.search is None:
-            say(self.found, "<div class='sentence quiet'>The table is being prepared for the search …</div>")
-        self._task.run(lambda stop: live.search(recipe, stop), self._found, self._failed)
-        if self._took < MIN_SECONDS_SHOWN:  # slower pictures wait for the next tick
+            say(self.search_text, "<div class='sentence quiet'>Preparing the table for the search …</div>")
+        self._task.run(lambda stop: live.search(recipe, stop), self._store_search, self._store_error)
+        if (
+            self._draw_seconds < MIN_SECONDS_SHOWN
+        ):  # slower drawings wait for the next tick, or they would lag behind the slider
             self._task.wait(MIN_SECONDS_SHOWN)
             self._task.poll()
         self._wake()
 
-    def _found(self, search: Search) -> None:
+    def _store_search(self, search: Search) -> None:
         self.search = search
         self._draw_search()
 
-    def _failed(self, error: Exception) -> None:
+    def _store_error(self, error: Exception) -> None:
         self._problem, self.search = error, None
         self._draw_search()
 
     def wait(self, seconds: float = 60.0) -> Search:
-        """Wait until the search is done; returns it."""
+        """Wait for the search and return it."""
         end = time.monotonic() + seconds
         while self._task.busy and time.monotonic() < end:
             self._task.wait(0.1)
@@ -255,16 +268,16 @@ class SelectionView(StudyView):
         assert self.search is not None
         return self.search
 
-    def _put(self, x: float) -> None:
+    def _set_share(self, x: float) -> None:
         self.keep = int(np.clip(round(100 * x), 1, 100))
 
-    def _slid(self, event: Any) -> None:
+    def _slider_moved(self, event: Any) -> None:
         if not self._placing and event.new is not None:
             self.keep = int(event.new)
 
-    def _moved(self) -> None:
-        """Another share is kept."""
-        self._touched = time.monotonic()
+    def _keep_changed(self) -> None:
+        """Move the line and search again."""
+        self._moved_at = time.monotonic()
         with pn.io.hold():
             self._place()
             self._seek()
@@ -276,49 +289,52 @@ class SelectionView(StudyView):
             self.ranks.plot.parts["t"].location = self.keep / 100
 
     def press_stop(self) -> None:
-        """Stop the study, and the search."""
+        """Stop the study and the search."""
         self._task.cancel()
         super().press_stop()
 
     def pump(self) -> bool:
-        """Show what has come of the study and of the search; returns whether there may be more."""
+        """Show new results of the study and the search; return whether there may be more."""
         moving = super().pump() | self._task.poll()
-        if self._owed and time.monotonic() - self._touched >= REST:
+        if self._draw_pending and time.monotonic() - self._moved_at >= DRAG_PAUSE_SECONDS:
             self._draw_search()
-        return moving or self._owed
+        return moving or self._draw_pending
 
     def settle(self) -> None:
-        """Show all of the study that has been computed by now, and the search at the share that is kept."""
+        """Show everything computed so far, and wait for the search."""
         super().settle()
         self._task.finish()
-        self._touched = 0.0  # no hand drags any more
+        self._moved_at = 0.0  # draw without waiting for a pause
         self._draw_search()
 
-    def give_up(self) -> None:
-        """Search no more: nothing comes after this returns."""
+    def cancel_search(self) -> None:
+        """Cancel the search; no result arrives after this returns."""
         self._task.cancel()
 
     def _draw_search(self) -> None:
-        begun, search, recipe = time.monotonic(), self.search, self.recipe
+        start, search, recipe = time.monotonic(), self.search, self.recipe
         with pn.io.hold():
             self._place()
             if self._problem is not None:
-                say(self.found, f"<div class='sentence bad'>{safe(self._problem, 600)}</div>")
+                say(self.search_text, f"<div class='sentence bad'>{safe(self._problem, 600)}</div>")
             if search is None or recipe is None:
                 return
-            of = self._race or self._of
-            self._draw_levels(search, recipe, of)
-            self._owed = search.total(search.order) > drawn.TOLD and time.monotonic() - self._touched < REST
-            if not self.over_rows and not self._owed:
-                self.gains.show(drawn.gains(search, recipe.label, dark=self.dark), of)
-            say(self.found, f"<div class='sentence'>{search_html(search)}</div>")
+            key = self._race or self._key
+            self._draw_levels(search, recipe, key)
+            self._draw_pending = (
+                search.total(search.order) > pictures.MAX_MARKS
+                and time.monotonic() - self._moved_at < DRAG_PAUSE_SECONDS
+            )
+            if not self.over_rows and not self._draw_pending:
+                self.gains.show(pictures.gains(search, recipe.label, dark=self.dark), key)
+            say(self.search_text, f"<div class='sentence'>{search_html(search)}</div>")
             self._numbers.refresh()
-        self._took = time.monotonic() - begun
+        self._draw_seconds = time.monotonic() - start
 
-    def _draw_levels(self, search: Search, recipe: "Recipe", of: Any) -> None:
+    def _draw_levels(self, search: Search, recipe: "Recipe", key: Any) -> None:
         label, levels = recipe.label, _levels_of(recipe)
-        self.tuples.show(drawn.tuples(search, label, levels, self.tuples.size, dark=self.dark), of)
-        self.ranks.show(drawn.ranks(search, label, levels, self.keep / 100, dark=self.dark), of)
+        self.tuples.show(pictures.tuples(search, label, levels, self.tuples.size, dark=self.dark), key)
+        self.ranks.show(pictures.ranks(search, label, levels, self.keep / 100, dark=self.dark), key)
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -331,35 +347,36 @@ class SelectionView(StudyView):
         return "" if self.study is None else study_csv(self.study, tuples_frame(self.search))
 
     def csv_of_fits(self) -> str:
-        """Return every fit of the study as a CSV; of a run "", which has one of its own."""
+        """Return every fit of the study as a CSV; "" for a run, whose race has its own CSV."""
         return "" if self.over_rows else super().csv_of_fits()
 
     def _numbers_html(self) -> str:
-        studied = not self.over_rows and self.lines is not None and len(self.lines)
-        parts = [numbers_html(self.lines)] if studied else []
+        has_study = not self.over_rows and self.lines is not None and len(self.lines)
+        parts = [numbers_html(self.lines)] if has_study else []
         if self.search is not None and self.search.levels:
             frame = tuples_frame(self.search)
-            last = frame[frame["columns"] == self.search.order].head(LISTED)
+            last = frame[frame["columns"] == self.search.order].head(TABLE_ROWS)
             heads = ["rank", tuples_text(self.search.order), "score", "predicted gain", "kept"]
             rows = [
-                [f"{rank:,}", safe(one["tuple"]), number(one["score"]),
-                 "&ndash;" if pd.isna(one["gain"]) else number(one["gain"]), "yes" if one["kept"] else ""]
-                for rank, one in enumerate(last.to_dict("records"), 1)
+                [f"{rank:,}", safe(line["tuple"]), number(line["score"]),
+                 "&ndash;" if pd.isna(line["gain"]) else number(line["gain"]), "yes" if line["kept"] else ""]
+                for rank, line in enumerate(last.to_dict("records"), 1)
             ]  # fmt: skip
-            more = f"<p class='quiet'>The {LISTED} of the highest scores; the CSV has all.</p>"
-            parts.append(html_table(heads, rows) + (more if len(last) == LISTED else ""))
+            note = f"<p class='quiet'>The {TABLE_ROWS} of the highest scores; the CSV has all.</p>"
+            parts.append(html_table(heads, rows) + (note if len(last) == TABLE_ROWS else ""))
         return "".join(parts)
 
 
 def tuples_frame(search: Search) -> pd.DataFrame:
-    """Return a line for each tuple looked at, levels upward, the highest score first: columns, tuple, score, kept, gain
-    (of tuples of the order itself; nan where it is not known).
+    """Return a row for each tuple scored, by level, the highest score first.
+
+    Columns: columns, tuple, score, kept, gain (only for tuples of the final order; NaN if unknown).
     """
     parts = []
     for level in search.levels:
         size = level.tuples.shape[1]
         is_kept = np.isin(np.arange(len(level.tuples)), level.kept)
-        names = [search.name(of) for of in level.tuples]
+        names = [search.name(columns) for columns in level.tuples]
         part = pd.DataFrame({"columns": size, "tuple": names, "score": level.scores, "kept": is_kept})
         gains = search.gains if size == search.order else None
         part["gain"] = np.nan if gains is None else gains[search.numbers(level.tuples)]
@@ -368,28 +385,28 @@ def tuples_frame(search: Search) -> pd.DataFrame:
 
 
 def _levels_of(recipe: "Recipe") -> int:
-    """How many levels a selection has."""
+    """Return the number of levels of a selection."""
     return int(recipe.params["order"]) if "grow" in recipe.params else 1
 
 
 def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) -> Search:
-    """What a run has selected by now, as a search."""
+    """Return a run's selection so far as a search."""
     columns = tuple(column.name for column in stream.spec.features)
     order, score = int(recipe.params["order"]), str(recipe.params["selection"])
     return Search(columns, order, score, levels, done=len(levels) == _levels_of(recipe))
 
 
 def search_html(search: Search) -> str:
-    """What a search has found, and what it misses."""
+    """Return a sentence about the tuples that a search keeps and about informative ones that it misses."""
     if not search.done:
-        done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
-        size = min(search.order, done + 1) if search.coming is None else search.coming.tuples.shape[1]
+        n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
+        size = min(search.order, n_done + 1) if search.coming is None else search.coming.tuples.shape[1]
         doing = "Scoring" if search.coming is not None else "Looking at"
         return f"<span class='quiet'>{doing} {search.total(size):,} {tuples_text(size)} …</span>"
     last, total = search.levels[-1], search.total(search.order)
-    what = tuples_text(search.order)
-    looked = "" if len(last.tuples) == total else f" ({len(last.tuples):,} were looked at)"
-    words = f"Of {total:,} {what}{looked} {len(last.kept):,} {'is' if len(last.kept) == 1 else 'are'} kept."
+    noun = tuples_text(search.order)
+    suffix = "" if len(last.tuples) == total else f" ({len(last.tuples):,} were looked at)"
+    words = f"Of {total:,} {noun}{suffix} {len(last.kept):,} {'is' if len(last.kept) == 1 else 'are'} kept."
     if search.tells is None or search.gains is None:
         return words
     telling = np.flatnonzero(search.tells)
@@ -407,20 +424,20 @@ def search_html(search: Search) -> str:
         return f"{words}; {'it is' if len(telling) == 1 else 'all of them are'} kept."
     best = missed[0]
     looked_at = set(search.numbers(last.tuples).tolist())
-    why = "was discarded" if best in looked_at else "was never looked at, since no part of it was kept"
+    reason = "was discarded" if best in looked_at else "was never looked at, since no part of it was kept"
     name = safe(search.name(search.all_tuples()[best]), 80)
     lost = "it is lost" if len(telling) == 1 else f"{len(missed):,} of these {'is' if len(missed) == 1 else 'are'} lost"
-    return f"{words}; {lost}: <b>{name}</b> {why}."
+    return f"{words}; {lost}: <b>{name}</b> {reason}."
 
 
 def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> str:
-    """The verdict, and how much of the study it rests on while that is not all."""
+    """Return the verdict, or before the run what Run will compute."""
     if study.phase == "waiting":
         total = len({task.split for task in study.tasks})
         spec = json.loads(study.spec)
-        of = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
+        work = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
         shares = f"{min(spec['keeps']):.0%} to {max(spec['keeps']):.0%} of the tuples kept"
-        return f"<span class='quiet'>Press Run: {of}, with {shares}.</span>"
+        return f"<span class='quiet'>Press Run: {work}, with {shares}.</span>"
     return folds_html(study, verdict.sentence, lines) + notes_html(verdict.notes)
 
 
@@ -429,10 +446,10 @@ _HEADS = ("n", "kept", "folds", "log loss", "± <abbr title='standard error'>se<
 
 
 def numbers_html(lines: pd.DataFrame) -> str:
-    """The table of the study: a line an order and share."""
+    """Return the table of the study, a row for each order and share."""
     rows: list[Sequence[str]] = [
-        (f"{one.order}", f"{one.kept:.0%}", f"{one.folds}", loss_text(one.log_loss), loss_text(one.se),
-         number(one.error), f"{one.parameters:,.0f}", number(one.train_seconds))
-        for one in lines.itertuples()
+        (f"{line.order}", f"{line.kept:.0%}", f"{line.folds}", loss_text(line.log_loss), loss_text(line.se),
+         number(line.error), f"{line.parameters:,.0f}", number(line.train_seconds))
+        for line in lines.itertuples()
     ]  # fmt: skip
     return html_table(_HEADS, rows)

@@ -20,7 +20,7 @@ from alrviz.data.splits import SHUFFLE_SEED, row_hash
 from alrviz.data.stream import table as table_module
 from alrviz.data.stream.cache import CacheWriter, keep_quota, open_cache
 from alrviz.data.stream.table import open_table
-from alrviz.errors import MissingFileError, RecipeError, TableError, TableFileError
+from alrviz.errors import NOT_IN_BATCHES, MissingFileError, RecipeError, TableError, TableFileError
 from alrviz.fitting.prepare import prepare
 
 ROWS = 3000
@@ -433,12 +433,14 @@ def test_lines_behind_the_table_are_left_out_as_in_reading_it_whole(tmp_path, ro
 def test_tables_under_one_another_are_refused(tmp_path, rows):
     part = "a,b,class\n" + "1,x,p\n2,y,q\n" * (rows // 2)
     (tmp_path / "t.csv").write_text(f"{part}\n{part}")
-    with pytest.raises(TableError, match=r"t\.csv.*repeats the names"):
+    with pytest.raises(TableError, match=r"t\.csv.*repeats the names") as refusal:
         open_table(tmp_path / "t.csv", "class", cache=tmp_path)
+    assert refusal.value.code == NOT_IN_BATCHES
     assert read_table(tmp_path / "t.csv", "class").n_rows == 2 * rows
     (tmp_path / "titled.csv").write_text(f"Ward A\n{part}\nWard B\n{part}")
-    with pytest.raises(TableError, match=r"titled\.csv.*repeats the names"):
+    with pytest.raises(TableError, match=r"titled\.csv.*repeats the names") as refusal:
         open_table(tmp_path / "titled.csv", "class", cache=tmp_path)
+    assert refusal.value.code == NOT_IN_BATCHES
 
 
 def test_stray_bytes_are_read_where_that_is_said(tmp_path):

@@ -132,7 +132,7 @@ class DlrTab(DlrState):
             self.pictures.clear()
             say(self.words, "<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
             return
-        self.player.mark(True, expected=True)
+        self.player.mark(True, starts_itself=True)
         self.pictures.outdate()
         self.tasks.start("table", lambda stop: table_of(dataset, names), self._table_made)
 
@@ -265,7 +265,7 @@ class DlrTab(DlrState):
 
     def _say(self) -> None:
         player = self.player.player
-        self.bar.visible = player.waits or player.coming is not None or self.peer.waiting
+        self.bar.visible = player.is_waiting or player.next_reader is not None or self.peer.waiting
         if self.columns.chosen is not None and not (self.frame is not None and self.frame.is_passing):
             say(self.words, dlr_html(self))
 
@@ -275,7 +275,7 @@ class DlrTab(DlrState):
         """Follow run, frames, peer and maps; return whether there may be more."""
         waiting, drawing, frames = self.tasks.poll(), self.drawing.is_drawing, self.frames
         player = self.player
-        moving = not drawing and player.pump(hold=self.pictures.ratios.building)
+        moving = not drawing and player.pump(hold=self.pictures.ratios.sliders_loading)
         late = player.player.playing and (frames.busy or self.hand.goes_first)  # a film leaves out pictures
         if frames.stale and not drawing and not late:
             self._request_frame()

@@ -54,15 +54,15 @@ class Pictures:
         self.peer_map = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
         self.ratios = DensityRatioView(
             on_bandwidth=drag,
-            beside=1,
+            per_row=1,
             height=_RATIO_HEIGHT,
             numbers="Numbers of the density ratios",
-            made_from=made_from,
+            provenance=made_from,
         )
         self.path = BandwidthView(
-            on_scrub=scrub, heights=_PATH_HEIGHTS, numbers="Numbers of the bandwidths", film=film, made_from=run_from
+            on_scrub=scrub, heights=_PATH_HEIGHTS, numbers="Numbers of the bandwidths", film=film, provenance=run_from
         )
-        self.gram = GramMatrixView(numbers="Numbers of the Gram matrix", made_from=made_from)
+        self.gram = GramMatrixView(numbers="Numbers of the Gram matrix", provenance=made_from)
         maps = _row((self.map.top, 1), (self.peer_map.top, 1))
         path = _row(*((place, 1) for place in self.path.places))
         maps_and_path = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)
@@ -100,7 +100,7 @@ class Pictures:
     def wipe(self) -> None:
         """Clear both maps at once, before other points arrive."""
         for view in (self.map, self.peer_map):
-            view.wipe()
+            view.empty()
 
     def follow(self, columns: tuple[str, str], classes: tuple[str, ...]) -> None:
         """Set the columns and classes of both maps to those of the drawn points."""

@@ -25,7 +25,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.job import LatestJob
 from alrviz.studies.race.reference_fit import TRUTH
 from alrviz.views.core.panes import say
-from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, safe
+from alrviz.views.core.style import SCREEN_READER_ONLY, WORDS_ON_BUTTONS, safe
 
 MAX_UNDO = 100
 REST_SECONDS = 0.08  # pause after which the models are fitted; fits started sooner would be stopped by the next press
@@ -96,7 +96,7 @@ class Drawing:
     def _build(self) -> None:
         """Build the row of controls."""
         group: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
-        group |= {"stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
+        group |= {"stylesheets": [SCREEN_READER_ONLY], "sx": WORDS_ON_BUTTONS}
         self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
         self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
         # Always one line: a hint that wraps would move the map under the pointer.

@@ -175,14 +175,14 @@ class MapTab(Tab):
         race = self.player.player.race
         is_drawn = race is not None and race.matches((recipe,), dataset)
         self.starter.set_autorun(not is_drawn)
-        self.player.mark(race is not None and not is_drawn, expected=not is_drawn)
+        self.player.mark(race is not None and not is_drawn, starts_itself=not is_drawn)
         self.starter.set_race(dataset, (recipe,))
         self.starter.start_if_cheap()
 
     def give_up_fit(self) -> None:
         """Stop the fit and drop a pending one."""
         self.starter.dataset, self.starter.autorun = None, False
-        self.player.player.expected = False
+        self.player.player.starts_itself = False
         self.player.press_stop()
 
     # ---- settings ----------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ class ConvergencePage(Page):
         """Build the page."""
         session = self.session
         self.race_view = RaceView(
-            wake=session.wake, seen=self._on_seen, measure=FIRST_MEASURE, height=HEIGHT, dark=session.dark
+            wake=session.wake, on_seen=self._on_seen, measure=FIRST_MEASURE, height=HEIGHT, dark=session.dark
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
@@ -148,8 +148,8 @@ class ConvergencePage(Page):
     def result(self) -> Race | None:
         """Return the race of the current settings once it has ended and was shown to its end, else None."""
         player = self.race_view.player
-        player_race = player.shown
-        if player_race is None or not player_race.shown or player.playing or player.coming is not None:
+        player_race = player.reader
+        if player_race is None or not player_race.is_finished or player.playing or player.next_reader is not None:
             return None
         return None if self.race_view.outdated or player_race.race.recorded else player_race.race
 
@@ -229,7 +229,7 @@ class ConvergencePage(Page):
         """Start the race of new settings as soon as its estimate shows that it is cheap."""
         race = self.race_view.race
         self.starter.set_autorun(race is None or race.recorded or self.race_view.outdated)
-        self.race_view.player.expected = self.starter.autorun
+        self.race_view.player.starts_itself = self.starter.autorun
         self.race_view.say_status()
         self.starter.start_if_cheap()
 
@@ -305,7 +305,7 @@ class ConvergencePage(Page):
 
     def _attend(self) -> None:
         """Tell the registry which race is on this screen, and whether it is paused; report steps of a shared race."""
-        racer = self.race_view.player.shown
+        racer = self.race_view.player.reader
         entry = getattr(None if racer is None else racer.race, "entry", None)
         if entry is not self._attended:
             if self._attended is not None:
@@ -314,7 +314,7 @@ class ConvergencePage(Page):
         if entry is not None:
             entry.was_on_screen = True
             entry.screens.add(id(self))
-            entry.rest_reason = "paused" if self.race_view.player.still else ""
+            entry.rest_reason = "paused" if self.race_view.player.is_held else ""
         self.race_view.tells = entry is not None and entry.is_shared
 
     def _on_seen(self, race: Race, iteration: int) -> None:
@@ -323,7 +323,8 @@ class ConvergencePage(Page):
             entry.last_seen_iteration = max(entry.last_seen_iteration, iteration)
 
     def _check_awaited(self) -> None:
-        if self.session.table.loading is None and self.session.table.dataset is None and self.race_view.player.waits:
+        table = self.session.table
+        if table.loading is None and table.dataset is None and self.race_view.player.is_waiting:
             self.race_view.press_stop()  # the table that Run waits for could not be loaded
         elif self._table_pending and self.session.table.loading is None:
             self._table_changed()  # a table was being loaded when the page came to the front, and failed

@@ -18,7 +18,7 @@ from alrviz.studies.core.export import caption, to_csv
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.saving import Origin, csv_button
-from alrviz.views.core.style import FADED, html_table, safe
+from alrviz.views.core.style import FADED_OPACITY, html_table, safe
 
 # Measured: L-BFGS from zero, test share 0.3, seed 0, the demo sets in their own size.
 EXAMPLE_HEADS = ("iterations to 0.1 %", "lr", "diagonal", "alr")
@@ -65,7 +65,7 @@ class PreconditionerChart:
         if key == self._drawn_key:
             return
         self._drawn_key = key
-        self.picture.pane.styles = {"opacity": FADED}  # outdated until the new points arrive
+        self.picture.pane.styles = {"opacity": FADED_OPACITY}  # outdated until the new points arrive
         self.status.object = "<p class='quiet'>counting &hellip;</p>"
         words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
         self._tasks.start(

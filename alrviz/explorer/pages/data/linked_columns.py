@@ -19,7 +19,8 @@ from alrviz.explorer.session.row_filter import RowFilter, as_numbers, range_text
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset, Table
+    from alrviz.data.dataset import Dataset
+    from alrviz.data.table import Table
 
 MAX_BARS = 24
 MAX_CLASSES = 12

@@ -13,7 +13,7 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
-from alrviz.data.doubts import DoubtNote
+from alrviz.data.doubts import DoubtNote, NoteCode, notes_about
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
 from alrviz.explorer.pages.data.cards import ABOUT_HTML, classes_html, columns_frame, head_html, layout_text, notes_html
@@ -36,7 +36,8 @@ from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset, Table
+    from alrviz.data.dataset import Dataset
+    from alrviz.data.table import Table
     from alrviz.studies.core.cost import RecipeEstimate
 
 
@@ -238,7 +239,7 @@ class DataPage(Page):
         if self.session.table.source.upload is not None:
             notes += [note for note in dataset.notes if isinstance(note, DoubtNote)]
         if class_in_doubt(dataset):
-            notes.append(dataset.notes[len(dataset.table.notes)])  # the first note after those of the reading
+            notes += notes_about(dataset.notes, {NoteCode.TARGET})
         return notes
 
     # ---- costs -------------------------------------------------------------------------------------------------

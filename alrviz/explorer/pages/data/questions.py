@@ -26,8 +26,9 @@ from alrviz.stop import StopToken
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset, Table
+    from alrviz.data.dataset import Dataset
     from alrviz.data.doubts import Doubt
+    from alrviz.data.table import Table
     from alrviz.explorer.server.tables import Upload
 
 MAX_TARGETS = 3  # other columns offered as the class

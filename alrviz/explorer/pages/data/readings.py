@@ -12,7 +12,7 @@ from alrviz.explorer.session.row_filter import as_numbers
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Table
+    from alrviz.data.table import Table
 
 MAX_ROWS, MAX_COLUMNS = 3, 4  # of each reading
 MAX_CELL_CHARS = 24

@@ -12,7 +12,7 @@ from alrviz.explorer.shell.theme import button, card, html
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Table
+    from alrviz.data.table import Table
 
 
 class TargetCard:
@@ -69,9 +69,11 @@ class TargetCard:
 
 def why_no_class(table: "Table") -> str:
     """Return as HTML why the most likely column cannot be the class."""
+    from alrviz.data.dataset import dataset_of
+
     name, reason = table.default_target.name, table.default_target.why
     try:
-        table.dataset(name)
+        dataset_of(table, name)
     except TableError as error:
         series = table.values[table.names.index(name)].series
         if pd.api.types.is_numeric_dtype(series.dtype) and series.nunique() > 1:

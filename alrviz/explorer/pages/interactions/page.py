@@ -157,7 +157,7 @@ class InteractionsPage(StudyPage):
             "Open a model file", self.file_text,
             pn.FlexBox(self.strip, self.back_button, align_items="center", gap="4px", margin=0),
         )  # fmt: skip
-        self.study_view.param.watch(lambda event: self._on_model(event.new), "given")
+        self.study_view.param.watch(lambda event: self._on_model(event.new), "given_effects")
         body.insert(body.objects.index(self.layout.card) + 1, self.file)
         return menu_row, body
 

@@ -186,7 +186,7 @@ class PathPage(StudyPage):
         """End the threads' work; the study is the registry's."""
         super().close()
         if "study_view" in vars(self):  # it is built on the first visit
-            self.study_view.follower.give_up()
+            self.study_view.follower.cancel()
 
 
 def racers_of(recipes: Sequence[Recipe], verdicts: Sequence[AlphaPathVerdict], seed: int) -> tuple[Recipe, ...]:

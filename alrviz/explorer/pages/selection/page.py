@@ -184,14 +184,14 @@ class StreamedSelection:
         self.starter.set_race(stream, (streamed,))
         if self.race_view.race is None:
             press = _PRESS_RUN.format(rows=stream.n_rows, passes=streamed.params["max_iter"])
-            say(view.found, f"<div class='sentence quiet'>{press}</div>")
+            say(view.search_text, f"<div class='sentence quiet'>{press}</div>")
 
     def pump(self) -> bool:
         """Follow the run; return whether there may be more."""
         if not self._view.over_rows:
             return False
         moving, race = self.race_view.pump(), self.race_view.race
-        self.race_view.line.visible = race is not None or self.race_view.player.waits
+        self.race_view.line.visible = race is not None or self.race_view.player.is_waiting
         self.starter.show_passes(race)
         self._view.follow(race, self.race_view.outdated)
         return moving
@@ -271,4 +271,4 @@ class SelectionPage(StudyPage):
         """End the threads' work; the study is the registry's."""
         super().close()
         if "study_view" in vars(self):  # it is built on the first visit
-            self.study_view.give_up()
+            self.study_view.cancel_search()

@@ -10,7 +10,7 @@ import alrviz
 from alrviz.data.splits import FOLDS, split_folds
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting import best_order, choose_n_tuples
+from alrviz.fitting import choose_n_tuples, choose_order
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import TrainingData, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
@@ -180,7 +180,7 @@ def test_the_hinge_loss_is_judged_by_log_loss_and_few_rows_say_so():
 
 def test_what_is_too_much_work_or_memory_is_not_tried(monkeypatch):
     data = alrviz.load_demo("tic-tac-toe")
-    monkeypatch.setattr(best_order, "MOST_WORK", 0.0)
+    monkeypatch.setattr(choose_order, "MAX_PASS_SECONDS", 0.0)
     assert (
         settled(data, "alr", order="auto")
         .notes[0]
@@ -194,9 +194,9 @@ def test_few_rows_of_many_numbers_keep_all_pairs_so_that_folds_go_over_rows():
     X, y = pd.DataFrame(rng.normal(size=(166, 60))), rng.integers(0, 6, 166)
     recipe = AUTOMATIC.replace(order=2, discretize="smooth")
     rows = encode_rows(recipe, X, y)
-    of, share = best_order.affordable(recipe, rows, None, NEVER)
+    of, share = choose_order.affordable(recipe, rows, None, NEVER)
     assert (of, share >= 1.0) == (recipe, True)
-    assert alpha_folds.by_rows(of, rows.encoded)
+    assert alpha_folds.uses_gram_matrix(of, rows.encoded)
 
 
 def test_columns_of_one_level_have_no_pairs():

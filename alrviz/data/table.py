@@ -1,0 +1,172 @@
+"""A table as read, before any meaning: all rows, columns with types, notes.
+
+source -> columns of text or values -> numbers, dates, levels
+raw.py                                 interpret.py, or apply_spec.py by a spec
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from alrviz.data.apply_spec import read_by_spec
+from alrviz.data.doubts import Doubt, doubts_among
+from alrviz.data.interpret import interpret
+from alrviz.data.kinds import date_parts, pair_parts
+from alrviz.data.limits import NO_LIMITS, OWN_LIMITS, Limits, require_rows
+from alrviz.data.missing import sentinel_notes, sentinels
+from alrviz.data.options import ReadOptions
+from alrviz.data.parse_spec import ParseSpec
+from alrviz.data.raw import read_raw
+from alrviz.data.source import default_name
+from alrviz.data.target import TargetChoice, TargetReason, target_choices
+from alrviz.data.text import RawTable
+from alrviz.data.values import Values
+from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, TableError, listed, nearest, short
+from alrviz.stop import NEVER, StopToken
+
+MOST_OFFERED = 3  # other columns named beside a guess
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as read: parsed columns of all rows; no target and no kinds yet.
+
+    Attributes:
+        options: those in force, detected ones included; `asked`: those that the user gave.
+        sheets: of its workbook.
+        head: the cells of its first row of names as they stand.
+        stated_kinds: the kinds that its file states beside the names.
+    """
+
+    name: str
+    values: tuple[Values, ...]
+    options: ReadOptions
+    limits: Limits = NO_LIMITS
+    notes: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
+    asked: ReadOptions = field(default_factory=ReadOptions)
+    head: tuple[str, ...] = ()
+    stated_kinds: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        parsed: RawTable,
+        limits: Limits,
+        asked: ReadOptions,
+        notes: Sequence[str] = (),
+        alone: bool = False,
+    ) -> "Table":
+        """Make a table of columns of `Values`; the parts of a date (year, month ...) follow it as columns.
+
+        `notes` come before the table's own. `alone`: one column is enough.
+
+        Raises:
+            TableError: fewer columns than a class and one to tell it by, or no rows.
+        """
+        values, options = parsed.columns, parsed.options
+        if len(values) < 2 - alone:
+            raise TableError(
+                f"the table has only one column, {short(values[0].name)}; a class and at least one more were expected"
+                + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
+                if values
+                else "the table has no columns; a class and at least one more were expected",
+                code=ONE_COLUMN if values else EMPTY_TABLE,
+            )
+        require_rows(len(values[0].series))
+        table = cls(
+            name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
+        )
+        series = {column.name: column.series for column in table.values}
+        return replace(table, notes=(*notes, *parsed.notes, *sentinel_notes(table.sentinels, series, options)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(column.name for column in self.values)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows read, those without a class included."""
+        return len(self.values[0].series)
+
+    @cached_property
+    def sentinels(self) -> dict[str, list[str]]:
+        """Numbers that look like a missing value ("-999"), each with the columns that hold it."""
+        return sentinels([column.series for column in self.values if not column.made])
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Doubtful decisions of the reading, each with the options for the other reading."""
+        return doubts_among(self.notes)
+
+    @cached_property
+    def target_choices(self) -> list[TargetChoice]:
+        """The columns that may be the class, the likeliest first, each with why."""
+        return target_choices(self.values)
+
+    @property
+    def default_target(self) -> TargetChoice:
+        """The column stated or guessed to be the class."""
+        stated = next((name for name, kind in self.stated_kinds.items() if kind == "target"), None)
+        return self.target_choices[0] if stated is None else TargetChoice(stated, TargetReason.STATED)
+
+    def other_targets(self, name: str) -> str:
+        """Return other columns that may be the class, for a sentence; "" for none."""
+        others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
+        return " or ".join(map(short, others))
+
+    def where(self, keep: np.ndarray) -> "Table":
+        """Return the rows of a mask (N,), without the levels that none of them has."""
+        return replace(self, values=tuple(column.where(keep) for column in self.values))
+
+    def position(self, name: str) -> int:
+        """Return the position of a column, from 0; `TableError` for a name that no column has."""
+        if name not in self.names:
+            raise TableError(
+                f"no column is called {name!r}{nearest(name, self.names)}; the columns are {listed(self.names)}"
+            )
+        return self.names.index(name)
+
+
+def with_date_parts(values: Sequence[Values]) -> list[Values]:
+    """Return the columns; dates and blood pressures have the columns that stand for them right behind them."""
+    taken = {column.name for column in values}
+    result: list[Values] = []
+    for column in values:
+        result.append(column)
+        parts = date_parts(column) if pd.api.types.is_datetime64_any_dtype(column.series.dtype) else pair_parts(column)
+        result += [part for part in parts if part.name not in taken]
+    return result
+
+
+def read_columns(
+    path_or_frame: Any,
+    *,
+    spec: ParseSpec | None = None,
+    options: ReadOptions | None = None,
+    limits: Limits | None = None,
+    name: str | None = None,
+    max_memory: int | None = None,
+    alone: bool = False,
+    stop: StopToken = NEVER,
+    expected: Collection[str] = (),
+) -> Table:
+    """Read a table without choosing a target: the first half of `read_table`, for callers that ask the user for it.
+
+    `alone`: one column is enough. `expected`: known names of columns, by which a row of names is recognised.
+    """
+    options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
+    notes: list[str] = []
+    name = name or default_name(path_or_frame)
+    if spec is None:
+        parsed = interpret(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
+    else:
+        parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
+        options = ReadOptions(**spec.layout.given).with_change(options.given)
+    return Table.of(name, parsed, limits, options, notes, alone)

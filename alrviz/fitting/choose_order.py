@@ -1,0 +1,227 @@
+"""order="auto": choose the order with the lowest validation log loss, each order at its own best penalties.
+
+Orders 1, 2, ... are tried in turn on the same folds of the training rows (data/splits.py), each with its own cuts
+(`Recipe.most_levels`) and, with alpha="auto", at its best alphas (solvers/choose_alpha.py). An order is accepted if its
+log loss is lower than that of the previous one by more than a standard error of the rows' differences; otherwise the
+search ends. With discretize="auto" order 1 is tried with smooth levels and with MDL's cuts (columns that MDL does not
+cut keep smooth levels). MDL's cuts are accepted, for all orders, if they lower the loss by as much: they can be sharper
+than a penalty on steps allows. Each fold learns its own MDL cuts (`TrainingData.fold`): cuts that saw the classes of
+the validation rows would always win.
+
+The estimate gives the seconds of a pass over the folds on the reference machine. If a higher order would take too long,
+families of all orders (hlr, halr) keep as many tuples as are affordable, and others do not try it. For a table read in
+batches a sample of its rows chooses.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+from alrviz.data.splits import n_validation_folds
+from alrviz.errors import MemoryLimitError
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
+from alrviz.fitting.families.alpha_folds import AUTO, INITIAL_ALPHA, best_on_folds, uses_gram_matrix
+from alrviz.fitting.families.family import FitRequest
+from alrviz.fitting.families.orders import HierarchicalFamily
+from alrviz.fitting.families.selected import kept_text, max_kept
+from alrviz.fitting.prepare import TrainingData
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers.choose_alpha import Candidate
+from alrviz.models.cell_space import informative_columns, tuple_columns
+from alrviz.stop import NEVER, StopToken
+
+MAX_ORDER = 12
+# An order is not tried if a pass over the folds takes more seconds on one thread of the reference machine than
+# SECONDS_PER_ROW times the rows, within these bounds: about half a minute to five minutes for all passes.
+MIN_PASS_SECONDS, SECONDS_PER_ROW, MAX_PASS_SECONDS = 7.5e-3, 1.5e-6, 7.5e-2
+# Seconds per tuple and row, and per tuple (its list, block and cells), for more tuples than are planned; with 60 rows
+# the latter are ten times the former.
+LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
+# Factor on that budget where folds use Gram matrices (solvers/row_space.py) and only the last fit goes over cells.
+# Beyond it only the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s with a
+# larger factor, 5 s with all pairs in Gram matrices.
+GRAM_BUDGET_FACTOR = 40
+
+
+@dataclass(frozen=True, eq=False)
+class OrderChoice:
+    """A recipe with everything chosen.
+
+    Attributes:
+        recipe: with its order, its alphas and the share of tuples to keep.
+        prepared: the rows, encoded as that recipe says.
+        sentence: what was chosen and why.
+    """
+
+    recipe: Recipe
+    prepared: TrainingData
+    sentence: str
+
+
+def choose_order(
+    recipe: Recipe,
+    prepared: TrainingData,
+    encoded_as: Callable[[Recipe], TrainingData],
+    *,
+    max_memory: int | None = None,
+    stop: StopToken = NEVER,
+    on_trial: Callable[[Mapping[str, float]], None] = lambda earlier: None,
+) -> OrderChoice:
+    """Choose the order, alphas and cuts that a recipe leaves open.
+
+    Args:
+        recipe: a recipe with order="auto", alpha="auto" or discretize="auto", or several.
+        prepared: the training rows, encoded as `recipe` says.
+        encoded_as: returns the same rows encoded as another recipe says.
+        max_memory: bytes that a fit may take; None for half of the free memory.
+        stop: ends the search.
+        on_trial: called after each trial with order, smooth (1 or 0, if cuts are to be chosen), alpha_1, ... (if alphas
+            are), log_loss, and the number of folds it is over.
+
+    Raises:
+        MemoryLimitError: even order 1 does not fit into memory.
+        Stopped: once `stop` is pulled.
+    """
+    accepted: list[tuple[Recipe, TrainingData, Candidate]] = []
+    cuts, encoding = "", recipe.encoding
+    finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
+    n_columns = prepared.encoded.n_columns
+    plural = "s" * (n_columns > 1)
+    reason = f"the table has {n_columns} column{plural}"
+    reason = reason if n_columns <= MAX_ORDER else f"{MAX_ORDER} is the highest order"
+    orders = range(1, min(n_columns, MAX_ORDER) + 1) if requested_order == AUTO else (requested_order,)
+    for order in orders:
+        variant = recipe.replace(order=order)
+        try:
+            rows = prepared if variant.encoding == encoding else encoded_as(variant)
+            n_informative = len(informative_columns(rows.encoded.levels, variant.missing == "skip"))
+            if n_informative < order and order > 1:
+                qualifier = f"only {n_informative}" if n_informative else "no"
+                reason = f"{qualifier} column{'s have' if n_informative > 1 else ' has'} more than one level"
+                break
+            ratio = 1.0
+            if requested_order == AUTO:
+                variant, ratio = affordable(variant, rows, max_memory, stop)
+            if order > 1 and ratio < 1.0:
+                reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
+                break
+            previous = accepted[-1][-1] if accepted else None
+            smooth = {"smooth": 1.0} if variant.discretize == AUTO and rows.encoded.smooth_levels.any() else {}
+            trial = _evaluate(variant, rows, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
+            if smooth and trial is not None:
+                variant, rows, trial, cuts = _try_mdl_cuts(variant, rows, trial, encoded_as, max_memory, stop, on_trial)
+            if variant.discretize == AUTO:
+                variant = variant.replace(discretize="smooth")
+            recipe = recipe.replace(discretize=variant.discretize)
+            prepared, encoding = rows, variant.encoding
+        except MemoryLimitError:
+            if not accepted:
+                raise
+            reason = f"order {order} needs more memory than may be used"
+            break
+        if trial is None:
+            fallback = variant.replace(alpha=INITIAL_ALPHA) if finds_alpha else variant
+            return OrderChoice(
+                fallback, rows, f"too few rows to hold some out: order={order}{', alpha=1' * finds_alpha}"
+            )
+        if previous is not None and not trial.is_below(previous):
+            fold_note = ""
+            if trial.folds != previous.folds:
+                previous_loss = _loss_text(previous.on_common_rows(trial).loss)
+                fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {order - 1}"
+            reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
+            break
+        accepted.append((variant.replace(alpha=trial.alpha) if finds_alpha else variant, rows, trial))
+    variant, rows, trial = accepted[-1]
+    keep = variant.params.get("keep", 1.0) if recipe.params.get("keep") != variant.params.get("keep") else 1.0
+    qualifier = f" of single columns and the best {kept_text(keep)} of each higher order" if keep != 1.0 else ""
+    if requested_order != AUTO:
+        reason = "the order is as given"
+    alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were" if finds_alpha else " was"
+    folds = "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
+    losses = ", ".join(f"{_loss_text(earlier.loss)} at {step.params['order']}" for step, _, earlier in accepted)
+    choice = f"order={variant.params['order']}{qualifier}{alphas} chosen by validation log loss of {folds}"
+    return OrderChoice(variant, rows, f"{choice}: {losses}; {reason}{cuts}")
+
+
+def _evaluate(
+    recipe: Recipe, rows: TrainingData, settings: Mapping[str, float], previous: Candidate | None,
+    max_memory: int | None, stop: StopToken, on_trial: Callable[[Mapping[str, float]], None],
+) -> Candidate | None:  # fmt: skip
+    request = FitRequest(
+        rows, comparable := _comparable(recipe), comparable.params, _report_nothing, stop, max_memory=max_memory
+    )
+    return best_on_folds(request, lambda trial: on_trial({**settings, **trial}), previous)
+
+
+def _try_mdl_cuts(
+    smooth: Recipe, rows: TrainingData, smooth_trial: Candidate, encoded_as: Callable[[Recipe], TrainingData],
+    max_memory: int | None, stop: StopToken, on_trial: Callable[[Mapping[str, float]], None],
+) -> tuple[Recipe, TrainingData, Candidate, str]:  # fmt: skip
+    """Compare MDL's cuts, and ordered levels that are not smoothed, with smooth levels; return the recipe, rows and
+    trial to go on with, and the reason.
+    """
+    recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
+    cut = encoded_as(recipe)
+    assert cut.encoder is not None, "encoded by this recipe"
+    mdl_smooth = cut.encoded.smooth_levels
+    differs = mdl_smooth != rows.encoded.smooth_levels
+    if not differs.any():
+        return smooth, rows, smooth_trial, ""  # the same levels
+    trial = _evaluate(recipe, cut, {"order": order, "smooth": 0.0}, smooth_trial, max_memory, stop, on_trial)
+    if trial is not None and trial.is_below(smooth_trial):
+        smooth_names = [name for name, levels in zip(cut.encoded.names, mdl_smooth, strict=True) if levels]
+        names = ", ".join(smooth_names[:5]) + f" and {len(smooth_names) - 5} more" * (len(smooth_names) > 5)
+        smooth_text = f" (smooth: {names})" if names else ""
+        changed, numeric = set(differs.nonzero()[0]), set(cut.encoder.numeric_)
+        changes = [f"numbers are cut by MDL{smooth_text}"] * bool(changed & numeric)
+        changes += ["ordered levels are not smoothed"] * bool(changed - numeric)
+        reason = (
+            f"; {' and '.join(changes)}, with smooth levels alone it was {_loss_text(smooth_trial.loss)} at {order}"
+        )
+        return recipe, cut, trial, reason
+    return smooth, rows, smooth_trial, ""
+
+
+def _loss_text(loss: float) -> str:
+    """Return a loss with four decimals, a small one with two significant digits."""
+    return f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2g}"
+
+
+def _comparable(recipe: Recipe) -> Recipe:
+    """Return the recipe whose log loss is compared: with NLL for the hinge loss, which has no log loss, and all tuples
+    for keep="auto", which is chosen later.
+    """
+    replacements: list[tuple[str, str, Any]] = [("objective", "hinge", "nll"), ("keep", AUTO, 1.0)]
+    return recipe.replace(
+        **{name: replacement for name, replaced, replacement in replacements if recipe.params.get(name) == replaced}
+    )
+
+
+def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
+    """Return the recipe, with `keep` if all tuples would take too long, and the ratio of the budget to the work: the
+    order is not tried if it is below 1.
+    """
+    encoded, order = rows.encoded, recipe.params["order"]
+    tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
+    n_columns = len(tuple_columns(encoded.levels, tuples))
+    n_tuples, factor = comb(n_columns, order), 1
+    if n_tuples > MAX_PLANNED_TUPLES:  # too many to plan a cover or to list them for an estimate
+        work = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
+    else:
+        fit_estimate = estimate(_comparable(recipe), TableShape(encoded, stop=stop), max_memory)
+        require_memory(fit_estimate)
+        work = fit_estimate.cost.seconds
+        factor = GRAM_BUDGET_FACTOR if recipe.params.get("alpha") == AUTO and uses_gram_matrix(recipe, encoded) else 1
+    budget = factor * min(max(SECONDS_PER_ROW * encoded.n_rows, MIN_PASS_SECONDS), MAX_PASS_SECONDS)
+    share = budget / (work * n_validation_folds(encoded.class_rows))
+    keep = int(share * n_tuples)
+    if order != 2 or share >= 1.0 or keep < n_columns or not isinstance(recipe.definition, HierarchicalFamily):
+        return recipe, share
+    return recipe.replace(keep=min(keep, max_kept(recipe.params["keep"], n_tuples))), 1.0
+
+
+def _report_nothing(status: str) -> None:
+    """Progress callback that does nothing."""
