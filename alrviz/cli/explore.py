@@ -164,9 +164,7 @@ def _lesson(file: Path) -> Lesson:
 
 
 def _in_batches(file: Path, options: argparse.Namespace) -> bool:
-    """Return whether a table is read in batches: by request, as it has several files, or as it would not fit in
-    memory.
-    """
+    """Return whether a table is read in batches: by request, of several files, or too large for memory."""
     if (
         options.batches
         or os.path.isdir(file)
@@ -243,9 +241,7 @@ def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> S
 
 
 def _record_failures(page: Callable[[], Any], failures: list[Exception]) -> Callable[[], Any]:
-    """Record exceptions of `page`: Panel answers with a normal page that shows them, which a program cannot tell
-    apart.
-    """
+    """Record exceptions of `page`: to a program Panel's page that shows them looks like any other."""
 
     def recorded() -> Any:
         try:

@@ -72,7 +72,7 @@ class _TextEvidence:
     @property
     def missing_numbers(self) -> tuple[str, ...]:
         """The texts that are missing if the column is one of numbers, dates or times."""
-        return among_numbers(self.missing, self.options)
+        return among_numbers((*self.missing, *self.stray), self.options)
 
 
 @dataclass
@@ -217,15 +217,14 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
     """Decide how a column of text is read; `marks` are the table's decimal and thousands marks."""
     name = text.name
     if dates is not None:
-        missing = among_numbers((*text.missing, *dates.stray), text.options)
-        spec = ColumnSpec(
-            name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first, pivot=dates.pivot
-        )
-        notes = notes_on_dates(text.present, dates, text.written)
         text.stray = dates.stray
-        return _Decision(spec, notes=notes)
+        spec = ColumnSpec(
+            name, name, "date", missing=text.missing_numbers, form=dates.form, day_first=dates.day_first,
+            pivot=dates.pivot,
+        )  # fmt: skip
+        return _Decision(spec, notes=notes_on_dates(text.present, dates, text.written))
     if may_be_numbers and (own_marks := _marks_of(text.numbers, text.options, marks)) is not None:
-        missing = among_numbers((*text.missing, *text.stray), text.options)
+        missing = text.missing_numbers
         spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
         notes = list[str]([stray_note(text.present, text.stray, text.written)] if text.stray else [])
         return _Decision(spec, notes=[*notes, limits_note(text)] if text.limit else notes)
@@ -242,8 +241,7 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
     times = time_form(column)
     if times is not None and (not times[1] or text.options.missing is None):
         form, text.stray = times
-        missing = among_numbers((*text.missing, *text.stray), text.options)
-        spec = ColumnSpec(name, name, "time", "numeric", missing=missing, form=form)
+        spec = ColumnSpec(name, name, "time", "numeric", missing=text.missing_numbers, form=form)
         hint = TIME_UNITS.get(form, "times, as hours: 13:30 is 13.5")
         notes = [f"{name!r} holds {hint}"] if form in TIME_UNITS else []
         notes += [stray_note(column, text.stray, text.written, "time")] if text.stray else []

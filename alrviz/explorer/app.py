@@ -1,4 +1,4 @@
-"""The application: the list of pages in the order of the rail, and the set-up of a server before its first visitor."""
+"""The application: the list of its pages in the order of the rail, and the set-up of a server."""
 
 import logging
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from alrviz.explorer.lesson import Lesson
     from alrviz.explorer.server.tables import Upload
 
-install()  # a server is guarded when it is made, and it is made after this import or by what led to it
+install()  # at import, because a server must be guarded when it is made
 _log = logging.getLogger(__name__)
 FAILED = (
     "<h1>This page could not be opened</h1><p>The server met an error while it built the page. "
@@ -25,7 +25,7 @@ FAILED = (
 
 
 def preload() -> None:
-    """Import what a page is made of: whoever starts a server calls this, and the first visitor waits a second less."""
+    """Import the modules of all pages before a server starts, so that its first visitor waits a second less."""
     import alrviz.estimators.peers
     import alrviz.explorer.pages.boundaries.dlr_tab
     import alrviz.explorer.pages.boundaries.family_tab
@@ -56,10 +56,10 @@ def page_classes() -> "list[Any]":
 
 
 def offer_lesson(path: "Path") -> "Lesson":
-    """Have the lesson of a file among those that visitors are offered.
+    """Add the lesson of a file to the lessons of the server.
 
     Raises:
-        AlrvizError: of what is no lesson, with the line and the field.
+        AlrvizError: if the file is not a valid lesson, with line and field.
     """
     from alrviz.explorer.lessons.library import add_file
     from alrviz.explorer.shell.shell import choices_of
@@ -71,9 +71,9 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     """Return the page of the visitor whose request is being answered, ready for `.servable()`.
 
     Args:
-        dataset: a table to open with, instead of the first demo set; a file whose class is to be chosen on the page; a
-            table larger than memory, of which pages show a sample and Convergence can race all rows.
-        path: of the file it was read from: the scripts of "copy as Python" read it there.
+        dataset: the table to open instead of the first demo set: in memory, a file whose class column is to be chosen
+            on the page, or a table larger than memory, of which pages show a sample.
+        path: the table's file, for the scripts of "copy as Python".
     """
     import panel as pn
 
@@ -87,6 +87,6 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     pages = page_classes()
     try:
         return build(pages, dataset, "" if path is None else str(path)).root
-    except Exception:  # else the browser would wait for a page that never comes
+    except Exception:  # otherwise the browser would wait for ever
         _log.exception("a page could not be built")
         return pn.pane.HTML(FAILED)

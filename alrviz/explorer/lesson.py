@@ -1,15 +1,15 @@
-"""Lessons as values: steps with a text, settings and questions, and the valid answers to a question.
+"""Lessons as values: steps with texts, settings and questions, and the validation of answers.
 
-Plain values, for whoever shows a question: the panel beside a page, the phones of a class. `lessons.reader` makes them
-of a YAML file, `lessons.answers` computes what is right from what ran.
+They are shown by the panel of a lesson and by the phones of a class. `lessons.reader` reads them from a YAML file, and
+`lessons.answers` computes the right answers from a result.
 
-An answer is, by the question's kind, as JSON has it:
+Answers by the kind of question, as JSON values:
 
     choice    the value of one option                                   "alr"
     number    a number                                                  40
     order     the values of all options, the first first                ["2", "1", "3"]
-    sketch    a number for each option, which stand along an x-axis     [0.6, 0.45, 0.5]
-    text      a line of text: what a class is asked by its teacher, of no lesson, for nothing computes what is right
+    sketch    a number for each option, drawn along an x-axis           [0.6, 0.45, 0.5]
+    text      a line of text; only for classes, because no right answer can be computed
 """
 
 import math
@@ -18,19 +18,21 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 KINDS = ("choice", "number", "order", "sketch")
-Said = str | float | tuple[str, ...] | tuple[float, ...]
-RELATIVE_TOLERANCE = 0.25  # a number that is off by less, relative to what happened, is right; of a sketch each one
-RANGE_TOLERANCE = 0.002  # of what can be said from low to high: two numbers that differ by less are the same
-MAX_NUMBER = 1e12  # a number that anybody may say
-MAX_TEXT_CHARS = 200  # signs of a text
-MAX_COMBINING_MARKS = 4  # on one letter, as many as a language needs: hundreds would be drawn over the lines above
+AnswerValue = str | float | tuple[str, ...] | tuple[float, ...]
+RELATIVE_TOLERANCE = 0.25  # of a right number, relative to the outcome; in a sketch, of each number
+RANGE_TOLERANCE = 0.002  # numbers that differ by a smaller part of the range from low to high are equal
+MAX_NUMBER = 1e12  # of an answer
+MAX_TEXT_CHARS = 200
+MAX_COMBINING_MARKS = 4  # on one letter, enough for any language; hundreds would cover the lines above
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is right: a measure of what ran, by name, and what of it is measured.
+    """The right answer of a question as a measure of a result.
 
-    measure: a key of `lessons.answers.MEASURES`. of: names of racers, orders ...: as the measure takes them.
+    Attributes:
+        measure: a key of `lessons.answers.MEASURES`.
+        of: arguments of the measure, such as names of racers or orders.
     """
 
     measure: str
@@ -39,10 +41,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Option:
-    """One thing to choose, to rank, or to say a number of.
+    """An option to choose, to rank, or to give a number for.
 
-    value: what a measure gives where this is right: a word, or of numbers a range ("< 0.8", "0.8 to 1.25", "> 2").
-    words: what the reader sees.
+    Attributes:
+        value: value of the measure if this option is right: a word, or a range ("< 0.8", "0.8 to 1.25", "> 2").
+        words: text that the reader sees.
     """
 
     value: str
@@ -51,11 +54,17 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """A question, open until it is answered.
+    """A question.
 
-    id: unique in its lesson. kind: one of `KINDS`. text: the question, one line of Markdown. options: none of a number.
-    answer: what is right, None where nobody can say. explain: Markdown, shown with what happened. unit: of numbers
-    ("iterations"). low, high: the smallest and the largest number that can be said; a sketch always has both.
+    Attributes:
+        id: unique in its lesson.
+        kind: one of `KINDS`, or "text".
+        text: the question, one line of Markdown.
+        options: () for a number or a text.
+        answer: the right answer; None if there is none.
+        explain: Markdown, shown with the outcome.
+        unit: unit of numbers ("iterations").
+        low, high: smallest and largest number; a sketch always has both.
     """
 
     id: str
@@ -74,72 +83,77 @@ class Question:
         return tuple(option.value for option in self.options)
 
     def words_of(self, value: str) -> str:
-        """What an option is called; the value itself where it is none."""
+        """Return the text of an option; the value itself if it is not an option."""
         return next((option.words for option in self.options if option.value == value), value)
 
-    def read(self, given: object) -> Said:
-        """Return what a stranger gave as an answer to this question.
+    def read(self, value: object) -> AnswerValue:
+        """Return untrusted input as an answer to this question.
 
-        Raises ValueError of what is none, saying what was expected.
+        Raises:
+            ValueError: if it is no valid answer, with what was expected.
         """
         if self.kind == "choice":
-            return self._option(given)
+            return self._option(value)
         if self.kind == "number":
-            return self._number(given)
+            return self._number(value)
         if self.kind == "text":
-            if not isinstance(given, str) or not (text := plain_line(given)):
+            if not isinstance(value, str) or not (text := plain_line(value)):
                 raise ValueError("expected some words")
             return text
-        if not isinstance(given, list | tuple) or len(given) != len(self.options):
+        if not isinstance(value, list | tuple) or len(value) != len(self.options):
             raise ValueError(f"expected {len(self.options)} values, one for each of {', '.join(self.values)}")
         if self.kind == "sketch":
-            return tuple(self._number(one) for one in given)
-        ranked = tuple(self._option(one) for one in given)
-        if len(set(ranked)) < len(ranked):
-            raise ValueError(f"each of {', '.join(self.values)} has one place")
-        return ranked
+            return tuple(self._number(item) for item in value)
+        ranking = tuple(self._option(item) for item in value)
+        if len(set(ranking)) < len(ranking):
+            raise ValueError(f"expected each of {', '.join(self.values)} once")
+        return ranking
 
-    def _option(self, given: object) -> str:
-        if not isinstance(given, str) or given not in self.values:
-            near = get_close_matches(str(given)[:40], self.values, n=1)
+    def _option(self, value: object) -> str:
+        if not isinstance(value, str) or value not in self.values:
+            near = get_close_matches(str(value)[:40], self.values, n=1)
             raise ValueError(f"expected one of {', '.join(self.values)}" + (f"; nearest: {near[0]}" if near else ""))
-        return given
+        return value
 
-    def _number(self, given: object) -> float:
-        if isinstance(given, bool) or not isinstance(given, int | float) or not self.low <= given <= self.high:
+    def _number(self, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             raise ValueError(f"expected a number from {self.low:g} to {self.high:g}")
-        return float(given)
+        return float(value)
 
-    def right(self, said: Said, was: Said) -> bool:
-        """Whether an answer is what happened: the same word or ranking, numbers within a quarter of it."""
-        if isinstance(said, str) or self.kind == "order":
-            return said == was
-        pairs = zip(_numbers(said), _numbers(was), strict=True)
-        nil = RANGE_TOLERANCE * (self.high - self.low) if max(-self.low, self.high) < MAX_NUMBER else 1e-9
-        return all(math.isclose(one, other, rel_tol=RELATIVE_TOLERANCE, abs_tol=nil) for one, other in pairs)
+    def is_right(self, answer: AnswerValue, outcome: AnswerValue) -> bool:
+        """Return whether an answer is right: the same word or ranking, or numbers within a quarter of the outcome."""
+        if isinstance(answer, str) or self.kind == "order":
+            return answer == outcome
+        pairs = zip(_as_numbers(answer), _as_numbers(outcome), strict=True)
+        tolerance = RANGE_TOLERANCE * (self.high - self.low) if max(-self.low, self.high) < MAX_NUMBER else 1e-9
+        return all(math.isclose(*pair, rel_tol=RELATIVE_TOLERANCE, abs_tol=tolerance) for pair in pairs)
 
 
 def plain_line(text: object) -> str:
-    """Return a stranger's text in one line, cut where it is long, without signs that cannot be seen or that pile up."""
-    seen, marks = [], 0
-    for sign in str(text)[: 4 * MAX_TEXT_CHARS]:
-        marks = marks + 1 if unicodedata.category(sign) in ("Mn", "Me") else 0
+    """Return untrusted text as one short line, without invisible characters and stacks of combining marks."""
+    characters, marks = [], 0
+    for character in str(text)[: 4 * MAX_TEXT_CHARS]:
+        marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
         if marks <= MAX_COMBINING_MARKS:
-            seen.append(sign if sign.isprintable() else " ")
-    return " ".join("".join(seen).split())[:MAX_TEXT_CHARS]
+            characters.append(character if character.isprintable() else " ")
+    return " ".join("".join(characters).split())[:MAX_TEXT_CHARS]
 
 
-def _numbers(said: Said) -> tuple[float, ...]:
-    return tuple(float(one) for one in (said if isinstance(said, tuple) else (said,)))
+def _as_numbers(answer: AnswerValue) -> tuple[float, ...]:
+    return tuple(float(number) for number in (answer if isinstance(answer, tuple) else (answer,)))
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what is read, what the page is set to, what is asked.
+    """One step of a lesson.
 
-    text: Markdown. link: the query of the link it opens ("?data=xor&q=orders"), "" to leave the page as it is. hide:
-    parts of the page that are not shown (`lessons.reader.PARTS`). ask: the question, or none. run: whether Run is to be
-    pressed here, after the question. reveal: Markdown, shown when what was run has ended.
+    Attributes:
+        text: Markdown.
+        link: query of the link that the step opens ("?data=xor&q=orders"); "" to leave the page as it is.
+        hide: hidden parts of the page (`lessons.reader.PARTS`).
+        ask: the question; None without one.
+        run: whether the reader presses Run in this step, after the question.
+        reveal: Markdown, shown when the run has ended.
     """
 
     text: str
@@ -152,7 +166,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson. id: its slug; version: raised when questions change, old answers are not those to these questions."""
+    """A lesson; `id` is its slug. `version` changes with its questions, so that answers to old ones do not count."""
 
     id: str
     version: int
@@ -167,5 +181,5 @@ class Lesson:
         return tuple(step.ask for step in self.steps if step.ask is not None)
 
     def question(self, id: str) -> Question | None:
-        """The question of this id; None where there is none."""
-        return next((one for one in self.questions if one.id == id), None)
+        """Return the question with an id; None without one."""
+        return next((question for question in self.questions if question.id == id), None)

@@ -8,43 +8,43 @@ from alrviz.views.core.live_figure import NumberAxes
 
 
 class Tab:
-    """What a page of tabs asks of each; what a tab does not override does nothing.
+    """Base of a tab; methods that it does not override do nothing.
 
     Attributes:
-        tasks: its work on threads.
+        tasks: the tab's background tasks.
     """
 
     def __init__(self, session: Session):
         self.session, self.tasks = session, PageTasks(session)
 
     def result(self) -> object | None:
-        """Return what ran with the current settings once it has ended and was shown: lessons ask questions about it."""
+        """Return the run or study of the current settings once it has ended and was shown; lessons ask about it."""
         return None
 
     def axes(self) -> NumberAxes | None:
-        """Return the picture shown if its axes are numbers of what ran: a lesson draws answers on it."""
+        """Return the picture shown if its axes are numbers of the result; a lesson draws answers on it."""
         return None
 
     def on_shown(self) -> None:
-        """Show what came while another page or tab was in front."""
+        """Update the tab after another page or tab was in front."""
 
     def pump(self) -> bool:
-        """Take over what threads have finished; called every 100 ms until nothing more may come (False)."""
+        """Take over the results of tasks; called every 100 ms while it returns True."""
         return self.tasks.poll()
 
     def close(self) -> None:
-        """End the threads' work, because the visitor has gone; runs belong to the registry."""
+        """Cancel the tasks, because the visitor has left; runs belong to the registry."""
         self.tasks.close()
 
 
 class Page(Tab):
-    """What the shell asks of a page; what a page does not override does nothing.
+    """Base of a page; methods that it does not override do nothing.
 
     Attributes:
-        title: what the rail, the header and the browser's tab call it.
+        title: shown in the rail, the header and the browser's tab.
         icon: name of a symbol of the Material Icons font.
         group: title of the part of the rail that it stands in, such as "Evaluate" (`GROUPS` of `shell/frame.py`).
-        slug: what links call it (`?page=order`), and `FIRST_DEMOS` of `session/state.py`.
+        slug: its name in links (`?page=order`) and in `FIRST_DEMOS` of `session/state.py`.
     """
 
     title: str
@@ -53,12 +53,12 @@ class Page(Tab):
     slug: str
 
     def view(self) -> Viewable:
-        """Build and return what is shown in the main area; called on the first visit."""
+        """Build and return the content of the main area; called on the first visit."""
         raise NotImplementedError
 
     def drawer(self) -> Viewable | None:
-        """Return what is shown in the drawer, or None; called when it is first opened."""
+        """Return the content of the drawer, or None; called when it is first opened."""
         return None
 
     def on_hidden(self) -> None:
-        """Leave the front; what the page started continues."""
+        """React to another page in front; runs that the page started continue."""

@@ -1,4 +1,4 @@
-"""Bandwidths and losses along a DLR fit, one above the other: what the film's cursor moves over.
+"""Bandwidths and losses along a dlr fit, one panel above the other; the film's cursor moves over them.
 
 Above: h over Silverman's h of every numeric column, on a log axis; those that moved most in colours, which are none of
 the classes', with their names before the ends of their lines, the others grey. Below: NLL per row of training rows
@@ -19,10 +19,10 @@ from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readabl
 from alrviz.pictures.picture import Picture, Plot, add_legend, write
 from alrviz.studies.density.density_frames import BandwidthPath
 
-NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
+N_NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
 _CUT = 20  # letters of a name
 _GAP = 6  # px between a line and the name on it
-# The first of these sets that gives ticks enough, but no crowd, is shown; all of them hold 1.
+# Mantissas of ticks: the first set with enough ticks that are not crowded is used; all contain 1.
 _MANTISSAS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 _MOST_TICKS = 7
 STYLES = {"training": "solid", "validation": "dotted", "test": "dashed"}
@@ -37,8 +37,8 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     colours = [colour if colour == GREY else readable(colour, dark) for colour in colours]
     # Silverman's (1) is always within it, and above the lines there is room for a name.
     view = box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
-    ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:NAMED]] if len(x) else []
-    names = [short(path.columns[d], _CUT) for d in order[:NAMED]][: len(ends)]
+    ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:N_NAMED]] if len(x) else []
+    names = [short(path.columns[d], _CUT) for d in order[:N_NAMED]][: len(ends)]
     moved = np.flatnonzero(path.outer)
     at, column = np.repeat(moved, count), np.tile(np.arange(count), len(moved))
     tops = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
@@ -56,7 +56,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
             "moved": {"x": x[at], "y": path.ratios[at, column], "colour": np.array(colours, dtype=object)[column]},
             "names": {
                 "x": [e[0] for e in ends], "y": [e[1] for e in ends], "words": names,
-                "colour": [colours[d] for d in order[:NAMED]][: len(ends)], "dy": _beside_lines(view, ends, names),
+                "colour": [colours[d] for d in order[:N_NAMED]][: len(ends)], "dy": _beside_lines(view, ends, names),
             },
         },
     )  # fmt: skip
@@ -91,10 +91,10 @@ def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
         far[finite] = np.ptp(logs[:, finite], axis=0)
     order = [int(d) for d in np.argsort(-far, kind="stable")]
     hues = list(COLUMN_COLOURS)
-    if count <= NAMED:  # few columns keep their colours while the fit goes on
+    if count <= N_NAMED:  # few columns keep their colours while the fit goes on
         return order, hues[:count]
     rank = {d: k for k, d in enumerate(order)}
-    return order, [hues[rank[d]] if rank[d] < NAMED else GREY for d in range(count)]
+    return order, [hues[rank[d]] if rank[d] < N_NAMED else GREY for d in range(count)]
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
@@ -137,7 +137,7 @@ def _draw_losses(plot: Plot, parts: Sequence[str], dark: bool) -> None:
 
 
 def _mark_step(plot: Plot, lines: Any, tips: list[tuple[str, str]], dark: bool) -> None:
-    """Add the tooltips of lines, and the line at the step that is shown."""
+    """Add the tooltips of the lines, and the cursor at the step that is shown."""
     plot.figure.min_height = 120
     plot.figure.add_tools(HoverTool(renderers=[lines], tooltips=tips))
     cursor = plot.parts["cursor"] = Span(

@@ -39,7 +39,7 @@ class Kind:
     form: str = ""  # of several that are called so
 
     def on_axis(self, words: str) -> str:
-        """What stands at an axis or above a column: no sentence beside it tells of which form it is."""
+        """Return a label of an axis or a column, with the form of decomposition if needed."""
         return f"{words}, {self.form}" if self.form else words
 
 
@@ -120,7 +120,7 @@ def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
 
 
 def _called(name: str, rows: pd.DataFrame, axis: str) -> str:
-    """What a line is called: its family where it has several of that, else the one it has (nb, not anje)."""
+    """Return the name of a line: its family if it has several orders, else its label (nb, not anje)."""
     label = str(rows["label"].iloc[0])
     if axis != "order" or rows["label"].nunique() > 1 or not name.startswith(family_of(label)):
         return name
@@ -202,5 +202,5 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
 
 
 def legend_rows(texts: Sequence[str]) -> int:
-    """How many rows the legend of these lines has."""
+    """Return the number of legend rows for these lines."""
     return math.ceil(len(texts) / legend_columns(texts, _WIDTH))

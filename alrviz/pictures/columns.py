@@ -27,19 +27,19 @@ from alrviz.pictures.picture import keep_sizes
 # Okabe and Ito's, without black and yellow, which vanish on dark and on light.
 _CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C7AE6")
 _TINTS = (0.0, 0.45, -0.35, 0.68, -0.55)
-OTHERS = "#9a9aa2"
+OTHER_COLOUR = "#9a9aa2"
 
 
 def class_colours(n_classes: int) -> list[str]:
     """Return a colour per class: seven hues, then lighter and darker shades of them, then grey."""
     hues = len(_CLASSES)
     shaded = [shade(_CLASSES[k % hues], _TINTS[k // hues]) for k in range(min(n_classes, hues * len(_TINTS)))]
-    return shaded + [OTHERS] * (n_classes - len(shaded))
+    return shaded + [OTHER_COLOUR] * (n_classes - len(shaded))
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnPicture:
-    """What is drawn of one column.
+    """Bars or bins of one column by class.
 
     Attributes:
         title: what is seen.

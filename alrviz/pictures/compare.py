@@ -27,11 +27,11 @@ WORDS = {
     "classify_seconds": "classification seconds",
 }  # fmt: skip
 WIDTH, HEIGHT = 300, 290  # assumed pixels of the drawing frame
-MOST_NAMED = 14  # points that are named; of more the hover tells
+MAX_NAMED = 14  # points with a name; beyond it only the tooltip names them
 _TICKS = 3  # an axis has at least so many
 _AIR = 0.09  # of the range, on each side
-FAR = 2.5
-_LEAST = float(np.log10(1.2))  # what differs by less than a fifth is not to fill the picture
+LABEL_DISTANCE_LIMIT = 2.5
+_MIN_RANGE = float(np.log10(1.2))  # differences below a fifth must not fill the picture
 
 
 def compare(
@@ -104,17 +104,17 @@ def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, by: list[st
 def _range(values: np.ndarray, folds: np.ndarray) -> Range:
     """A range of positive numbers that holds all means above 0, with air; zeros get its lower edge.
 
-    Folds that are no more than FAR times lower or higher are in it too.
+    Folds that are no more than LABEL_DISTANCE_LIMIT times lower or higher are in it too.
     """
     above = np.log10(values[values > 0])
     if not len(above):
         return 0.01, 1.0
     low, high = float(above.min()), float(above.max())
-    near = np.log10(np.clip(folds[folds > 0], 10**low / FAR, FAR * 10**high))
+    near = np.log10(np.clip(folds[folds > 0], 10**low / LABEL_DISTANCE_LIMIT, LABEL_DISTANCE_LIMIT * 10**high))
     low, high = float(near.min(initial=low)), float(near.max(initial=high))
     if (values <= 0).any():
         low -= max(0.15 * (high - low), 0.15)
-    missing = max(_LEAST - (high - low), 0.0) / 2
+    missing = max(_MIN_RANGE - (high - low), 0.0) / 2
     low, high = low - missing, high + missing
     air = _AIR * (high - low)
     return float(10 ** (low - air)), float(10 ** (high + air))
@@ -122,7 +122,7 @@ def _range(values: np.ndarray, folds: np.ndarray) -> Range:
 
 def _names(x: np.ndarray, y: np.ndarray, sets: list[str], ends: Range) -> Data:
     """Names beside the points, moved up or down where they would cover each other."""
-    if len(sets) > MOST_NAMED:
+    if len(sets) > MAX_NAMED:
         x, y, sets = x[:0], y[:0], []
     low, high = np.log10(ends)
     box = Box(low, high, low, high, height=HEIGHT, width=WIDTH)

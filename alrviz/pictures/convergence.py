@@ -39,13 +39,13 @@ DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
 BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
-MOST = 0.75  # of the width of a picture, for the words of a grey line
+MAX_LABEL_SHARE = 0.75  # of a picture's width, for the words on a grey line
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 FAINT = 0.2  # of a racer's line is a grey one: words may stand on it
-FEW = 60  # points; with more the line shows them well enough
+MAX_MARKED_POINTS = 60  # with more points the line alone shows them
 MAX_UNMARKED_RACERS = 2  # of more racers each line carries markers
 MARKER_STEP_PX = 90  # px across, from one marker of a line to the next
-# Ticks of a logarithmic horizontal axis; those that would cover each other are left out by the axis.
+# Ticks of a logarithmic horizontal axis; Bokeh leaves out labels that would overlap.
 _TICKS = tuple(m * 10.0**power for power in range(-6, 7) for m in (1, 2, 5))
 
 
@@ -79,7 +79,7 @@ def convergence(
     size: tuple[int, int] | None = None,
     note: str = "",
 ) -> Picture:
-    """Return the picture of these racers; the colours of axes and ground are left to the page's theme.
+    """Return the picture of these racers; the page's theme colours axes and ground.
 
     measure: a key of `MEASURES`. axis: a key of `AXES`. span: a key of `SPANS`. baseline: `Trace.baseline`. to_zero:
     whether NLL falls to 0. dark: whether the ground is dark. rests: whether the lines rest; names then keep off them.
@@ -101,8 +101,8 @@ def convergence(
             curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor, zero=zero
         )
         places = min_max(line["y"])
-        if log_x:  # of the first points each has a place of its own
-            places = np.union1d(places, np.arange(min(FEW, len(line["y"]))))
+        if log_x:  # each of the first points has its own place
+            places = np.union1d(places, np.arange(min(MAX_MARKED_POINTS, len(line["y"]))))
         return {key: column[places] for key, column in line.items()}
 
     whole = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
@@ -126,7 +126,7 @@ def convergence(
     markers = [_markers(line, k, len(curves), within) for k, line in enumerate(ends_of)]
     kinds = _kinds(measure)
     parts: dict[str, Any] = {
-        "dots": tuple({"visible": len(line["x"]) <= FEW} for line in train),
+        "dots": tuple({"visible": len(line["x"]) <= MAX_MARKED_POINTS} for line in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
         "legend": {"ncols": legend_columns([*names, *kinds], within.width)},
@@ -153,7 +153,7 @@ def convergence(
 
 
 def penalties(curves: Sequence[RacerCurve]) -> list[RacerCurve]:
-    """What the measure "alpha" draws: a curve for each order of racers that find their alphas, along all their steps.
+    """Return the lines of the measure "alpha": for racers that choose alphas, one for each order along all steps.
 
     A single alpha is that of the racer's own order, whichever that is.
 
@@ -210,7 +210,7 @@ def marks(
     name, colour, marker, x, y = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
     heads = [view.pixel(at, up) for at, up in zip(x, y, strict=True)]
     lines = [(_told(w, view.pixel(view.right, v), heads), v) for w, v in levels.items() if view.bottom <= v <= view.top]
-    # The words of the grey lines are placed first: a name can be told by its colour, a grey word only by its line.
+    # Place the grey words first: a name has its line's colour, but a grey word is recognised by its place only.
     words = [*(w for w, _ in lines), *name]
     cut = [view.pixel(at, view.top)[0] + LETTER * len(text) > view.width for at, text in zip(x, name, strict=True)]
     at_x = [*(view.right for _ in lines), *(view.right if out else at for at, out in zip(x, cut, strict=True))]
@@ -242,7 +242,7 @@ def _told(words: str, end: tuple[float, float], heads: Sequence[tuple[float, flo
     """
     width, wide = end[0], LETTER * len(words)
     hidden = any(x > width - wide and abs(y - end[1]) < LINE for x, y in heads)
-    return words if wide < MOST * width and not hidden else words.partition(":")[0]
+    return words if wide < MAX_LABEL_SHARE * width and not hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
@@ -290,14 +290,14 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
 
 
 def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
-    """What is told of a point; where alphas were tried, a step need not be an iteration."""
+    """Return the tooltip of a point; while alphas are tried, a step need not be an iteration."""
     along = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
     step = ("step" if trials else "iteration", "@step")
     return [("racer", "$name"), step, *along, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
-    """How many rows the legend of these racers needs in so many pixels."""
+    """Return the number of legend rows that these racers need within a width in pixels."""
     words = [*names, *_kinds(measure)]
     return max(1, math.ceil(len(words) / legend_columns(words, width)))
 

@@ -1,6 +1,6 @@
 """The decision map: the ground in the colour of the class that wins, paler where the model is unsure, and the rows.
 
-    opacity = PALE + (FULL - PALE) * certainty,    certainty = (p - 1/C) / (1 - 1/C)
+    opacity = MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * certainty,    certainty = (p - 1/C) / (1 - 1/C)
 
 With scores, which are no probabilities, certainty is the margin over the next class (of two classes the score itself)
 relative to its 95th percentile on the map. A point's outline is its true class, its fill what the model predicts.
@@ -22,7 +22,7 @@ from bokeh.plotting import figure
 from contourpy import contour_generator
 from numpy.typing import NDArray
 
-from alrviz.pictures.columns import OTHERS as GREY
+from alrviz.pictures.columns import OTHER_COLOUR as GREY
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.labels import LETTER, WIDTH, legend_columns
 from alrviz.pictures.level_axis import level_axis, short
@@ -32,8 +32,11 @@ from alrviz.studies.maps.axes import Axis
 from alrviz.studies.maps.decision_map import Surface
 
 Lines = dict[str, list[NDArray[np.float64]]]
-PALE, FULL = 0.10, 0.62  # opacity where all classes are equal, and where one is certain; points are seen on both
-MOST_NAMED = 12  # classes in the legend, and LINES it may have above a map that needs its room
+MIN_OPACITY, MAX_OPACITY = (
+    0.10,
+    0.62,
+)  # where all classes are equal, where one is certain; points are visible on both
+MAX_NAMED = 12  # classes in the legend, and LINES it may have above a map that needs its room
 LINES = 3
 CUT = 22  # letters of a class's name
 _LEGEND: Any = {
@@ -96,7 +99,9 @@ def _ground(surface: Surface) -> Data:
     colours = class_colours(len(surface.classes))
     table = np.array([[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in colours], dtype=np.uint8)
     bytes_[..., :3] = table[winner]
-    bytes_[..., 3] = np.where(winner < 0, 0, np.rint(255 * (PALE + (FULL - PALE) * certainty(surface))))
+    bytes_[..., 3] = np.where(
+        winner < 0, 0, np.rint(255 * (MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * certainty(surface)))
+    )
     shown = surface.values[..., -1] if len(surface.classes) == 2 else surface.values.max(axis=2)
     return {
         "image": [bytes_.view(np.uint32).reshape(winner.shape)],
@@ -147,7 +152,7 @@ def _draw(plot: Plot, surface: Surface, dark: bool, width: int) -> None:
     tips = [("row", "@row{0,0}"), ("true class", "@truth"), ("predicted", "@predicted")]
     fig.add_tools(hover, HoverTool(renderers=[dots], tooltips=tips))
     edge = fig.line([np.nan], [np.nan], **edges)  # a map may have no boundary to take it from
-    # samples: what the legend shows of each class, and of a boundary last
+    # samples: what the legend shows for each class, and last for a boundary
     plot.parts |= {"dots": dots, "hover": hover, "legend": legend, "samples": [edge]}
     name_classes(plot, surface, width)
 
@@ -172,7 +177,7 @@ def name_classes(plot: Plot, surface: Surface, width: int = WIDTH) -> None:
 
 
 def value_words(surface: Surface) -> str:
-    """What the colours mean: the probability of which class; a score is said to be none."""
+    """Return what the colours mean: the probability of which class, or a score."""
     two = len(surface.classes) == 2
     if surface.probability:
         return f"P({short(surface.classes[1], CUT)})" if two else "P(predicted class)"
@@ -206,11 +211,11 @@ def _hover_ground(hover: HoverTool, surface: Surface) -> None:
 
 
 def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
-    """Say what is drawn: each class's colour and mark, the boundary, and what the colours measure."""
+    """Describe the picture: colour and mark of each class, the boundary, and what the colours measure."""
     fig, samples, classes = plot.figure, plot.parts["samples"], surface.classes
     words, named, columns = _entries(classes, width)
     for k in range(len(samples) - 1, named):  # a class has its colour however many there are
-        mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(min(MOST_NAMED, len(classes)))[k]}
+        mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(min(MAX_NAMED, len(classes)))[k]}
         samples.insert(k, fig.scatter([np.nan], [np.nan], size=13, **mark))
     renderers: list[Any] = [[sample] for sample in samples[:named]]
     if named < len(classes):
@@ -223,8 +228,8 @@ def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
 
 
 def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
-    """Words of the legend, how many classes they name, as LINES have room for, and how many stand beside each other."""
-    for named in range(min(MOST_NAMED, len(classes)), 0, -1):
+    """Return the legend's words, the number of classes named within LINES lines, and the number of columns."""
+    for named in range(min(MAX_NAMED, len(classes)), 0, -1):
         words = [short(label, CUT) for label in classes[:named]]
         words += [f"and {len(classes) - named} more"] * (named < len(classes)) + ["boundary"]
         columns = legend_columns(words, width)
@@ -269,7 +274,7 @@ def _contours(surface: Surface) -> Lines:
 
 
 def _fields(surface: Surface) -> list[Any]:
-    """What is 0 on boundaries; places where the model says nothing are masked."""
+    """Return fields that are 0 on boundaries; masked where the model gives NaN."""
     values = surface.values.astype(np.float64)
     silent = surface.winner < 0
     if surface.single:

@@ -1,4 +1,4 @@
-"""One column of DLR: its density log-ratio phi(x), what the model makes of it (w phi), its rows and its bandwidth.
+"""One column of dlr: its density log-ratio phi(x), weighted by the model (w phi), with some rows and the bandwidth.
 
 Of two classes w phi is filled in the colour of the class it speaks for, phi itself is a thin dashed line; of more
 classes each has its line of w phi in its own colour. Rows are ticks at the bottom, a line a class. The bandwidth is a
@@ -21,7 +21,7 @@ from alrviz.studies.density.density_frames import ColumnRatio
 
 LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves
 ROOM = 30  # characters beside each other below one of several pictures
-NAMED = 14  # characters of the name inside: the heading has all of it, and beside it stands the bandwidth
+MAX_NAME_LENGTH = 14  # characters within the picture, beside the bandwidth; the heading has the whole name
 
 
 def density_picture(
@@ -82,7 +82,7 @@ def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], beside: b
 
 
 def _fills(ratio: ColumnRatio, values: Floats) -> Data:
-    """What lies between the curve and 0, above it and below it."""
+    """Return the areas between the curve and 0, above and below."""
     if ratio.x is None or values.ndim > 1:
         return {"x": [], "low": [], "high": [], "zero": []}
     return {"x": ratio.x, "low": np.minimum(values, 0), "high": np.maximum(values, 0), "zero": np.zeros(len(values))}
@@ -185,7 +185,7 @@ def _name_inside(fig: figure, column: str, dark: bool) -> None:
     # In names from data Bokeh looks for no TeX.
     corner = {side: Node(target="frame", symbol=side, offset=4) for side in ("left", "top")}
     name = Label(
-        x=corner["left"], y=corner["top"], text=PlainText(text=short(column, NAMED)), text_baseline="top",
+        x=corner["left"], y=corner["top"], text=PlainText(text=short(column, MAX_NAME_LENGTH)), text_baseline="top",
         text_font=FONT_NAME, text_font_size="15px", text_color=INKS[dark],
     )  # fmt: skip
     fig.add_layout(name)

@@ -32,7 +32,7 @@ def element(figure: Any) -> Any:
     except ImportError as error:
         raise AlrvizError("elements need HoloViews; install it with pip install alrviz[holoviews]") from error
     drawn = (renderer for renderer in figure.renderers if renderer.visible and hasattr(renderer, "glyph"))
-    kinds = [(_MADE.get(marks.kind), marks) for marks in map(Marks, drawn)]
+    kinds = [(_ELEMENT_OF_MARK.get(marks.kind), marks) for marks in map(Marks, drawn)]
     # x and y of another picture are others
     elements = [make(holoviews, marks).opts(axiswise=True) for make, marks in kinds if make is not None]
     sides: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def _text(hv: Any, marks: Marks) -> Any:
     return labels.opts(text_color=name, text_font_size=marks.first("text_font_size") or "13px")
 
 
-_MADE: dict[str, Callable[[Any, Marks], Any]] = {
+_ELEMENT_OF_MARK: dict[str, Callable[[Any, Marks], Any]] = {
     "Quad": _quad, "HBar": _hbar, "VBar": _vbar, "Segment": _segment, "Scatter": _scatter, "Line": _line,
     "MultiLine": _multi_line, "VArea": _area, "Text": _text,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""How good probabilities are, drawn: the confusion matrix, curves of classes, groups beside each other.
+"""Pictures of an evaluation: the confusion matrix, curves of classes, comparisons of groups.
 
 Of the matrix a line is a class and a column what its rows are predicted as; the darker a cell, the larger its share of
 its line. A curve is a class's against the others, at every threshold; the ring is the threshold that is set. ROC above
@@ -32,8 +32,8 @@ _CUT = 22  # letters of a class beside its curve
 
 @dataclass(frozen=True)
 class CurveKind:
-    """What a curve shows: its name, the columns of `Evaluation.curve` and the labels along and upwards, what is added
-    to a class's name.
+    """One kind of curve: its name, the columns of `Evaluation.curve` and the labels of both axes, and a suffix for
+    names of classes.
     """
 
     name: str

@@ -32,7 +32,7 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def short_seconds(seconds: float) -> str:
-    """Return a duration as it stands beside a point."""
+    """Format a duration for a label beside a point."""
     if seconds < 0.0995:
         return f"{seconds * 1e3:.2g} ms"
     return f"{seconds:.2g} s" if seconds < 99.5 else f"{seconds:.0f} s"
@@ -44,5 +44,5 @@ def count_text(count: int) -> str:
 
 
 def short_count(count: float) -> str:
-    """Return a count as it stands beside a point."""
+    """Format a count for a label beside a point."""
     return f"{count:,.0f}" if count < 1e6 else f"{count / 1e6:,.3g} M"

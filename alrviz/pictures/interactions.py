@@ -28,9 +28,9 @@ from alrviz.pictures.picture import Data, Picture, Plot, write
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.row_explanation import RowExplanation
 
-FOR, AGAINST = "#0072B2", "#D55E00"
+FOR_COLOUR, AGAINST_COLOUR = "#0072B2", "#D55E00"
 ORDERS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, triples, more
-MOST = 16  # bars
+MAX_BARS = 16  # bars
 COLUMNS = 24  # of the matrix
 BARS = 32  # levels that have a bar each; of more a line is drawn
 DOTS = 150  # levels on a line that have a dot each
@@ -38,10 +38,10 @@ PANELS = 6  # levels of a third column that have a heat map each
 STEPS = 9  # effects of a row's sum that have a bar each
 BAR_CUT = 26  # letters of a bar's name
 _ON_LINE = 10  # levels on a line that are named
-_FAINT = 0.25  # opacity of what hardly any row says
+_FAINT = 0.25  # opacity of effects that hardly any row supports
 FULL_COLOUR_ROWS = 50  # rows from which on a point is drawn in full colour
 _TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
-_WRITTEN = 60  # cells whose numbers are written in them, at most
+_MAX_NUMBERED_CELLS = 60  # cells whose numbers are written in them, at most
 
 
 def order_colour(order: int) -> str:
@@ -63,7 +63,7 @@ def ranked(
 
     members: the columns of each tuple by its name, for dots in place of names. of: whose loss it is.
     """
-    shown = table.head(MOST)
+    shown = table.head(MAX_BARS)
     value = shown[by].clip(lower=0.0)
     bars = pd.DataFrame(
         {
@@ -96,7 +96,7 @@ def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, da
     data |= {f"at_{name}": m + 0.3 + wide * bars[name].to_numpy(float) / top for name in ("value", "low", "high")}
     at = [(place[name] + 0.5, float(height)) for parts, height in zip(members, y, strict=True) for name in parts]
     inks = [
-        FOR if name.startswith("» ") else INKS[dark]
+        FOR_COLOUR if name.startswith("» ") else INKS[dark]
         for name, parts in zip(data["name"], members, strict=True)
         for _ in parts
     ]
@@ -135,13 +135,15 @@ def _draw_dotted(plot: Plot, ticks: Sequence[float], words: Sequence[str], dark:
 
 
 def legend(orders: Sequence[int]) -> list[tuple[str, str]]:
-    """Return colour and words of each order that there is."""
+    """Return colour and name of each order that occurs."""
     return [(order_colour(n), "main effects" if n == 1 else tuples_text(n)) for n in orders]
 
 
 def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: bool = False) -> Picture:
-    """Return the picture of bars: name, value, low, high, colour, tip, alpha, the first on top; each begins at 0, or at
-    its "start". More than 32 are a line of dots: those that are "apart" stand beside it, some have words, their "mark".
+    """Return the picture of bars from a table with name, value, low, high, colour, tip, alpha, the first row on top.
+
+    Bars start at 0 or at "start". More than 32 become a line of dots; those that are "apart" are drawn beside it, and
+    some have a label, "mark".
     """
     n = len(bars)
     start = bars["start"].to_numpy(float) if "start" in bars else np.zeros(n)
@@ -206,9 +208,9 @@ def _line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
 def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> None:
     fig, bars, marks = plot.figure, plot["bars"], plot["marks"]
     fig.line([0, len(names)], [0, 0], line_color=GREY, line_dash=[5, 4])
-    fig.varea("x", "low", "high", source=plot["curve"], fill_color=FOR, fill_alpha=0.25)
-    fig.line("x", "value", source=plot["curve"], line_color=FOR, line_alpha=0.5, line_width=1.6)
-    fig.scatter("x", "value", source=bars, size="size", fill_color=FOR, fill_alpha="alpha", line_color=None)
+    fig.varea("x", "low", "high", source=plot["curve"], fill_color=FOR_COLOUR, fill_alpha=0.25)
+    fig.line("x", "value", source=plot["curve"], line_color=FOR_COLOUR, line_alpha=0.5, line_width=1.6)
+    fig.scatter("x", "value", source=bars, size="size", fill_color=FOR_COLOUR, fill_alpha="alpha", line_color=None)
     fig.scatter("x", "y", source=marks, size=13, fill_color=None, line_color=INKS[dark], line_width=2)
     write(fig, marks, INKS[dark], x="at", y="above", size=14, front=dark, align="side", baseline="middle")
     level_axis(fig.xaxis[0], names, most=_ON_LINE)
@@ -277,7 +279,7 @@ def _draw_matrix(plot: Plot, names: Sequence[str]) -> None:
     fig.yaxis[0].major_label_policy = AllLabels()
     if len(names) <= 12:
         fig.xaxis[0].major_label_policy = AllLabels()
-    else:  # COLUMNS lines of this size have room beside each other but on a phone, where some names are left out
+    else:  # fits COLUMNS names of this size side by side, except on a phone, which leaves some out
         fig.xaxis[0].major_label_orientation = "vertical"
         fig.axis.major_label_text_font_size = "12px"
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=[("", "@up & @across"), ("nats", "@value{0.0000}")]))
@@ -287,8 +289,8 @@ def heat_map(
     values: NDArray[np.float64], rows: NDArray[np.float64], names: tuple[Sequence[str], Sequence[str]],
     titles: tuple[str, str], what: str, *, signed: bool, panels: Sequence[str] = ("",), dark: bool = False,
 ) -> Picture:  # fmt: skip
-    """Return the picture of the cells of two columns: values (L1, L2), NaN where there is none, and their rows; of
-    three columns a panel for each of some levels of the third, (P, L1, L2).
+    """Return the picture of the cells of two columns: values (L1, L2), NaN for absent cells, and their rows; for three
+    columns a panel for each of some levels of the third, (P, L1, L2).
 
     signed: whether colours tell above from below 0, else only how much; `what` the values are called.
     """
@@ -303,8 +305,8 @@ def heat_map(
     size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     seen = weight > 0
     strength = np.nan_to_num(np.abs(value) / size) * (opacity(weight) if signed else 1.0)
-    colour, alpha = np.where(value < 0, AGAINST, FOR), np.where(seen, strength, 0.0)
-    written = values.size <= _WRITTEN
+    colour, alpha = np.where(value < 0, AGAINST_COLOUR, FOR_COLOUR), np.where(seen, strength, 0.0)
+    written = values.size <= _MAX_NUMBERED_CELLS
     data: Data = {
         "left": left + 0.02, "right": left + 0.98, "bottom": top - 0.98, "top": top - 0.02, "value": value,
         "colour": colour, "alpha": alpha, "rows": weight,
@@ -416,11 +418,11 @@ def kept_curve(table: pd.DataFrame, now: float | None, of: str = "test", *, dark
 
 def _draw_curve(plot: Plot, dark: bool) -> None:
     fig, line = plot.figure, plot["line"]
-    fig.line("x", "y", source=line, line_color=FOR, line_width=2.6)
-    dots = fig.scatter("x", "y", source=line, color=FOR, size=5)
-    fig.scatter("x", "y", source=plot["best"], size=16, fill_color=None, line_color=FOR, line_width=2.6)
-    write(fig, plot["best"], readable(FOR, dark), size=14, front=dark, align="center", y_offset=26)
-    fig.line("x", "y", source=plot["now"], line_color=AGAINST, line_width=2, line_dash="dashed")
+    fig.line("x", "y", source=line, line_color=FOR_COLOUR, line_width=2.6)
+    dots = fig.scatter("x", "y", source=line, color=FOR_COLOUR, size=5)
+    fig.scatter("x", "y", source=plot["best"], size=16, fill_color=None, line_color=FOR_COLOUR, line_width=2.6)
+    write(fig, plot["best"], readable(FOR_COLOUR, dark), size=14, front=dark, align="center", y_offset=26)
+    fig.line("x", "y", source=plot["now"], line_color=AGAINST_COLOUR, line_width=2, line_dash="dashed")
     tips = [("kept", "@kept"), ("last", "@added"), ("log loss", "@y{0.0000}"), ("0-1 loss", "@error{0.0000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))
 
@@ -433,7 +435,8 @@ def signed_bars(
     return pd.DataFrame(
         {
             "name": list(names), "value": values, "low": np.where(np.isfinite(low), low, values),
-            "high": np.where(np.isfinite(high), high, values), "colour": np.where(values < 0, AGAINST, FOR),
+            "high": np.where(np.isfinite(high), high, values),
+            "colour": np.where(values < 0, AGAINST_COLOUR, FOR_COLOUR),
             "tip": list(tips), "alpha": np.broadcast_to(alpha, values.shape),
         }
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where things stand in a picture: ranges that move seldom, and labels at the ends of lines that do not collide.
+"""Layout of pictures: ranges that change seldom, and labels at the ends of lines that do not overlap.
 
 Ranges are worked out here, not by the browser, so that a live picture rests: the horizontal axis ends at a round number
 and grows only when a line comes near it. Labels are placed in pixels of a picture of known or assumed size: of the
@@ -27,10 +27,10 @@ SAMPLE = 38  # px of a legend's entry beside its words
 INVERTED, COVERED, CROSSED, ALONG = 1.5, 40.0, 0.6, 2.4
 STIFF = 3.0  # as dear is a line away from a level across the whole picture: by place alone it tells whose its words are
 _STEPS = np.array([0.0, *(sign * k / 2 for k in range(1, 23) for sign in (1, -1))]) * LINE
-_FOLLOWED = 3  # ways to place the labels before, for each place of the last one
+_BEAM_WIDTH = 3  # ways to place the labels before, for each place of the last one
 _BIN = 5.0  # px across, in which a line has one lowest and one highest place
 _EDGE = 3.0  # px above and below letters that a line may touch
-_NOTHING: Mapping[str, Any] = {
+_INVISIBLE: Mapping[str, Any] = {
     "x": math.nan, "y": math.nan, "words": "", "colour": GREY, "align": "left", "dx": 0, "dy": 0.0, "style": "normal",
     "marker": "circle",
 }  # fmt: skip
@@ -38,7 +38,7 @@ _NOTHING: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a picture shows: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not.
+    """The visible area: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not.
 
     height, width: assumed pixels of the drawing frame. log_x: whether x is logarithmic.
     """
@@ -66,7 +66,7 @@ class Box:
 
     @property
     def begin(self) -> float:
-        """Where lines across the picture begin: at 0, or where a logarithmic axis does."""
+        """Return where horizontal lines start: at 0, or at the lower end of a logarithmic axis."""
         return self.left if self.log_x else 0.0
 
 
@@ -178,7 +178,7 @@ def place(
                 total += COVERED * (np.abs(above) < LINE)
                 if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:
                     total += INVERTED * ((above > 0) != (at[k, 1] > at[j, 1]))
-        before = np.argsort(total, axis=0, kind="stable")[:_FOLLOWED].ravel()
+        before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
         at_low = np.tile(np.arange(len(low)), len(before) // len(low))
         costs, places = total[before, at_low], places[before]
         places[:, k] = low[at_low]
@@ -196,7 +196,7 @@ def _groups(left: NDArray[np.float64], right: NDArray[np.float64], levels: int) 
 
 
 class _Free:
-    """Where lines run, in pixels, by columns of a few pixels' width."""
+    """Return the heights of lines in pixels, for columns a few pixels wide."""
 
     def __init__(self, view: Box, lines: Sequence[Crossing]):
         edges = np.arange(0.0, view.width + _BIN, _BIN)
@@ -211,7 +211,7 @@ class _Free:
                 self._high[k] = np.maximum(heights[:-1], heights[1:])
 
     def cost(self, left: float, right: float, low: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What it costs to stand from `left` to `right`, at each of these lower ends."""
+        """Return the cost of a label from `left` to `right` at each of these lower ends."""
         if not len(self._weight):
             return np.zeros(len(low))
         part = slice(max(int(left / _BIN), 0), max(int(np.ceil(right / _BIN)), 1))
@@ -246,9 +246,9 @@ def legend_columns(words: Sequence[str], width: float) -> int:
 
 
 def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]:
-    """Columns of words or marks, filled up to `rows` with what is not drawn.
+    """Return columns of labels or marks, padded to `rows` with invisible ones.
 
     BokehJS takes new positions at once and new colours a moment later; if there are more than before, a picture painted
     between the two asks for colours that are not there. So the marks of a live picture are always as many.
     """
-    return {key: [*column, *[_NOTHING[key]] * (rows - len(column))] for key, column in marks.items()}
+    return {key: [*column, *[_INVISIBLE[key]] * (rows - len(column))] for key, column in marks.items()}

@@ -1,4 +1,4 @@
-"""Learning curves: what a row costs when it is judged before it is learned from, against the rows seen before it.
+"""Learning curves: the loss of a row that is predicted before it is learned from, against the rows seen before.
 
 A line a learner, the mean over the orders of the rows, with a band of a standard error; a ring where a higher order
 goes ahead for good of the one below it. The grey stretch is the window: the rows that the last point shown averages.

@@ -12,12 +12,12 @@ CUT = 14  # letters of a level's name
 # Not the axis' own overrides of labels: BokehJS makes views of them later than it paints, and shows 10.5 until then.
 _WORDS = "return words[Math.floor(tick)] ?? ''"
 TILT = 0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
-_MOST = 40  # ticks; of more levels every so many is named, and the hover tells of the others
+_MAX_TICKS = 40  # of more levels only every n-th is named; tooltips name all
 _ROOM = 44  # characters beside each other below the narrowest picture
 
 
 def level_axis(
-    axis: Axis, labels: Sequence[str], *, tilts: bool = True, room: int = _ROOM, cut: int = CUT, most: int = _MOST
+    axis: Axis, labels: Sequence[str], *, tilts: bool = True, room: int = _ROOM, cut: int = CUT, most: int = _MAX_TICKS
 ) -> None:
     """Show these levels on an axis: of more than `most` every so many, names cut to `cut` letters.
 
@@ -33,5 +33,5 @@ def level_axis(
 
 
 def short(text: str, most: int = CUT) -> str:
-    """Return a name cut to what there is room for."""
+    """Return a name cut to the available length."""
     return text if len(text) <= most else text[: most - 1] + "…"

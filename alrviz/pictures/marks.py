@@ -1,4 +1,4 @@
-"""What Bokeh's renderers and axes show, as numbers, colours and words: for whoever draws them without a browser."""
+"""Bokeh's renderers and axes as numbers, colours and words, for drawing without a browser."""
 
 import math
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class Marks:
         return list(value) if is_column else [value] * self.count
 
     def first(self, name: str) -> Any:
-        """Return a property of the first mark; None where there is none."""
+        """Return a property of the first mark; None without marks."""
         value, is_column = self.find(name)
         return value if not is_column else value[0] if len(value) else None
 

@@ -1,4 +1,4 @@
-"""What a convergence picture can show, and how a trace's frame becomes points.
+"""Measures of a convergence picture, and the conversion of a trace's frame into points.
 
 A measure names a column for the training rows, one for the test rows, and what they are divided by; an axis names
 what the picture counts along. Everything here is data: no figure is needed to know what will be drawn.
@@ -18,8 +18,8 @@ AXES: Mapping[str, tuple[str, str]] = {
     "passes": ("passes", "passes over the rows"),
     "seconds": ("seconds", "seconds of solver time"),
 }
-FIRST = 30  # iterations: what the span "first" shows
-# How much of the horizontal axis is shown, and on which scale: a menu's words, what the axis adds to its label.
+FIRST = 30  # iterations that the span "first" shows
+# Spans: how much of the horizontal axis is shown, and on which scale: words in the menu, suffix of the axis's label.
 SPANS: Mapping[str, tuple[str, str]] = {
     "all": ("all", ""),
     "first": (f"first {FIRST}", f", first {FIRST} iterations"),
@@ -48,9 +48,9 @@ class Measure:
 
 
 _SHARES, _ANJE = ("class_shares", "class prior"), ("anje", "AnJE")
-_NEAR = (("milestone_0", "1 % milestone"), ("milestone_1", "0.1 % milestone"))
+_MILESTONES = (("milestone_0", "1 % milestone"), ("milestone_1", "0.1 % milestone"))
 _ZERO = (("zero_0", "0.01"), ("zero_1", "0.0001"))
-_HELD = (("heldout_class_shares", "class prior"), ("heldout_anje", "AnJE"))
+_BASELINES = (("heldout_class_shares", "class prior"), ("heldout_anje", "AnJE"))
 MEASURES: Mapping[str, Measure] = {
     "nll": Measure(
         "NLL per row", "NLL per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE, *_ZERO)
@@ -61,10 +61,10 @@ MEASURES: Mapping[str, Measure] = {
         "objective",
         per_row=True,
         log=True,
-        grey=_NEAR,
+        grey=_MILESTONES,
     ),
     "gradient": Measure("gradient norm", "norm of dF/dw", "grad_norm", log=True),
-    "heldout": Measure("test log loss", "test log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),
+    "heldout": Measure("test log loss", "test log loss per row (nats)", None, "heldout_log_loss", grey=_BASELINES),
     "error": Measure("0-1 loss", "0-1 loss (share misclassified)", "train_error", "heldout_error"),
     "rmse": Measure("RMSE", "RMSE of the class probabilities", "train_rmse", "heldout_rmse"),
     "alpha": Measure("penalty of each order", "alpha, the penalty of each order", "alpha", of_rows=False, log=True),
@@ -83,7 +83,7 @@ def axis_label(measure: str, to_zero: bool = False) -> str:
 
 
 def along_label(axis: str, span: str = "all", measure: str = "") -> str:
-    """The horizontal axis's label; it says what is left out, and a logarithmic scale."""
+    """Return the horizontal axis's label, with the part left out and a logarithmic scale."""
     label, more = AXES[axis][1], SPANS[span][1]
     if (axis, measure) == ("iterations", "alpha"):
         label = "steps: trials of alpha, then iterations"
@@ -97,7 +97,7 @@ def first_steps(columns: Columns) -> Columns:
 
 
 def zero_place(every: Iterable[Columns], axis: str) -> float | None:
-    """Where what is 0 (iteration 0) stands on a logarithmic horizontal axis: at half of the least above 0.
+    """Return the position of 0 (iteration 0) on a logarithmic horizontal axis: half of the smallest positive value.
 
     None where nothing is 0.
     """
@@ -125,7 +125,7 @@ def values(columns: Columns, measure: str, part: str, rows: float, best: float =
 
 
 def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
-    """Where a gap that cannot be told from 0 stands on a logarithmic axis; None if no racer has a gap of 0.
+    """Return the position on a logarithmic axis of a gap that equals 0 within rounding; None if no racer has one.
 
     The best known F is the lowest that was met: it still had something to go, which is missing in the last gaps of the
     racer that met it, and drawn as they are they fall off a cliff. What is missing is estimated by Aitken's
@@ -147,7 +147,7 @@ def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
 
 
 def _left_to_go(gap: np.ndarray) -> float:
-    """How far F would still have fallen, about, after the last of these gaps, which is 0."""
+    """Estimate how far F would still fall after the last of these gaps, which is 0."""
     step = max(1, (len(gap) - 1) // 10)
     if len(gap) <= 2 * step:
         return 0.0

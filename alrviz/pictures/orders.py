@@ -1,4 +1,4 @@
-"""Test log loss and cost against the order: what the study of orders has found.
+"""Test log loss and cost against the order, from a study of orders.
 
 Above: a thin line for each fold, and over them mean +- standard error in the family's colour; a ring marks the verdict.
 Below: what an order costs, parameters and seconds a fit, on log axes. Beside: the reliability curve, how often rows
@@ -130,7 +130,7 @@ def _cost(name: str, x: Any, found: Sequence[Any]) -> Data:
 
 
 def _beside(y: Any) -> Data:
-    """Where the words of points on a line stand, out of its way: below a lowest point, else above on the free side."""
+    """Return the side of each point's label, away from the line: below at a minimum, else above on the free side."""
     places = []
     for k, value in enumerate(y):
         before, after = y[k - 1] if k else value, y[k + 1] if k + 1 < len(y) else value
@@ -156,7 +156,7 @@ def power_ticks(low: float, high: float) -> list[float]:
 
 
 def order_name(order: int) -> str:
-    """What an order is called in pictures."""
+    """Return the name of an order in pictures."""
     return f"n = {order}" if order else "class prior"
 
 
@@ -241,6 +241,6 @@ def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
         items.append((text, [lines[-1], dots[-1]]))
     tips = [("said", "@x{0.000}"), ("right", "@y{0.000}"), ("rows", "@rows{0,0}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-    # Of a line without points it has words alone: it is shown with the first points.
+    # A line without points has only its name in the legend; it appears with its first points.
     legend = add_legend(fig, items, click_policy="hide")
     plot.parts |= {"lines": tuple(lines), "dots": tuple(dots), "legend": legend}

@@ -21,7 +21,7 @@ FAMILY_COLOURS = {label: colour for family in FAMILIES.values() for label, colou
 COLUMN_COLOURS = ("#6F42C1", "#7D8200", "#8A1C4A", "#7A4B2A", "#4A6A7A", "#A3299A", "#4E6B1F")
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")
 _SIGNS = "●■▲◆▼⬢"
-# Toward white where positive, toward black where negative; on a dark ground what is darker still cannot be seen.
+# Mix with white if positive, with black if negative; on a dark ground darker colours would be invisible.
 _TINTS = (0.0, 0.45, -0.3, 0.7, -0.8, 0.22)
 _TINTS_ON_DARK = (0.1, 0.5, 0.3, 0.7, -0.1, 0.85)
 INKS = {False: "#1d1d24", True: "#eceaf3"}  # of lines without a class, on a light and on a dark ground
@@ -33,10 +33,10 @@ IN_FRONT: dict[bool, dict[str, Any]] = {
 }
 READABLE = 4.5  # contrast of text with its ground, as WCAG asks for
 MIN_LINE_CONTRAST = {False: 2.2, True: 2.6}  # contrast of a line with a light and with a dark ground
-# Hues for racers whose family's colour is taken. That of lr, of which a race mostly has one, is not among them.
+# Hues for racers whose family's colour is taken; lr's is not among them, as most races have an lr.
 _SPARE_COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#7D8200", "#44AA99", "#7A4B2A", "#332288")
 _MIN_DIFFERENCE = 18.0  # in Lab: of two colours that are nearer one is replaced
-# Linear RGB as it is seen: Machado, Oliveira and Fernandes (2009), severity 1; all colours, no green, no red.
+# Perceived linear RGB by Machado, Oliveira and Fernandes (2009), severity 1: normal vision, no green, no red.
 _SIGHTS = (
     ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
@@ -49,7 +49,7 @@ _XYZ = (
 
 
 def family_colour(label: str) -> str:
-    """The colour of a family's label, grey where a family has none of its own."""
+    """Return the colour of a family's label, grey for an unknown one."""
     return FAMILY_COLOURS.get(label, GREY)
 
 
@@ -114,7 +114,7 @@ def _lab(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, floa
 
 
 def racer_colours(labels: Sequence[str], dark: bool = False) -> list[str]:
-    """Return one colour a racer, by its label: its family's, or one unlike all others where that is taken."""
+    """Return a colour for each racer by its label: its family's, or a distinct one if that is taken."""
     return list(_racer_colours(tuple(labels), dark))
 
 

@@ -23,7 +23,7 @@ from alrviz.studies.statistics.measures import loss_text
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
 LABELS = 0.3  # of the frame's width, right of the paths, for names
 AIR = 0.02  # of the width, left of them
-LEFT, RIGHT = 86, 30  # px beside the frame: a slider under the picture keeps to them
+LEFT_MARGIN, RIGHT_MARGIN = 86, 30  # px beside the frame: a slider under the picture keeps to them
 _ALPHA = "alpha, log scale: strong to weak"
 
 
@@ -102,7 +102,7 @@ def _line(part: pd.DataFrame, column: str, name: str) -> Data:
 
 
 def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
-    """Of the paths, and of what lies near them."""
+    """Return the range of the vertical axis, from the paths and the references near them."""
     every = np.concatenate([np.empty(0), *(line["y"] for line in lines)])
     every = every[np.isfinite(every)]
     if not len(every):
@@ -216,7 +216,7 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
 
 
 def _spread_range(data: Data) -> Range:
-    """Where nine tenths of the weights lie, and as much again: few lie outside, and these may lie anywhere."""
+    """Return a range from nine tenths of the weights, as wide again on either side, as outliers may lie anywhere."""
     inner = [np.abs(np.asarray(data[name], float)) for name in ("away_5", "away_95")]
     widest = float(max((part.max() for part in inner if len(part)), default=0.0)) or 1.0
     return -1.8 * widest, 1.8 * widest
@@ -247,7 +247,7 @@ def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None
     powers = np.arange(first, last + 1, max(np.ceil((last - first) / (4 if few else 9)), 1))
     names = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
     plot.parts["x"].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
-    plot.figure.min_border_left, plot.figure.min_border_right = LEFT, RIGHT
+    plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN, RIGHT_MARGIN
 
 
 def _add_head(plot: Plot) -> None:

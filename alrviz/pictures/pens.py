@@ -48,7 +48,7 @@ class Pen:
         return float(font(round(size * self.unit)).getlength(one_line(words))) / self.unit
 
     def line(self, points: Points, colour: Any, width: float = 1.0, dash: Any = ()) -> None:
-        """Draw a line; what is not finite breaks it."""
+        """Draw a line; values that are not finite break it."""
         finite: NDArray[np.bool_] = np.all(np.isfinite(points), axis=1)
         for run in np.split(np.arange(len(points)), np.flatnonzero(np.diff(finite)) + 1):
             if len(run) > 1 and finite[run[0]]:

@@ -1,4 +1,4 @@
-"""What a picture is: a `Picture` says as data what it shows, a `Plot` is its figure, made once and then fed.
+"""Pictures as values: a `Picture` is data, a `Plot` is its figure, made once and then fed with new data.
 
 A module of this folder turns what a study or a race has found into a `Picture`: named columns, ranges, labels, and a
 function that puts marks on an empty figure. Whoever shows it makes a `Plot`, alone (`picture.plot()`) or live in a page
@@ -62,7 +62,7 @@ if (cb_obj.{name} !== size) cb_obj.{name} = size;
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """What a picture shows now, as data.
+    """A picture at one moment, as data.
 
     Attributes:
         draw: puts the marks on the figure of a new plot, over its sources.
@@ -119,7 +119,7 @@ class Plot:
         return self.sources[name]
 
     def dress(self, picture: Picture) -> None:
-        """Label the axes, and set the properties of parts; even what is set to what it is would go to the browser."""
+        """Label the axes and set the properties of parts that have changed; any assignment is sent to the browser."""
         if picture.labels != self._labels:
             for axis, label in zip((self.parts["x"], self.parts["y"]), picture.labels, strict=True):
                 axis.axis_label = label
@@ -133,7 +133,7 @@ class Plot:
 
 
 def pairs(models: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield each model with what is wanted of it: both by name, or by name and number.
+    """Yield each model with its properties to set: both by name, or by name and number.
 
     Raises:
         ValueError: if there is none of this name, or not as many.
@@ -189,8 +189,8 @@ def _caption(labels: tuple[str, str]) -> str:
 
 
 def describe(fig: figure, sentence: str) -> None:
-    """Say what a figure shows, for readers who hear the page instead of seeing it."""
-    if fig.tags != [sentence]:  # even what is set to what it is goes to the browser
+    """Describe a figure for screen readers."""
+    if fig.tags != [sentence]:  # Bokeh sends equal values to the browser too
         fig.tags = [sentence]
 
 

@@ -1,4 +1,4 @@
-"""What somebody said before the numbers were there, on the axes of a picture: dotted, in the colour of text.
+"""A user's prediction, made before the numbers were known, on the axes of a picture: dotted, in the colour of text.
 
 A number of the vertical axis alone is a line across, one of the horizontal axis a line upright, and numbers of both are
 dots joined by a line. What lies outside is named at the edge, with an arrow.
@@ -16,20 +16,20 @@ from alrviz.pictures.picture import FONT
 
 Place = tuple[float | None, float | None]  # along and up; None where it is of the other axis alone
 _DOTS = [2, 4]
-NEAR = 0.08  # of an axis: words whose places differ by less would lie on each other, in Present's type too
+MIN_LABEL_DISTANCE = 0.08  # share of an axis: closer labels would overlap, also in Present's type size
 SIGN, LINE = 12, 30  # pixels of a sign of the words, and of a line of them
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Numbers that were said. places: at least one. words: of each, plain text."""
+    """Predicted numbers. places: at least one. words: plain text for each."""
 
     places: tuple[Place, ...]
     words: tuple[str, ...]
 
 
 def draw_prediction(fig: figure, said: Prediction, dark: bool = False) -> list[Any]:
-    """Put what was said on a figure; returns the renderers that were added, none where the axes have no such place."""
+    """Draw a prediction on a figure; return the renderers added, none if the axes cannot show its values."""
     # Renderers alone: a part of `center` that comes with a renderer has no view yet when Bokeh's browser paints.
     ink, parts = INKS[dark], []
     marks = [(x, y, words) for (x, y), words in zip(said.places, said.words, strict=True) if _can(fig, x, y)]
@@ -61,7 +61,7 @@ def _can(fig: figure, x: float | None, y: float | None) -> bool:
 
 
 def _label(fig: figure, x: float | None, y: float | None, words: str) -> dict[str, Any]:
-    """The words beside a place: at the line's end of an axis alone, and at the edge of what lies outside."""
+    """Return a label with its position: at the end of the line, or at the edge for a value outside."""
     across, up = (_inside(axis, value) for axis, value in ((fig.x_range, x), (fig.y_range, y)))
     arrow, align = "", "left"
     if y is not None and up != y:
@@ -84,7 +84,9 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
         place = _share(axis, scale, labels[k][name])
         for other, label in zip(marks[:k], labels, strict=False):
             same = (other[0] is None, other[1] is None) == (x is None, y is None)
-            if not same or abs(_share(axis, scale, label[name]) - place) >= (NEAR if y is not None else 2 * NEAR):
+            if not same or abs(_share(axis, scale, label[name]) - place) >= (
+                MIN_LABEL_DISTANCE if y is not None else 2 * MIN_LABEL_DISTANCE
+            ):
                 continue
             if y is not None:
                 labels[k]["dx"] = max(labels[k]["dx"], label["dx"] + SIGN * len(label["text"]))
@@ -93,7 +95,7 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
 
 
 def _share(axis: Any, scale: Any, value: float) -> float:
-    """Where a value stands on an axis, from 0 to 1."""
+    """Return the position of a value on an axis, from 0 to 1."""
     low, high, at = float(axis.start), float(axis.end), value
     if isinstance(scale, LogScale):
         low, high, at = math.log(low), math.log(high), math.log(at)
@@ -101,6 +103,6 @@ def _share(axis: Any, scale: Any, value: float) -> float:
 
 
 def _inside(axis: Any, value: float | None) -> float:
-    """A value on what an axis shows; its beginning where there is none."""
+    """Return a value within the axis's range; its start without a value."""
     low, high = sorted((float(axis.start), float(axis.end)))
     return float(axis.start) if value is None else min(max(value, low), high)

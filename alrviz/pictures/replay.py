@@ -24,13 +24,13 @@ from alrviz.pictures.replay_map import Ground, ground_content
 STEPS = 1000
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _DIGITS = 6
-_EXACT = 15  # digits of what something as large is taken from
+_EXACT = 15  # digits of values whose difference to others is shown
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayAxis:
-    """What the lines go along.
+    """Horizontal axis of the lines.
 
     word: on its button. label: below it. log: whether it is logarithmic. falling: whether it falls from left to right.
     """
@@ -56,7 +56,7 @@ class ReplayLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the lines may show.
+    """Measure that the lines may show.
 
     label: of the vertical axis. short: heads the column of numbers. log: whether its axis is logarithmic. train,
     heldout: (S,) for each line, None where it has none. less: what the player takes from each line's values, () for
@@ -97,7 +97,7 @@ class ReplayPanel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Film:
-    """Everything that is shown.
+    """Data of a film.
 
     counted: what a step is called. steps: (S,) their numbers. sentences: (place, words), each from its place on.
     measure: the view that is shown first. ground: a map beside the lines. about: where it comes from.
@@ -138,12 +138,12 @@ def _page(title: str, data: str, policy: str, section: str = "", script: str = "
 
 
 def to_json(value: Any) -> str:
-    """Return what a page is told, in plain ASCII."""
+    """Return the page's data as JSON in plain ASCII."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
 
 
 def kept_steps(last: int, ends: Sequence[int] = (), most: int = STEPS) -> np.ndarray:
-    """Return which of the steps 0..last a film shows: every 1st, 2nd, 4th, .. such that no more than `most` are left.
+    """Return which of the steps 0..last a film shows: every 1st, 2nd, 4th, .., so that at most `most` remain.
 
     So those of a film that grows stay until half of them go. Where lines end is always shown.
 
@@ -157,7 +157,7 @@ def kept_steps(last: int, ends: Sequence[int] = (), most: int = STEPS) -> np.nda
 
 
 def content(film: Film, first: int = 0) -> dict[str, Any]:
-    """Return all of a film that is shown, of its steps those from place `first` on.
+    """Return a film's data, with the steps from place `first` on.
 
     The keys of `COLUMNS` hold the numbers a step, () where a line has none.
     """
@@ -214,7 +214,7 @@ def _panel(panel: ReplayPanel) -> dict[str, Any]:
 
 
 def _numbers(values: Any, digits: int = _DIGITS, at: slice = slice(None)) -> list[float | int | None]:
-    """Numbers with the digits a picture needs; what is not finite is null."""
+    """Round numbers to the digits that a picture needs; None for those that are not finite."""
     if values is None:
         return []
     numbers: list[float | int | None] = []

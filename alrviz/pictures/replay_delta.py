@@ -1,4 +1,4 @@
-"""A film that grows, told to any number of players: what has changed since the message before, and its new steps.
+"""A growing film, sent to any number of players: the changes since the last message, and the new steps.
 
 A message is a line of JSON and has the form of `replay.content`, with three differences. "from" says at which place the
 player goes on: of each column (the keys of `COLUMNS`) it keeps so many numbers and puts what it got behind them. What
@@ -45,13 +45,13 @@ class ReplayDelta:
 
     @property
     def whole(self) -> bytes:
-        """The message for a player that knows nothing yet; b"" while there is none."""
+        """Message for a new player; b"" without any."""
         if self._whole is None and self._film is not None:
             self._whole = _line({"from": 0} | content(self._film) | self._more)
         return self._whole or b""
 
     def _common(self, steps: list[int]) -> int:
-        """How many of the first steps players have for good."""
+        """Number of first steps that players have for good."""
         most = min(self._settled, len(steps))
         return next((k for k in range(most) if steps[k] != self._steps[k]), most)
 
@@ -76,7 +76,7 @@ def _alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
 
 
 def _difference(old: Any, new: Any) -> Any:
-    """What of `new` is to be told to whoever knows `old`; columns always are."""
+    """Return the parts of `new` that differ from `old`; columns are always included."""
     if isinstance(new, dict):
         known: Any = old if isinstance(old, dict) else {}
         return {

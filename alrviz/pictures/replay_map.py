@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.decision_map import FULL, PALE, certainty
+from alrviz.pictures.decision_map import MAX_OPACITY, MIN_OPACITY, certainty
 from alrviz.studies.maps.decision_map import Surface
 
 # Beyond it a byte tells fewer than four shades.
@@ -34,7 +34,7 @@ class Ground:
 
 
 def ground_content(ground: Ground) -> dict[str, Any]:
-    """Return what the player is told of a map."""
+    """Return a map's data for the player."""
     last = ground.surfaces[-1]
     frames = np.array([_bytes(surface) for surface in ground.surfaces])
     return {
@@ -46,7 +46,7 @@ def ground_content(ground: Ground) -> dict[str, Any]:
         "shades": 256 // len(last.classes),
         "classes": list(last.classes),
         "colours": class_colours(len(last.classes)),
-        "opacity": [PALE, FULL],
+        "opacity": [MIN_OPACITY, MAX_OPACITY],
         "points": _points(last),
         "note": ground.note,
         "frames": b64encode(frames.tobytes()).decode(),

@@ -16,7 +16,7 @@ import pandas as pd
 from alrviz.pictures.palette import family_colour, readable
 from alrviz.pictures.picture import Data, Picture, Plot, write
 
-SHOWN = 1_500  # points a family; the lines through the bins are made from all of them
+MAX_POINTS = 1_500  # of a family; lines through the bins use all points
 BINS = 12  # of the Hessian's diagonal
 
 
@@ -61,7 +61,7 @@ def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
         x=x, y=y, axes={"x_axis_type": "log", "y_axis_type": "log"},
         labels=("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale"),
         data={
-            "dots": tuple(_columns(mine.iloc[:: max(1, len(mine) // SHOWN)], "scale") for mine in shown),
+            "dots": tuple(_columns(mine.iloc[:: max(1, len(mine) // MAX_POINTS)], "scale") for mine in shown),
             "lines": tuple(_columns(line, "middle") for line in middle),
             "names": {
                 "x": [first["hessian"] for _, first in named], "y": [first["middle"] for _, first in named],

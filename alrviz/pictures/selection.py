@@ -33,10 +33,10 @@ from alrviz.studies.statistics.measures import loss_text
 
 WIDTH, HEIGHT = 620, 270  # assumed pixels of the frame of levels
 HEAD, ROW = 30, 15  # px of what stands above the blocks, and of a name
-DRAWN = 10_000  # nodes of a level: of more the best
-TOLD = 1_000  # tuples of a level that are marks, whose names are told on hover; of more all are cells of an image
+MAX_NODES = 10_000  # of a level; the best of more
+MAX_MARKS = 1_000  # of a level, with tooltips; more tuples are drawn as an image
 LINED = 24  # tuples of a level whose lines to their parts are drawn
-MANY = 150  # tuples, of more than which marks are small
+SMALL_MARKS_FROM = 150  # tuples
 MISSED = 3  # tuples that are named in the picture of gains
 SHARES: Mapping[str, str] = {
     "log_loss": "test log loss", "parameters": "parameters (log)", "train_seconds": "seconds per fit (log)",
@@ -54,7 +54,7 @@ def _shown(search: Search) -> list[tuple[Level, bool]]:
 
 
 class _Blocks:
-    """Where the nodes of each level stand: in a block for each, in rows from the top.
+    """Return the positions of each level's nodes: a block for each level, filled in rows from the top.
 
     Args:
         nodes: of each level that there is room for.
@@ -122,7 +122,7 @@ def tuples(
     """
     first = search.order + 1 - levels
     totals = [search.total(first + at) for at in range(levels)]
-    blocks = _Blocks([min(total, DRAWN) for total in totals], size or (WIDTH, HEIGHT))
+    blocks = _Blocks([min(total, MAX_NODES) for total in totals], size or (WIDTH, HEIGHT))
     nodes: dict[str, list[Any]] = {name: [] for name in ("kept", "discarded", "waiting")}
     edges: list[tuple[float, ...]] = []
     names: Data = {"x": [], "y": [], "words": [], "colour": [], "align": [], "dx": []}
@@ -132,22 +132,22 @@ def tuples(
     ink, quiet = INKS[dark], readable(GREY, dark)
     before: dict[tuple[int, ...], tuple[float, float]] = {}
     for at, (level, complete) in enumerate(_shown(search)):
-        by_rank, dot = _order(level)[:DRAWN], blocks.sizes[at]
+        by_rank, dot = _order(level)[:MAX_NODES], blocks.sizes[at]
         x, y = blocks.at(at, np.arange(len(by_rank)))
         kept, scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
-        if (many := min(totals[at], DRAWN)) > TOLD:
-            states = np.zeros(many if complete and totals[at] <= DRAWN else len(by_rank), np.intp)
+        if (many := min(totals[at], MAX_NODES)) > MAX_MARKS:
+            states = np.zeros(many if complete and totals[at] <= MAX_NODES else len(by_rank), np.intp)
             states[: len(by_rank)] = 1 + scored + (scored & kept)
             image, left_end, wide = blocks.cells(at, palette[states])
             for name, value in zip(images, (image, left_end, wide, blocks.top), strict=True):
                 images[name].append(value)
         # Marks over the cells: of those kept, to be pointed at.
-        marks = np.arange(len(by_rank)) < TOLD if many > TOLD else np.ones(len(by_rank), bool)
+        marks = np.arange(len(by_rank)) < MAX_MARKS if many > MAX_MARKS else np.ones(len(by_rank), bool)
         drawn = {"kept": kept & marks, "discarded": scored & ~kept, "waiting": ~scored}
-        parts = {name: of if many <= TOLD or name == "kept" else np.zeros_like(of) for name, of in drawn.items()}
+        parts = {name: of if many <= MAX_MARKS or name == "kept" else np.zeros_like(of) for name, of in drawn.items()}
         for what, of in parts.items():
             nodes[what].append((x[of], y[of], np.full(of.sum(), dot), np.flatnonzero(of) + 1, by_rank[of], level))
-        if complete and many <= TOLD:  # those of which no part was kept
+        if complete and many <= MAX_MARKS:  # those of which no part was kept
             rest = np.arange(len(by_rank), totals[at])
             nodes["waiting"].append((*blocks.at(at, rest), np.full(len(rest), dot / 2), rest + 1, rest, None))
         if blocks.named[at]:
@@ -188,7 +188,7 @@ def _nodes(search: Search, parts: Sequence[Any]) -> Data:
         scores = np.full(len(x), np.nan) if level is None else level.scores[which]
         for name, values in zip(columns, (x, y, size, rank, scores), strict=True):
             columns[name].append(np.asarray(values, np.float32))  # half as much to send while a hand drags
-        names = [] if level is None else [search.name(level.tuples[k]) for k in which[:TOLD]]
+        names = [] if level is None else [search.name(level.tuples[k]) for k in which[:MAX_MARKS]]
         words += names + [""] * (len(x) - len(names))
     return {name: np.concatenate([*values, np.empty(0, np.float32)]) for name, values in columns.items()} | {
         "name": words
@@ -281,13 +281,14 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     shifts = place(Box(*x, *y, height=160, width=320), mi[best].tolist(), gain[best].tolist(), words, sides)
     thinned = _thinned((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
     parts = {name: thinned[state[thinned] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}
-    name_of = search.name if len(mi) <= TOLD else lambda columns: ""
+    name_of = search.name if len(mi) <= MAX_MARKS else lambda columns: ""
     return Picture(
         draw=partial(_draw_gains, label=label, dark=dark),
         x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
         data={
-            **{name: {"x": mi[of], "y": gain[of], "name": [name_of(every[k]) for k in of],
-                      "size": np.full(len(of), 9.0 if len(mi) <= MANY else 5.0)} for name, of in parts.items()},
+            **{name: {"x": mi[places], "y": gain[places], "name": [name_of(every[k]) for k in places],
+                      "size": np.full(len(places), 9.0 if len(mi) <= SMALL_MARKS_FROM else 5.0)}
+               for name, places in parts.items()},
             "names": {
                 "x": mi[best], "y": gain[best], "words": words, "dy": shifts,
                 "align": ["right" if side else "left" for side in sides], "dx": [-9 if side else 9 for side in sides],
@@ -299,7 +300,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
 
 def _thinned(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np.int8]) -> NDArray[np.intp]:
     """Return which points (m,) are drawn: all of few, of many one of each state in a square of two px."""
-    if len(x) <= TOLD:
+    if len(x) <= MAX_MARKS:
         return np.arange(len(x))
     squares = (np.floor(160 * x).astype(np.int64) * 1000 + np.floor(80 * y).astype(np.int64)) * 3 + state
     return np.unique(squares, return_index=True)[1]

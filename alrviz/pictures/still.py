@@ -23,9 +23,9 @@ from alrviz.pictures.picture import FONT_NAME
 
 INK, QUIET, GRID, GROUND = "#222222", "#666666", "#e5e5e5", "#ffffff"
 SCALE = 1.5  # pixels of the PNG for one of the page
-FINE = 2  # and so many are drawn for one of those: reduced, lines are smooth
+OVERSAMPLING = 2  # pixels drawn for one, then averaged, so that lines are smooth
 HEIGHT = 360  # px of one figure; of several that stand beside each other less
-BESIDE = 2
+MAX_COLUMNS = 2
 LEGEND_ROW, SAMPLE = 22, 46  # px of a line of a legend, and of an entry without its words
 _LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")
 _DASHES: dict[str, list[float]] = {
@@ -40,9 +40,9 @@ def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes
     width: px as on a page; the PNG has half as many again. Several figures stand in pairs, the last one of an odd
     number by itself.
     """
-    beside = 1 if len(figures) < 2 else BESIDE
+    beside = 1 if len(figures) < 2 else MAX_COLUMNS
     high = HEIGHT if beside == 1 else int(HEIGHT * 0.8)
-    lines, unit = _wrapped(words, width - 24, 16), SCALE * FINE
+    lines, unit = _wrapped(words, width - 24, 16), SCALE * OVERSAMPLING
     top = 22 * len(lines) + (14 if lines else 4)
     rows = math.ceil(len(figures) / beside)
     image = Image.new("RGB", (round(width * unit), round((top + max(rows * high, 4)) * unit)), GROUND)
@@ -53,7 +53,7 @@ def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes
         wide = width if k == len(figures) - 1 and k % beside == 0 else width / beside
         FigureDrawing(figure, pen, ((k % beside) * width / beside, top + (k // beside) * high, wide, high)).draw()
     out = io.BytesIO()
-    few = image.reduce(FINE).quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few = image.reduce(OVERSAMPLING).quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     few.save(out, "PNG", optimize=True)
     return out.getvalue()
 
@@ -342,7 +342,7 @@ def _span(shown: Any) -> tuple[float, float]:
 
 
 def _share(values: Any, span: tuple[float, float], log: bool) -> NDArray[np.float64]:
-    """Where values stand on an axis, from 0 to 1."""
+    """Return the positions of values on an axis, from 0 to 1."""
     at, (low, high) = np.asarray(values, dtype=float), span
     if log:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -25,7 +25,7 @@ PAGES = {
     "compare": ("?page=compare", "Press Run", True),
     "history": ("?page=compare&tab=history", "kept|Runs", False),
     "selection": ("?page=selection", "Press Run", True),
-    "lessons": ("?page=lessons", "you say what you expect", False),
+    "lessons": ("?page=lessons", "you predict a result", False),
     "lesson": ("?lesson=parity", "Move the dots", False),
     "interactions": ("?page=interactions", "Main effects carry", True),
     "data": ("?page=data&data=led&rows=300", "^300 rows", False),

@@ -231,13 +231,13 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
 
 def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     tab, player = page.tab, page.tab.player
-    monkeypatch.setattr(process_tuning, "HAND_SECONDS", 60.0)
+    monkeypatch.setattr(process_tuning, "DRAG_SECONDS", 60.0)
     monkeypatch.setattr(player.player, "playing", True)
     process_tuning.note_drag()
     assert tab.hand.goes_first
     tab.hand.settled_at -= 1.1 * frame_queue.FILM_PAUSE_SECONDS  # but not for ever
     assert not tab.hand.goes_first
-    monkeypatch.setattr(process_tuning, "HAND_SECONDS", 0.0)
+    monkeypatch.setattr(process_tuning, "DRAG_SECONDS", 0.0)
     tab.hand.settled_at += 1.1 * frame_queue.FILM_PAUSE_SECONDS
     assert not tab.hand.goes_first
 

@@ -120,7 +120,7 @@ def test_a_peer_beside_a_map_is_judged_too(peer):
     until(page, lambda: part.part.visible)
     part.folded.open = True
     if peer == "svm-rbf":
-        until(page, lambda: "has scores and no probabilities" in part.view.sentence.object)
+        until(page, lambda: "has scores but no probabilities" in part.view.sentence.object)
         assert "expected a classifier with predict_proba" in part.view.sentence.object
     else:
         found = evaluated(page, part)

@@ -33,7 +33,7 @@ def test_an_answer_is_read(kind, given, read):
         ("number", True, "from 0 to 10"),
         ("number", 11, "from 0 to 10"),
         ("number", "3", "from 0 to 10"),
-        ("order", ["alr", "alr", "lr"], "one place"),
+        ("order", ["alr", "alr", "lr"], "once"),
         ("order", ["alr"], "3 values"),
         ("order", "alr", "3 values"),
         ("sketch", [1, 2, None], "from 0 to 10"),
@@ -59,4 +59,4 @@ def test_what_is_no_answer_is_refused_with_what_was_expected(kind, given, says):
     ],
 )
 def test_right_is_the_same_word_or_a_number_within_a_quarter(kind, said, was, right):
-    assert question(kind).right(said, was) == right
+    assert question(kind).is_right(said, was) == right

@@ -16,7 +16,7 @@ from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
 from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell import markdown
 from alrviz.explorer.shell.markdown import markdown_html
-from alrviz.explorer.shell.shell import choices_of, opened
+from alrviz.explorer.shell.shell import choices_of, open_link
 from alrviz.explorer.widgets.table_settings import CUTS
 from tests.conftest import ROOT
 
@@ -215,12 +215,12 @@ def test_a_lesson_made_from_here_is_a_lesson_of_the_same_state():
 
 def test_a_bare_link_to_a_lesson_opens_what_its_step_sets_and_another_is_taken_as_it_is():
     pages = page_classes()
-    state, told, lesson = opened("?lesson=parity&step=2", pages)
+    state, told, lesson = open_link("?lesson=parity&step=2", pages)
     assert (state.data, state.lesson, state.step, told) == ("parity", "parity", 2, "")
     assert lesson.title.startswith("XOR")
-    state, _, _ = opened("?lesson=parity&step=2&data=led", pages)
+    state, _, _ = open_link("?lesson=parity&step=2&data=led", pages)
     assert state.data == "led"
-    state, told, lesson = opened("?lesson=paritty", pages)
+    state, told, lesson = open_link("?lesson=paritty", pages)
     assert lesson is None
     assert "nearest: parity" in told
     assert state == State()
@@ -235,7 +235,7 @@ def test_ones_own_lesson_is_read_again_and_what_broke_is_said(tmp_path):
         file.write_text(GOOD.replace("Mine", "Changed"))
         assert library.find("mine").title == "Changed"
         file.write_text(GOOD.replace("kind: choice", "kind: x"))
-        _, told, lesson = opened("?lesson=mine", page_classes())
+        _, told, lesson = open_link("?lesson=mine", page_classes())
         assert lesson is None
         assert "mine.yaml, line 10" in told
     finally:

@@ -19,7 +19,7 @@ from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.lesson_panel import LessonPanel, _verdict
 from alrviz.explorer.shell.markdown import markdown_html
-from alrviz.explorer.shell.shell import opened
+from alrviz.explorer.shell.shell import open_link
 from alrviz.studies.race.reference_fit import TRUTH, fit_reference
 from alrviz.views.core.live_figure import NumberAxes
 
@@ -145,7 +145,7 @@ class Visit:
     """A step of a lesson as a link opens it: a session, its page and the panel."""
 
     def __init__(self, lesson, number, registry, owner=OWNER):
-        state, told, self.lesson = opened(f"?lesson={lesson}&step={number}", list(PAGES.values()))
+        state, told, self.lesson = open_link(f"?lesson={lesson}&step={number}", list(PAGES.values()))
         assert told == ""
         self.session = Session(owner=owner, registry=registry)
         self.session.link.open(state)
@@ -212,14 +212,14 @@ def test_a_lesson_from_end_to_end(id, registry):
             visit.run()
             visit.until(lambda visit=visit: visit.panel.shown["reveal"] is not None)
             assert not visit.panel._problem, visit.panel._problem
-            ran[number] = tables(visit.panel._about)
+            ran[number] = tables(visit.panel._result)
             for table in ran[number]:
                 for column in table.columns:
                     check_column(visit.page.slug, column)
             for asked in (step.ask, *unmet):
-                found[asked.id] = was = answer(asked, visit.panel._about)
+                found[asked.id] = was = answer(asked, visit.panel._result)
                 asked.read(list(was) if isinstance(was, tuple) else was)
-            assert visit.panel.was == found[step.ask.id]
+            assert visit.panel.outcome == found[step.ask.id]
             unmet = []
         elif step.ask is not None:
             unmet.append(step.ask)
@@ -302,10 +302,10 @@ def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
         assert visit.session.runs.asking
     panel._handle_msg({"given": [0.5, 0.1, 0.1]})
     panel._handle_msg({"given": [0.3, 0.3, 0.3]})  # locked
-    assert panel.said(visit.lesson.questions[0]) == (0.5, 0.1, 0.1)
-    panel.say([0.2, 0.2, 0.2], of_class=True)  # a class that is asked again, before anything has run
-    assert panel.said(visit.lesson.questions[0]) == (0.2, 0.2, 0.2)
-    panel.say([0.5, 0.1, 0.1], of_class=True)
+    assert panel.answer_of(visit.lesson.questions[0]) == (0.5, 0.1, 0.1)
+    panel.record_answer([0.2, 0.2, 0.2], of_class=True)  # a class that is asked again, before anything has run
+    assert panel.answer_of(visit.lesson.questions[0]) == (0.2, 0.2, 0.2)
+    panel.record_answer([0.5, 0.1, 0.1], of_class=True)
     visit.close()
     again = Visit("parity", 1, registry, "c" * 32)  # a reload
     assert not again.session.runs.asking
@@ -329,7 +329,7 @@ def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
 )
 def test_the_verdict_says_as_you_said_of_the_same_number_only(kind, said, was, told):
     question = Question("q", kind, "?", (Option("a", "it rises"), Option("b", "it falls")), unit="%", low=0, high=100)
-    assert _verdict(question, said, was, question.right(said, was)) == told
+    assert _verdict(question, said, was, question.is_right(said, was)) == told
 
 
 def test_back_and_on_turn_the_panel_or_open_the_steps_link(registry, tmp_path):
@@ -348,8 +348,8 @@ def test_back_and_on_turn_the_panel_or_open_the_steps_link(registry, tmp_path):
         assert "lesson=mine&step=2" in visit.session.link.query
         visit.panel._handle_msg({"go": 1})
         assert visit.opened == ["?lesson=mine&step=3"]
-        assert not visit.panel.goes_on_at(3)
-        assert visit.panel.goes_on_at(1)
+        assert not visit.panel.has_same_page(3)
+        assert visit.panel.has_same_page(1)
         visit.close()
         last = Visit("mine", 3, registry)
         last.panel._handle_msg({"go": 1})

@@ -44,7 +44,7 @@ def test_an_alpha_for_each_order_is_typed_in_a_line():
     for text in ("0.2, inf", "0.5", "1, 2, 3", "x"):
         settings._alphas.value = text
     assert heard == [Recipe("hlr", alpha=(0.2, float("inf"))), Recipe("hlr", alpha=0.5)]
-    assert "expected one number, or such as 0.1, 1" in settings._problem.object
+    assert "alpha cannot be read" in settings._problem.object
     settings._alphas.value = "auto"
     assert heard[-1] == Recipe("hlr", alpha="auto")
     settings.show(0, Recipe("lr", alpha="auto"), "racer", is_only=True)

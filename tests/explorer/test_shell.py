@@ -22,7 +22,7 @@ from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.button_list import ButtonList
 from alrviz.explorer.shell.glossary import TERMS, explain, glossary_html, term_html
 from alrviz.explorer.shell.notices import problem_html, time_text
-from alrviz.explorer.shell.shell import DRAWN_SECONDS, Shell
+from alrviz.explorer.shell.shell import DRAW_SECONDS, Shell
 from alrviz.fitting.families import FAMILIES
 from tests.races import FakeRace
 
@@ -168,11 +168,11 @@ def test_the_frames_buttons_cost_no_react_tree_each(shell):
     assert not list(shell.root.select(lambda part: isinstance(part, pmui.Button | pmui.IconButton)))
     assert [button["label"] for button in menu.buttons] == ["Pages"]
     tools._handle_msg("theme")  # the browser's own
-    assert list(shell.frame._help.place) == list(shell.frame._coded.place) == []
+    assert list(shell.frame._help.place) == list(shell.frame._code_dialog.place) == []
     tools._handle_msg("help")
     assert [dialog.open for dialog in shell.frame._help.place] == [True]
     tools._handle_msg("code")
-    assert [dialog.open for dialog in shell.frame._coded.place] == [True]
+    assert [dialog.open for dialog in shell.frame._code_dialog.place] == [True]
 
 
 def test_the_page_does_not_follow_panels_busy_flag(shell):
@@ -251,7 +251,7 @@ def test_time_left(seconds, share, text):
 
 
 def test_a_dropped_file_leads_to_the_data_page(shell):
-    shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
+    shell._load_dropped("t.csv", b"a,class\n1,x\n2,y\n")
     assert shell.session.table.loading is not None
     shell.session.table.cancel()
 
@@ -267,7 +267,7 @@ def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
         shell.pump()
         assert session.holds_tasks
         assert session.table.loading.seconds == 0
-        now[0] += DRAWN_SECONDS / 3 + 0.001
+        now[0] += DRAW_SECONDS / 3 + 0.001
     shell.pump()
     assert not session.holds_tasks
     session.table.loading.wait(30)
@@ -276,7 +276,7 @@ def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
 
 
 def test_a_visitor_who_has_gone_has_nothing_computed(shell):
-    shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
+    shell._load_dropped("t.csv", b"a,class\n1,x\n2,y\n")
     loading = shell.session.table.loading
     shell.close()
     assert not loading.busy
@@ -409,7 +409,7 @@ class Maps(_Page):
 
 def test_the_header_says_whose_points_are_drawn_where_they_are_shown():
     session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
-    about = Shell(session, [First, Maps]).frame._about
+    about = Shell(session, [First, Maps]).frame._table_text
     session.table.dataset = alrviz.load_demo("iris")
     sketch = Sketch.of(alrviz.load_demo("two-moons", rows=60), ("x1", "x2"))
     session.param.update(page="boundaries", sketch=sketch)

@@ -108,20 +108,20 @@ def test_a_token_that_is_pulled_kills_the_process(readers):
 
 
 def test_time_is_limited(readers):
-    with pytest.raises(TableError, match="longer than the 1 s allowed here"):
+    with pytest.raises(TableError, match="longer than the 1 s allowed"):
         read(readers, "slow", seconds=1)
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say what a process holds")
 def test_memory_is_limited(readers, monkeypatch):
     monkeypatch.setattr(table_process, "free_memory", lambda: 400_000_000)
-    with pytest.raises(TableError, match="more than the 100 MB of memory it may"):
+    with pytest.raises(TableError, match="more than the 100 MB of memory allowed"):
         read(readers, "large")
 
 
 def test_what_a_table_is_estimated_to_take_is_limited(readers, monkeypatch):
     monkeypatch.setattr(table_process, "free_memory", lambda: 4000)
-    with pytest.raises(TableError, match=r"more than the 1\.0 kB of memory it may"):
+    with pytest.raises(TableError, match=r"more than the 1\.0 kB of memory allowed"):
         read(readers)
 
 
@@ -138,7 +138,7 @@ def test_an_answer_that_cannot_be_taken_is_told_and_leaves_nothing_for_the_next_
 
 
 def test_what_goes_wrong_in_the_middle_of_a_table_is_told_at_once(readers):
-    with pytest.raises(TableError, match="not enough memory to read it"):
+    with pytest.raises(TableError, match="not enough memory"):
         read(readers, "unsent", seconds=40)
     assert read(readers).n_rows == 40
 
@@ -148,7 +148,7 @@ def test_however_many_are_slow_others_are_served(readers):
 
     def wait(owner):
         try:
-            read(readers, "slow", slow, owner=owner, tell=waits.append)
+            read(readers, "slow", slow, owner=owner, on_wait=waits.append)
         except Stopped:
             ended.append(owner)
 
@@ -181,7 +181,7 @@ def test_however_many_big_files_are_read_a_small_one_finds_a_place_and_a_process
             thread.start()
         assert until(lambda: readers._long.has_waiting)
         waits = []
-        assert read(readers, owner="small", tell=waits.append).n_rows == 40
+        assert read(readers, owner="small", on_wait=waits.append).n_rows == 40
         assert not any(waits)
         assert readers._warm == [warm]
     finally:

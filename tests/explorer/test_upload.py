@@ -5,7 +5,7 @@ import pytest
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.tables import UploadedTables
 from alrviz.explorer.session.incoming_file import PATIENCE_SECONDS, IncomingFile
-from alrviz.explorer.shell.drop_strip import WORDS, DropStrip
+from alrviz.explorer.shell.drop_strip import LABEL, DropStrip
 from tests.explorer.fakes import Clock
 
 
@@ -133,4 +133,4 @@ def test_pieces_that_stop_coming_are_told(tables):
 
 def test_the_strip_never_names_a_file(strip):
     send(strip, b"abc")
-    assert (strip.label, strip.uploaded_label, strip.accept) == (WORDS, WORDS, None)
+    assert (strip.label, strip.uploaded_label, strip.accept) == (LABEL, LABEL, None)

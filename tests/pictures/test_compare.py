@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.pictures.compare import MOST_NAMED, compare, ticks
+from alrviz.pictures.compare import MAX_NAMED, compare, ticks
 from alrviz.views.core.live_figure import LiveFigure
 
 COLOURS = ("#111111", "#222222", "#333333")
@@ -93,9 +93,9 @@ def test_names_do_not_cover_each_other_and_of_many_none_is_written():
     )
     assert near["names"]["dy"][0] != near["names"]["dy"][1]
     assert near["names"]["align"] == ["left", "left", "right"]
-    many = {f"set{k}": [0.1 + k, 0.2 + k] for k in range(MOST_NAMED + 1)}
+    many = {f"set{k}": [0.1 + k, 0.2 + k] for k in range(MAX_NAMED + 1)}
     what = compare(lines(many), pd.DataFrame(), (0, 1), "log_loss", COLOURS)
-    assert (len(what["names"]["x"]), len(what["points"]["x"])) == (0, MOST_NAMED + 1)
+    assert (len(what["names"]["x"]), len(what["points"]["x"])) == (0, MAX_NAMED + 1)
 
 
 def test_the_figure_is_fed_with_another_pair_and_measure():

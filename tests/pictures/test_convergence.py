@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from bokeh.models import Text
 
-from alrviz.pictures.convergence import BEST, FEW, RacerCurve, convergence, legend_rows
+from alrviz.pictures.convergence import BEST, MAX_MARKED_POINTS, RacerCurve, convergence, legend_rows
 from alrviz.pictures.labels import LETTER, LINE, WIDTH, Box
 from alrviz.pictures.measures import FIRST, MEASURES, axis_label
 from alrviz.pictures.palette import FAMILY_COLOURS, GROUNDS, MARKERS, contrast, racer_colours
@@ -221,8 +221,8 @@ def test_figure_draws_full_and_dashed_in_the_familys_colour_and_says_so():
 
 
 def test_raw_points_are_shown_while_they_are_few():
-    assert convergence([curve("lr", np.linspace(2, 1, FEW))]).plot().parts["dots"][0].visible
-    assert not convergence([curve("lr", np.linspace(2, 1, FEW + 1))]).plot().parts["dots"][0].visible
+    assert convergence([curve("lr", np.linspace(2, 1, MAX_MARKED_POINTS))]).plot().parts["dots"][0].visible
+    assert not convergence([curve("lr", np.linspace(2, 1, MAX_MARKED_POINTS + 1))]).plot().parts["dots"][0].visible
 
 
 def test_dense_lines_are_thinned_but_keep_their_spikes():

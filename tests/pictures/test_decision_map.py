@@ -10,7 +10,14 @@ from sklearn.svm import LinearSVC
 
 import alrviz
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.decision_map import FULL, PALE, boundary, certainty, decision_map_picture, value_words
+from alrviz.pictures.decision_map import (
+    MAX_OPACITY,
+    MIN_OPACITY,
+    boundary,
+    certainty,
+    decision_map_picture,
+    value_words,
+)
 from alrviz.studies.maps.axes import axis_of
 from alrviz.studies.maps.decision_map import Surface, decision_map
 
@@ -37,7 +44,9 @@ def test_the_ground_has_the_winners_colour_and_is_paler_where_unsure():
     pixels = rgba(what)
     for pixel, colour in zip(pixels[0, [0, 2]], colours, strict=True):
         assert "#" + "".join(f"{part:02X}" for part in pixel[:3]) == colour.upper()
-    np.testing.assert_array_equal(pixels[0, :, 3], np.rint(255 * (PALE + (FULL - PALE) * np.array([1.0, 0.0, 0.6]))))
+    np.testing.assert_array_equal(
+        pixels[0, :, 3], np.rint(255 * (MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * np.array([1.0, 0.0, 0.6])))
+    )
     np.testing.assert_allclose(what["ground"]["value"][0], [[0.0, 0.5, 0.8]] * 2, atol=1e-6)
 
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from alrviz.pictures.interactions import AGAINST, FOR, heat_map
+from alrviz.pictures.interactions import AGAINST_COLOUR, FOR_COLOUR, heat_map
 from alrviz.pictures.palette import (
     FAMILY_COLOURS,
     GREY,
@@ -91,7 +91,7 @@ def test_parts_of_one_model_have_shades_of_its_colour():
 @pytest.mark.parametrize("dark", [False, True])
 def test_numbers_in_cells_can_be_read_however_opaque_these_are(dark):
     """Near black is 3.9 from blue at .9 on white, near white 3.2 from vermilion."""
-    for colour in (FOR, AGAINST):
+    for colour in (FOR_COLOUR, AGAINST_COLOUR):
         grounds = [on_ground(colour, amount, dark) for amount in np.linspace(0, 1, 101)]
         assert grounds[-1] == colour
         assert min(contrast(ink_on(ground), ground) for ground in grounds) >= READABLE

@@ -82,7 +82,7 @@ def test_they_can_be_saved_as_stills(search):
 def test_of_very_many_tuples_each_is_a_cell_of_an_image_and_the_best_are_marks(search, monkeypatch):
     whole = selection.tuples(search, "hsalr", 2)
     assert whole["images"]["image"] == [], "few are marks alone"
-    monkeypatch.setattr(selection, "TOLD", 20)
+    monkeypatch.setattr(selection, "MAX_MARKS", 20)
     picture = selection.tuples(search, "hsalr", 2)
     marks = [len(picture[name]["x"]) for name in ("kept", "discarded", "waiting")]
     assert marks == [3 + 8, 9, 0]
@@ -97,7 +97,7 @@ def test_of_very_many_tuples_each_is_a_cell_of_an_image_and_the_best_are_marks(s
 
 
 def test_of_very_many_gains_one_is_drawn_a_place(search, monkeypatch):
-    monkeypatch.setattr(selection, "TOLD", 20)
+    monkeypatch.setattr(selection, "MAX_MARKS", 20)
     picture = selection.gains(search, "hsalr")
     assert 0 < sum(len(picture[name]["x"]) for name in ("kept", "discarded", "waiting")) < 66
     assert picture["names"]["words"] == ["bit_7 + bit_11"]

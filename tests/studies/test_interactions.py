@@ -269,7 +269,7 @@ def test_cells_have_a_line_for_each_class():
 def test_what_cannot_be_taken_apart_is_refused():
     data = alrviz.load_demo("led", 300)
     forest = alrviz.TANClassifier().fit(data.X, data.y)
-    with pytest.raises(RecipeError, match=r"TANClassifier has no score that is a sum over cells.*expected one of lr"):
+    with pytest.raises(RecipeError, match=r"TANClassifier is no sum over cells.*expected one of lr"):
         alrviz.interactions(forest, data)
     model = alrviz.LRClassifier(order=2).fit(data.X, data.y)
     with pytest.raises(TableError, match="is no data set"):

@@ -166,7 +166,7 @@ def test_a_file_is_evaluated_by_its_column_of_weights(tables, tmp_path):
     found = evaluate(model, tmp_path / "new.csv", "class", sample_weight="w")
     assert found.total == made.w.sum()
     assert found.error == pytest.approx(evaluate(model, made, made["class"], sample_weight=made.w).error)
-    with pytest.raises(TableError, match=r"'weigt'.*how often each row counts"):
+    with pytest.raises(TableError, match=r"'weigt'.*row weights"):
         evaluate(model, tmp_path / "new.csv", "class", sample_weight="weigt")
 
 
@@ -205,7 +205,7 @@ def test_a_report_is_of_the_weights(tables):
         def fit(self, X, y=None):
             return super().fit(X, y)
 
-    with pytest.raises(TableError, match="takes no weights"):
+    with pytest.raises(TableError, match="takes no row weights"):
         report_facts(tables[0], Unweighed())
 
 

@@ -61,7 +61,7 @@ def test_the_line_is_dragged_in_the_picture_and_by_the_slider(view):
 
 
 def test_of_very_many_tuples_the_gains_are_drawn_when_the_hand_rests(view, monkeypatch):
-    monkeypatch.setattr(drawn, "TOLD", 20)
+    monkeypatch.setattr(drawn, "MAX_MARKS", 20)
     source = view.gains.plot["kept"]
     before = len(source.data["x"])
     monkeypatch.setattr(module, "REST", 1e9)

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.lesson import Question, Said
+from alrviz.explorer.lesson import AnswerValue, Question
 from alrviz.explorer.lessons.ranges import holds
 from alrviz.pictures.prediction import Place, Prediction
 from alrviz.studies.core.study import Study
@@ -95,11 +95,11 @@ class Measure:
     min_args: int
     max_args: int
     numeric: bool
-    compute: Callable[[Any, tuple[str, ...], tuple[str, ...]], Said]
+    compute: Callable[[Any, tuple[str, ...], tuple[str, ...]], AnswerValue]
     description: str
 
 
-def answer(question: Question, result: object) -> Said:
+def answer(question: Question, result: object) -> AnswerValue:
     """Return the right answer to the question.
 
     Raises:
@@ -323,7 +323,7 @@ MEASURES: Mapping[str, Measure] = {
 _ITERATION_COLUMNS = {"iteration": ("near", "nearer_1", "iterations")}  # numbers of a race that are x on its picture
 
 
-def on_picture(question: Question, answer_text: Said, axes: NumberAxes) -> Prediction | None:
+def on_picture(question: Question, answer_text: AnswerValue, axes: NumberAxes) -> Prediction | None:
     """Return an answer as marks on a picture; None if it is no number on the picture's axes."""
     if question.answer is None or question.answer.measure not in ("value", "values"):
         return None

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from alrviz.explorer.lesson import Lesson, Said
+from alrviz.explorer.lesson import AnswerValue, Lesson
 from alrviz.fitting.store import owner_digest
 from alrviz.home import home, make_private_folder, open_private
 
@@ -32,8 +32,8 @@ class Progress:
     """
 
     step: int = 0
-    said: Mapping[str, Said] = field(default_factory=dict)
-    was: Mapping[str, Said] = field(default_factory=dict)
+    said: Mapping[str, AnswerValue] = field(default_factory=dict)
+    was: Mapping[str, AnswerValue] = field(default_factory=dict)
 
 
 def progress_of(owner: str, lesson: Lesson) -> Progress:
@@ -44,7 +44,7 @@ def progress_of(owner: str, lesson: Lesson) -> Progress:
     return Progress(min(step, len(lesson.steps)) if isinstance(step, int) else 0, *answers)
 
 
-def _answers(lesson: Lesson, stored: Mapping[str, Any]) -> dict[str, Said]:
+def _answers(lesson: Lesson, stored: Mapping[str, Any]) -> dict[str, AnswerValue]:
     answers = {}
     for id, value in stored.items():
         question = lesson.question(id)

@@ -21,7 +21,7 @@ from statistics import median, mode
 from typing import Any
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.lesson import Question, Said, plain_line
+from alrviz.explorer.lesson import AnswerValue, Question, plain_line
 from alrviz.explorer.server.rate_limit import RateLimit
 from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.fitting.store import owner_digest
@@ -63,7 +63,7 @@ class ClassRefused(AlrvizError):
 class Vote:
     """A student's answer to a question, an optional note, and its time in seconds since 1970."""
 
-    answer: Said
+    answer: AnswerValue
     note: str = ""
     at: float = 0.0
 
@@ -82,7 +82,7 @@ class Round:
     votes: dict[str, Vote] = field(default_factory=dict)
     changes: int = 0
 
-    def typical(self) -> Said | None:
+    def typical(self) -> AnswerValue | None:
         """Return the class's typical answer: the mode, or the median of numbers; None without votes."""
         answers: list[Any] = [vote.answer for vote in self.votes.values()]
         if not answers:

@@ -1,8 +1,8 @@
-"""The frame around every page: rail, header, theme, notices, glossary, what a lost connection says."""
+"""The frame around every page: rail, header, theme, notices, dialogs, glossary, lesson, class, connection."""
 
 from importlib.resources import files
 
 
 def asset(name: str, package: str = __name__) -> str:
-    """Return a script or a style sheet that lies beside the modules of a package."""
+    """Return the text of a script or a style sheet in a package's folder."""
     return (files(package) / name).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """Buttons of the frame as one component of plain HTML.
 
-A button of panel-material-ui is a React tree with a theme and a style cache of its own: 6 ms of the server's processor
-and 10 of the browser's, each time a page is opened. The frame has a dozen buttons that only ever do one thing.
+A button of panel-material-ui is a React tree with its own theme and style cache. It costs the server 6 ms and the
+browser 10 ms each time a page is opened, and the frame has a dozen simple buttons.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,15 @@ from alrviz.views.core.style import ICONS
 
 @dataclass(frozen=True)
 class Button:
-    """A button: its key, its name, its icon (Material's), the title of its group, in a rail.
+    """A button.
 
-    code: a script that runs in the browser instead of telling the server. mark: its CSS class.
+    Attributes:
+        key: passed to `on_press`.
+        label: name of the button.
+        icon: name of a Material icon.
+        title: title of its group in a rail.
+        code: a script that runs in the browser instead of a message to the server.
+        mark: CSS class.
     """
 
     key: str
@@ -32,21 +38,21 @@ class Button:
 
 
 class ButtonList(JSComponent):
-    """Buttons beside each other, or upright with their names, in groups, one of which may be where the reader is.
+    """A row of buttons, or a column of labelled buttons in groups.
 
     Args:
         buttons: in their order.
-        pressed: called with the key of a button that has no script of its own.
+        on_press: called with the key of a pressed button that has no script.
     """
 
     buttons = param.List(default=[], doc="The buttons, as dictionaries.")
-    here = param.String(default="", doc="Key of the button that stands for the page shown.")
-    upright = param.Boolean(default=False, doc="Whether they stand in a column, with their names.")
+    here = param.String(default="", doc="Key of the button of the page shown.")
+    upright = param.Boolean(default=False, doc="Whether the buttons form a column with labels.")
 
     _esm = asset("button_list.js")
 
-    def __init__(self, buttons: Sequence[Button], pressed: Callable[[str], None] = lambda key: None, **params: object):
-        self._pressed = pressed
+    def __init__(self, buttons: Sequence[Button], on_press: Callable[[str], None] = lambda key: None, **params: object):
+        self._on_press = on_press
         super().__init__(
             buttons=[asdict(button) for button in buttons],
             stylesheets=[PANE_CSS, ICONS, asset("button_list.css")],
@@ -56,4 +62,4 @@ class ButtonList(JSComponent):
 
     def _handle_msg(self, msg: Any) -> None:
         if any(button["key"] == msg and not button["code"] for button in self.buttons):
-            self._pressed(msg)
+            self._on_press(msg)

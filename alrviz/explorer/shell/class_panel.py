@@ -1,7 +1,7 @@
-"""The teacher's side of a class: the code for the wall, and beside the page the question, its count and its answers.
+"""The teacher's side of a class: a dialog with the code for the wall, and a panel with the question and its answers.
 
-Nothing is built before a class is opened. The panel looks at the class with every tick of the pump and shows what has
-changed; the class itself is the process's (`server.classes`), so that a reload, or another page, finds it again.
+Nothing is built before a class is opened. Every tick of the pump updates the panel from the class. The class itself
+belongs to the process (`server.classes`), so that a reload or another page finds it again.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError, plural
-from alrviz.explorer.lesson import Option, Question, Said, plain_line
+from alrviz.explorer.lesson import AnswerValue, Option, Question, plain_line
 from alrviz.explorer.server.class_store import ClassAutosave
 from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.server.run_queue import Entry
@@ -24,83 +24,85 @@ from alrviz.explorer.shell import class_answers
 from alrviz.explorer.shell.dialogs import LazyDialog, dialog
 from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.explorer.shell.markdown import markdown_html
-from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
+from alrviz.explorer.shell.qr import LOCAL_ADDRESS_HINT, is_local, qr_html
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, button, html
 from alrviz.studies.core.export import to_csv
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
-OPTIONS = 12  # of a question of one's own
-MAX_NAMED_ADDRESSES = 3  # of those that students joined from; the others are counted
+MAX_OPTIONS = 12  # of a question that the teacher writes
+MAX_NAMED_ADDRESSES = 3  # of the addresses from which students joined
 ON_SCREEN = "Look at the question on the screen."
 KINDS = {"choice": "Choice", "number": "Number", "order": "Order", "text": "Text"}
 _WITH_OPTIONS = ("choice", "order")
-END, CONFIRM_END = "End the class", "End: press again"
-_ABOUT = (
+END_LABEL, CONFIRM_END_LABEL = "End the class", "End: press again"
+_ABOUT_CLASSES = (
     "<p>Students answer from their phones, without an account: they see your race as it runs, and your question while "
     "it is open. You see how many have answered, and the answers when the question is closed.</p><p class='quiet'>"
     "Nothing is kept when the class ends, unless you save it.</p>"
 )
-_CODE = "font: 700 min(11vw, 5.5rem)/1.1 ui-monospace, monospace; letter-spacing: .12em; margin: 0"
+_CODE_STYLE = "font: 700 min(11vw, 5.5rem)/1.1 ui-monospace, monospace; letter-spacing: .12em; margin: 0"
 
 
 class ClassPanel:
-    """The panel of one visitor.
+    """The class panel of one visitor.
 
     Args:
-        session: the visitor's.
-        lesson: beside the page, if there is one: its question can be asked, and is answered for the class.
+        session: the visitor's session.
+        lesson: the lesson beside the page, whose questions can be asked; None without one.
 
     Attributes:
-        panel: what stands beside the page while there is a class. place: where its dialog is.
+        panel: the panel beside the page, visible while there is a class.
+        place: place of the dialog in a layout.
     """
 
     def __init__(self, session: Session, lesson: LessonPanel | None):
         self.session, self._lesson = session, lesson
         self.panel = pn.Column(visible=False, width=300, margin=(12, 16, 12, 0), css_classes=["alrviz-class"])
-        self._wall = LazyDialog(lambda: dialog("Class", "md", self._text, self._begin))
+        self._wall = LazyDialog(lambda: dialog("Class", "md", self._dialog_text, self._begin_button))
         self.place = self._wall.place
         self._room: Classroom | None = None
-        self._shown: object = None
-        self._offered: Entry | None = None  # the race that this window has shown last
-        self._opened = self._form = self._built = False  # the answers; the form for a question in place of the last
-        self._begin = button("Open a class", self._open_class, icon="groups", variant="contained")
-        self._text = html()
+        self._shown_state: object = None
+        self._shared_entry: Entry | None = None  # the last run that this window has shown to the class
+        self._answers_shown = self._form_shown = self._is_built = False
+        self._begin_button = button("Open a class", self._open_class, icon="groups", variant="contained")
+        self._dialog_text = html()
         self.look()
 
     # ---- the dialog for the wall -------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Show the code of the class, or what a class is."""
+        """Show the code of the class, or an explanation before a class is opened."""
         self._show_wall()
         self._wall.open()
 
     def _show_wall(self) -> None:
         room = self._room
-        # One button: were it another, Escape would go where the focus is lost.
-        self._begin.param.update(label="Open a class" if room is None else "Back to the page")
+        # The same button for both: replacing it would lose the keyboard focus.
+        self._begin_button.param.update(label="Open a class" if room is None else "Back to the page")
         if room is None:
-            self._text.object = _ABOUT
+            self._dialog_text.object = _ABOUT_CLASSES
             return
         location = pn.state.location
         base = "" if location is None else location.href.split("?")[0].split("#")[0].rstrip("/") + "/"
-        typed, secret = urljoin(base, "class"), urljoin(base, f"class/{room.secret}")
-        near = urlsplit(typed)
-        self._text.object = (
-            f"{NOT_HERE if is_local() else ''}<div style='display:flex; flex-wrap:wrap; gap:24px; align-items:center; "
+        code_link, secret = urljoin(base, "class"), urljoin(base, f"class/{room.secret}")
+        parts = urlsplit(code_link)
+        self._dialog_text.object = (
+            f"{LOCAL_ADDRESS_HINT if is_local() else ''}"
+            "<div style='display:flex; flex-wrap:wrap; gap:24px; align-items:center; "
             f"justify-content:center'><div style='flex:0 1 50vh; min-width:220px'>"
-            f"{qr_html(secret, named=False, high='60vh')}</div><div style='text-align:center; min-width:0'>"
+            f"{qr_html(secret, show_link=False, max_height='60vh')}</div><div style='text-align:center; min-width:0'>"
             f"<p style='font-size:1.25rem'>Photograph the code, or open<br><b style='overflow-wrap:anywhere'>"
-            f"{safe(near.netloc + near.path)}</b></p><p style='{_CODE}'>{room.code}</p>"
-            f"<p style='font-size:1.25rem' role='status'>{self._here(room)}</p></div></div>"
+            f"{safe(parts.netloc + parts.path)}</b></p><p style='{_CODE_STYLE}'>{room.code}</p>"
+            f"<p style='font-size:1.25rem' role='status'>{self._present_text(room)}</p></div></div>"
         )
 
     @staticmethod
-    def _here(room: Classroom) -> str:
+    def _present_text(room: Classroom) -> str:
         return f"{plural(len(room.open_pages), 'student')} here"
 
     def _open_class(self) -> None:
-        """Open a class; where there is one, leave its dialog."""
+        """Open a class; if there is one, close the dialog."""
         if self._room is not None:
             self._wall.close()
             return
@@ -115,27 +117,27 @@ class ClassPanel:
     # ---- the panel ---------------------------------------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """Show the owner's class."""
+        """Show the visitor's class in the panel."""
         self._room = self.session.registry.classes.class_of(self.session.owner)
-        if not self._built:
+        if not self._is_built:
             self._build()
         self.panel.visible = True
-        self._keep.value = self._room is not None and self._room.keeper is not None
-        self._lock.value = self._room is not None and self._room.locked
+        self._save_switch.value = self._room is not None and self._room.keeper is not None
+        self._lock_switch.value = self._room is not None and self._room.locked
         self.look()
         self.session.wake()
 
     def _build(self) -> None:
-        self._built = True
+        self._is_built = True
         self._head = html()
         self._answers = html((0, 0, 8, 0))
         self._answers.stylesheets = [PANE_CSS, class_answers.CSS]
-        self._close = button("Close the question", self._close_question, variant="contained")
-        self._show = button("Show the answers", lambda: self._turn(answers=True), variant="contained")
-        again = "Ask again: what they think after a discussion"
-        self._again = button("Ask again", self._ask_again, variant="outlined", description=again)
-        self._next = button("Another question", lambda: self._turn(form=True), variant="outlined")
-        self._of_lesson = button(
+        self._close_button = button("Close the question", self._close_question, variant="contained")
+        self._show_button = button("Show the answers", lambda: self._switch_view(answers=True), variant="contained")
+        hint = "Ask again: what they think after a discussion"
+        self._again_button = button("Ask again", self._ask_again, variant="outlined", description=hint)
+        self._next_button = button("Another question", lambda: self._switch_view(form=True), variant="outlined")
+        self._lesson_button = button(
             "Ask the class", lambda: self._ask(self._lesson_question), icon="groups", variant="contained"
         )
         self._kind = pmui.RadioButtonGroup(
@@ -149,33 +151,37 @@ class ClassPanel:
         self._options = pmui.TextAreaInput(
             label="Options, a line each", value="A\nB\nC\nD", rows=4, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
         )
-        self._wrong = html()
-        self._own = pn.Column(
-            self._words, self._kind, self._options, self._wrong,
+        self._form_error = html()
+        self._form = pn.Column(
+            self._words, self._kind, self._options, self._form_error,
             button("Ask", self._ask_own, icon="campaign", variant="contained", margin=0),
             sizing_mode="stretch_width", margin=(8, 0),
         )  # fmt: skip
         self._kind.param.watch(lambda event: setattr(self._options, "visible", event.new in _WITH_OPTIONS), "value")
-        teacher_only = ["alrviz-class-tools"]  # what the wall does not show
-        self._keep = pmui.Switch(label="Save the answers", margin=(4, 0), css_classes=teacher_only)
-        self._keep.param.watch(lambda event: self._save(bool(event.new)), "value")
-        self._lock = pmui.Switch(label="Let nobody else join", margin=(4, 0), css_classes=teacher_only)
-        self._lock.param.watch(self._lock_door, "value")
+        teacher_only = ["alrviz-class-tools"]  # hidden on the wall
+        self._save_switch = pmui.Switch(label="Save the answers", margin=(4, 0), css_classes=teacher_only)
+        self._save_switch.param.watch(lambda event: self._save(bool(event.new)), "value")
+        self._lock_switch = pmui.Switch(label="Let nobody else join", margin=(4, 0), css_classes=teacher_only)
+        self._lock_switch.param.watch(self._lock_door, "value")
         self._joined = html((8, 0, 0, 0))
         self._joined.css_classes = teacher_only
-        self._end = button(
-            END, self._end_class, variant="outlined", color="error", size="small", margin=(8, 0, 0, 0),
+        self._end_button = button(
+            END_LABEL, self._end_class, variant="outlined", color="error", size="small", margin=(8, 0, 0, 0),
             css_classes=teacher_only,
         )  # fmt: skip
         wall = button("Code", self.open, icon="qr_code_2", variant="outlined", size="small", margin=0)
         csv = csv_button("alrviz-class.csv", self._csv, "all answers of the class")
-        for one in (self._close, self._show, self._again, self._next, self._of_lesson):
-            one.margin = (0, 8, 8, 0)
+        question_buttons = (
+            self._close_button, self._show_button, self._again_button, self._next_button, self._lesson_button,
+        )  # fmt: skip
+        for pane in question_buttons:
+            pane.margin = (0, 8, 8, 0)
         self.panel[:] = [
             pn.Column(
                 self._head, pn.Row(wall, csv, margin=(8, 0), css_classes=teacher_only), self._answers,
-                pn.FlexBox(self._close, self._show, self._again, self._next, self._of_lesson, margin=0), self._own,
-                self._keep, self._joined, self._lock, self._end, sizing_mode="stretch_width", margin=0, styles=CARD,
+                pn.FlexBox(*question_buttons, margin=0), self._form,
+                self._save_switch, self._joined, self._lock_switch, self._end_button, sizing_mode="stretch_width",
+                margin=0, styles=CARD,
             )
         ]  # fmt: skip
 
@@ -184,7 +190,7 @@ class ClassPanel:
         return None if self._lesson is None else self._lesson.step.ask
 
     def look(self) -> bool:
-        """Show what has changed; returns whether there is a class to be looked at."""
+        """Update the panel; return whether there is a class."""
         if self._room is None:
             if self.session.registry.classes.class_of(self.session.owner) is not None:  # opened in another window
                 self._follow()
@@ -195,58 +201,58 @@ class ClassPanel:
             return False
         room.touch()
         entry = self.session.runs.map_entry if self.session.page == "boundaries" else self.session.runs.entry
-        if entry is not None and entry is not self._offered:  # what another window has shown since stays
-            self._offered, room.race = entry, self.session.registry.share_link(entry)
-        one, question = room.round, self._lesson_question
-        was = None if self._lesson is None else self._lesson.was
-        changes = 0 if one is None else one.changes
+        if entry is not None and entry is not self._shared_entry:  # else another window may have shown a newer run
+            self._shared_entry, room.race = entry, self.session.registry.share_link(entry)
+        current, question = room.round, self._lesson_question
+        outcome = None if self._lesson is None else self._lesson.outcome
+        changes = 0 if current is None else current.changes
         problem = "" if room.keeper is None else room.keeper.problem
         origins = room.join_addresses()
-        shown = (
+        state = (
             room,
             room.version,
             changes,
             len(room.open_pages),
-            self._opened,
-            self._form,
+            self._answers_shown,
+            self._form_shown,
             question,
-            was,
+            outcome,
             problem,
             origins,
         )
-        if shown != self._shown:
-            self._shown = shown
-            self._tell(room, question, was, problem)
+        if state != self._shown_state:
+            self._shown_state = state
+            self._refresh(room, question, outcome, problem)
             self._joined.object = joined_html(origins)
         return True
 
-    def _tell(self, room: Classroom, question: Question | None, was: Said | None, problem: str) -> None:
-        one = room.round
-        form = one is None or self._form
-        closed = not form and one is not None and not one.open
+    def _refresh(self, room: Classroom, question: Question | None, outcome: AnswerValue | None, problem: str) -> None:
+        current = room.round
+        form = current is None or self._form_shown
+        closed = not form and current is not None and not current.open
         self._head.object = (
             f"<h2>Class <span style='letter-spacing:.08em'>{room.code}</span></h2>"
-            f"<p role='status'>{self._here(room)}</p>"
+            f"<p role='status'>{self._present_text(room)}</p>"
             + (f"<p class='bad'>Not saved: {safe(problem)}</p>" if problem else "")
         )
         self._show_wall()
-        self._own.visible, self._answers.visible = form, not form
-        self._close.visible = not form and not closed
-        self._show.visible = closed and not self._opened
-        self._again.visible = self._next.visible = closed
-        self._of_lesson.visible = question is not None and (
-            form or (closed and one is not None and one.question != question)
+        self._form.visible, self._answers.visible = form, not form
+        self._close_button.visible = not form and not closed
+        self._show_button.visible = closed and not self._answers_shown
+        self._again_button.visible = self._next_button.visible = closed
+        self._lesson_button.visible = question is not None and (
+            form or (closed and current is not None and current.question != question)
         )
-        if not form and one is not None:
-            known = was if question == one.question else None
-            self._answers.object = f"<p><b>{markdown_html(one.question.text, inline=True)}</b></p>" + (
-                class_answers.answers_html(room.rounds_of(one.question), _words, known)
-                if closed and self._opened
-                else f"<p role='status'><b style='font-size:1.75rem'>{len(one.votes):,}</b> answered"
+        if not form and current is not None:
+            outcome_shown = outcome if question == current.question else None
+            self._answers.object = f"<p><b>{markdown_html(current.question.text, inline=True)}</b></p>" + (
+                class_answers.answers_html(room.rounds_of(current.question), _words, outcome_shown)
+                if closed and self._answers_shown
+                else f"<p role='status'><b style='font-size:1.75rem'>{len(current.votes):,}</b> answered"
                 f"{'; the question is closed' if closed else ''}</p>"
             )
 
-    # ---- what the teacher does ---------------------------------------------------------------------------------------
+    # ---- the teacher's buttons ---------------------------------------------------------------------------------------
 
     def _ask(self, question: Question | None) -> None:
         if self._room is None or question is None:
@@ -256,10 +262,10 @@ class ClassPanel:
         except AlrvizError as error:
             self.session.problem = error
             return
-        self._opened = self._form = False
-        entry = self._offered
+        self._answers_shown = self._form_shown = False
+        entry = self._shared_entry
         if entry is not None and entry.is_shared:
-            self._room.race = entry.token  # the question is of what is seen here
+            self._room.race = entry.token  # the question is about the run in this window
         self.look()
 
     def _ask_again(self) -> None:
@@ -267,34 +273,34 @@ class ClassPanel:
             self._ask(self._room.round.question)
 
     def _ask_own(self) -> None:
-        """Ask what is in the form, or say what is missing there."""
+        """Ask the question of the form, or show what is missing."""
         kind, text = self._kind.value, plain_line(self._words.value_input or self._words.value or "") or ON_SCREEN
         lines = (self._options.value_input or self._options.value or "").splitlines()
-        said = tuple(dict.fromkeys(filter(None, map(plain_line, lines)))) if kind in _WITH_OPTIONS else ()
-        wrong = ""
-        if kind in _WITH_OPTIONS and not 2 <= len(said) <= OPTIONS:
-            wrong = f"Give 2 to {OPTIONS} different options, a line each; here: {len(said)}."
-        self._wrong.object = f"<p class='bad' role='alert'>{wrong}</p>" if wrong else ""
-        if not wrong:
-            self._ask(Question("own", kind, text, tuple(Option(words, words) for words in said)))
+        options = tuple(dict.fromkeys(filter(None, map(plain_line, lines)))) if kind in _WITH_OPTIONS else ()
+        problem = ""
+        if kind in _WITH_OPTIONS and not 2 <= len(options) <= MAX_OPTIONS:
+            problem = f"Give 2 to {MAX_OPTIONS} different options, a line each; here: {len(options)}."
+        self._form_error.object = f"<p class='bad' role='alert'>{problem}</p>" if problem else ""
+        if not problem:
+            self._ask(Question("own", kind, text, tuple(Option(words, words) for words in options)))
 
     def _close_question(self) -> None:
         if self._room is None or self._room.round is None:
             return
         self._room.close()
-        one = self._room.round
-        said = one.typical()
-        if self._lesson is not None and one.question == self._lesson_question and said is not None:
-            self._lesson.say(said, of_class=True)  # so that Run is free
+        closed_round = self._room.round
+        answer = closed_round.typical()
+        if self._lesson is not None and closed_round.question == self._lesson_question and answer is not None:
+            self._lesson.record_answer(answer, of_class=True)  # so that Run is free
         self.look()
 
-    def _turn(self, *, answers: bool = False, form: bool = False) -> None:
+    def _switch_view(self, *, answers: bool = False, form: bool = False) -> None:
         """Show the answers, or the form for another question."""
-        self._opened, self._form = self._opened or answers, self._form or form
+        self._answers_shown, self._form_shown = self._answers_shown or answers, self._form_shown or form
         self.look()
 
     def _save(self, keep: bool) -> None:
-        """Keep the class in the run store from now on, or no more and nothing of it."""
+        """Start saving the class to the run store, or stop and delete what was saved."""
         room = self._room
         if room is None or keep == (room.keeper is not None):
             return
@@ -309,18 +315,19 @@ class ClassPanel:
             self._room.locked = bool(event.new)
 
     def _end_class(self) -> None:
-        if self._end.label != CONFIRM_END:
-            self._end.label = CONFIRM_END
+        if self._end_button.label != CONFIRM_END_LABEL:
+            self._end_button.label = CONFIRM_END_LABEL
             return
         if self._room is not None:
             self.session.registry.classes.end(self._room)
         self._leave()
 
     def _leave(self) -> None:
-        """There is no class any more."""
-        self._room, self._shown, self._opened, self._form, self._offered = None, None, False, False, None
-        self._end.label = END
-        self.panel.visible = self._lock.value = self._keep.value = False
+        """Hide the panel of a class that has ended."""
+        self._room = self._shown_state = self._shared_entry = None
+        self._answers_shown = self._form_shown = False
+        self._end_button.label = END_LABEL
+        self.panel.visible = self._lock_switch.value = self._save_switch.value = False
         self._show_wall()
 
     def _csv(self) -> str:
@@ -328,16 +335,16 @@ class ClassPanel:
 
 
 def joined_html(origins: Sequence[tuple[str, int]]) -> str:
-    """Tell how many students joined from which addresses, given with the most first; the teacher may close joining."""
+    """Return a sentence on how many students joined from which addresses; `origins`: largest first."""
     if not origins:
         return ""
     count = sum(students for _, students in origins)
-    named = [f"{students:,} from {safe(address or 'before the restart', 45)}" for address, students in origins]
+    parts = [f"{students:,} from {safe(address or 'before the restart', 45)}" for address, students in origins]
     rest = sum(students for _, students in origins[MAX_NAMED_ADDRESSES:])
     if rest:
-        others = len(origins) - MAX_NAMED_ADDRESSES
-        named[MAX_NAMED_ADDRESSES:] = [f"{rest:,} from {plural(others, 'other address', 'other addresses')}"]
-    return f"<p class='quiet'>{count:,} joined: {', '.join(named)}</p>"
+        n_others = len(origins) - MAX_NAMED_ADDRESSES
+        parts[MAX_NAMED_ADDRESSES:] = [f"{rest:,} from {plural(n_others, 'other address', 'other addresses')}"]
+    return f"<p class='quiet'>{count:,} joined: {', '.join(parts)}</p>"
 
 
 def class_csv(room: Classroom) -> str:

@@ -1,7 +1,7 @@
-"""Dialogs, which are built when they are first opened, and the buttons that open them and copy what is in them.
+"""Dialogs that are built when they are first opened, and the buttons to open them and to copy their text.
 
-A component of the page costs the server 6 ms and the browser as much, before anything is painted; dialogs and drawers
-are half of all components, and most visitors open none.
+Each component costs server and browser 6 ms before the page is painted. Half of all components are in dialogs and
+drawers, which most visitors never open.
 """
 
 from collections.abc import Callable
@@ -18,15 +18,18 @@ _COPY = copy_code("source.data.value")
 
 
 def dialog(title: str, width: str, *parts: Viewable) -> pmui.Dialog:
-    """Return a dialog that a press beside it closes; width: "sm", "md" ..."""
+    """Return a dialog that closes when its background is clicked; width: "sm", "md" ..."""
     return pmui.Dialog(*parts, title=title, close_on_click=True, show_close_button=True, width_option=width)
 
 
 class LazyDialog:
-    """A dialog that is built when it is first opened; `place` stands for it in a layout.
+    """A dialog that is built when it is first opened.
 
     Args:
         build: returns the dialog.
+
+    Attributes:
+        place: the dialog's place in a layout.
     """
 
     def __init__(self, build: Callable[[], pmui.Dialog]):
@@ -42,17 +45,17 @@ class LazyDialog:
         self._dialog.open = True
 
     def close(self) -> None:
-        """Close it, if it is open."""
+        """Close the dialog if it is open."""
         if self._dialog is not None:
             self._dialog.open = False
 
 
 class TextDialog:
-    """A dialog with a text to be copied or saved; `place` stands for it in a layout.
+    """A dialog with a text to be copied or saved; `place` is its place in a layout.
 
     Args:
         title, label: of the dialog and of the text.
-        save: returns the button that copies or saves what the field holds.
+        save: returns the button that copies or saves the text of the field.
         about: HTML above the text.
     """
 
@@ -69,11 +72,11 @@ class TextDialog:
         )  # fmt: skip
 
     def _build(self) -> pmui.Dialog:
-        about = [html(text=self._about)] if self._about else []
-        return dialog(self._title, "md", *about, self._text, self._save(self._text))
+        panes = [html(text=self._about)] if self._about else []
+        return dialog(self._title, "md", *panes, self._text, self._save(self._text))
 
     def show(self, text: str) -> None:
-        """Show a text, if there is one."""
+        """Show a text; nothing for ""."""
         if text:
             self._text.value = text
             self._dialog.open()
@@ -85,12 +88,12 @@ def script_dialog() -> TextDialog:
 
 
 def copy_button(label: str, source: Viewable, code: str) -> pmui.Button:
-    """Return a button whose press runs `code` in the browser on `source`."""
-    made = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
-    made.js_on_click(args={"source": source}, code=code)
-    return made
+    """Return a button that runs `code` in the browser with `source`."""
+    copy = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
+    copy.js_on_click(args={"source": source}, code=code)
+    return copy
 
 
-def text_button(label: str, icon: str, hint: str, pressed: Callable[[], object]) -> pmui.Button:
-    """Return a button without a frame, which opens one of the dialogs."""
-    return button(label, pressed, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))
+def text_button(label: str, icon: str, hint: str, on_press: Callable[[], object]) -> pmui.Button:
+    """Return a frameless button that opens a dialog."""
+    return button(label, on_press, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))

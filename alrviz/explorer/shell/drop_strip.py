@@ -1,8 +1,8 @@
 """The drop strip: "your data: drop a file", on every page.
 
-The browser sends a file in pieces below the websocket's message limit. Pieces come from a stranger, so the server
-counts bytes as they arrive, whatever the browser claims, and takes one file at a time. Any file may be dropped: its
-content decides whether it is a table, and the reader says what it is instead.
+The browser sends a file in pieces below the websocket's message limit. The server does not trust the browser's numbers:
+it counts bytes as they arrive, and accepts one file at a time. Any file may be dropped; the reader judges it by its
+content, and reports what is not a table.
 """
 
 from collections.abc import Callable
@@ -16,35 +16,36 @@ from alrviz.explorer.session.incoming_file import IncomingFile, too_large
 from alrviz.explorer.session.session import Session
 
 PIECE_BYTES = 1_000_000  # a message of the page may have 2 MB, and small pieces keep the event loop free
-WORDS = "Your data: drop a file, or browse"
-TABLES = "CSV, JSON, Parquet, Excel, SPSS, Stata ..., also packed (gzip, zip). It stays in this server's memory."
+LABEL = "Your data: drop a file, or browse"
+FILE_DESCRIPTION = "CSV, JSON, Parquet, Excel, SPSS, Stata ..., or compressed (gzip, zip). Held in memory, not stored."
 
 
 class DropStrip(pmui.FileInput):
-    """A button that is also a drop zone; hands over the whole file or says why not.
+    """A button that is also a drop zone.
 
-    What becomes of a file is said by the notice and by the header: the strip's own icon and label would go on naming a
-    file that was refused.
+    It does not show the name of the file, because it would still show the name of a refused one; the notice and the
+    header do.
 
     Args:
-        limit: bytes a file may have, or None.
-        begun: returns the arrival that takes the pieces of the next file.
-        taken: called with the file's name and bytes.
-        refused: called with a `TableError`.
-        words: what is on it. description: of the files that are taken.
+        limit: maximum bytes of a file, or None.
+        on_begin: returns the object that takes the pieces of the next file.
+        on_file: called with the file's name and bytes.
+        on_error: called with a `TableError`.
+        words: the label.
+        description: accepted kinds of files.
     """
 
     def __init__(
         self,
         limit: int | None,
-        begun: Callable[[], IncomingFile],
-        taken: Callable[[str, bytes], None],
-        refused: Callable[[Exception], None],
-        words: str = WORDS,
-        description: str = TABLES,
+        on_begin: Callable[[], IncomingFile],
+        on_file: Callable[[str, bytes], None],
+        on_error: Callable[[Exception], None],
+        words: str = LABEL,
+        description: str = FILE_DESCRIPTION,
         **params: object,
     ):
-        self._limit, self._begun, self._taken, self._refused = limit, begun, taken, refused
+        self._limit, self._on_begin, self._on_file, self._on_error = limit, on_begin, on_file, on_error
         self._arrival: IncomingFile | None = None
         super().__init__(
             label=words,
@@ -83,12 +84,12 @@ class DropStrip(pmui.FileInput):
                 self._refuse(TableError(f"the browser could not send the file: {error}"))
 
     def _begin(self) -> IncomingFile:
-        self._arrival = self._begun()
+        self._arrival = self._on_begin()
         return self._arrival
 
     def _piece(self, msg: dict[str, Any]) -> None:
         try:
-            data = memoryview(msg["data"]).tobytes()  # `bytes` of a stranger's number would be as many zeros
+            data = memoryview(msg["data"]).tobytes()  # not `bytes`, which makes zeros of a number
         except (KeyError, TypeError):
             return
         arrival = self._arrival or self._begin()
@@ -99,50 +100,50 @@ class DropStrip(pmui.FileInput):
 
     def _refuse(self, error: TableError) -> None:
         if self._arrival is not None:
-            self._arrival.cancel()  # what still comes of it is not taken
-        self._refused(error)
+            self._arrival.cancel()  # later pieces are ignored
+        self._on_error(error)
 
     def _finish(self) -> None:
         arrival, self._arrival = self._arrival, None
         self._send_msg({"status": "finished"})
         if arrival is not None and not arrival.is_closed:
-            self._taken(arrival.name or "table", arrival.finish())
+            self._on_file(arrival.name or "table", arrival.finish())
 
 
 class FileStrip(DropStrip):
-    """A strip for files that are not to become the session's table; its bytes count against what the server holds."""
+    """A strip for files other than the session's table; their bytes count against the server's limit."""
 
     def __init__(
         self,
         session: Session,
-        taken: Callable[[str, bytes], None],
-        refused: Callable[[Exception], None],
+        on_file: Callable[[str, bytes], None],
+        on_error: Callable[[Exception], None],
         words: str,
-        description: str = TABLES,
+        description: str = FILE_DESCRIPTION,
         **params: object,
     ):
         self._session = session
         self._latest: IncomingFile | None = None
-        super().__init__(session.registry.limits.bytes, self._receive, taken, refused, words, description, **params)
+        super().__init__(session.registry.limits.bytes, self._receive, on_file, on_error, words, description, **params)
 
     def _receive(self) -> IncomingFile:
         registry, owner = self._session.registry, self._session.owner
-        self._latest = IncomingFile(registry.tables.claim(owner), registry.limits.bytes, self._refused)
+        self._latest = IncomingFile(registry.tables.claim(owner), registry.limits.bytes, self._on_error)
         self._session.wake()
         return self._latest
 
     def pump(self) -> bool:
-        """Give up a file that stopped coming; returns whether one is still coming."""
+        """Return whether a file is arriving; cancel one whose pieces have stopped."""
         return self._latest is not None and self._latest.poll()
 
     def cancel(self) -> None:
-        """Take no more of the file that is coming."""
+        """Cancel the file that is arriving."""
         if self._latest is not None:
             self._latest.cancel()
 
 
 def _share(msg: dict[str, Any]) -> float:
-    """Return how much of a file is there with this piece, by the numbers that the browser gives."""
+    """Return the share of a file that has arrived with this piece, by the browser's numbers."""
     piece, pieces = msg.get("chunk"), msg.get("total_chunks")
     if isinstance(piece, int) and isinstance(pieces, int) and 0 < piece <= pieces < 1_000_000:
         return piece / pieces

@@ -9,9 +9,9 @@ from html import escape
 
 from latex2mathml.converter import convert
 
-# An operator, what stands before it, and its argument without brackets: browsers set none of them apart.
-_AFTER = re.compile(r"(?<=[\w)}])\s*(?=\\(?:log|exp|min)\b)")
-_BEFORE = re.compile(r"(\\(?:log|exp|min))\s*(?=[\w\\])")
+# Browsers put no space between an operator and the symbol before it, or its argument without brackets.
+_SPACE_BEFORE_OPERATOR = re.compile(r"(?<=[\w)}])\s*(?=\\(?:log|exp|min)\b)")
+_SPACE_AFTER_OPERATOR = re.compile(r"(\\(?:log|exp|min))\s*(?=[\w\\])")
 
 
 @cache
@@ -25,11 +25,11 @@ def math(latex: str, *, block: bool = False) -> str:
     """
     if latex.count("{") != latex.count("}"):
         raise ValueError(f"unbalanced braces in {latex!r}")
-    source = _BEFORE.sub(r"\1\\,", _AFTER.sub(r"\\,", latex.replace(r"\phi", r"\varphi")))
-    made = convert(re.sub(r"\\(softmax|diag)\b", r"\\operatorname{\1}", source))
-    if unknown := re.search(r"<mi>(\\\w+)", made):
+    source = _SPACE_AFTER_OPERATOR.sub(r"\1\\,", _SPACE_BEFORE_OPERATOR.sub(r"\\,", latex.replace(r"\phi", r"\varphi")))
+    mathml = convert(re.sub(r"\\(softmax|diag)\b", r"\\operatorname{\1}", source))
+    if unknown := re.search(r"<mi>(\\\w+)", mathml):
         raise ValueError(f"unknown command {unknown[1]!r} in {latex!r}")
-    body = made[made.index(">") + 1 : made.rindex("</math>")]
+    body = mathml[mathml.index(">") + 1 : mathml.rindex("</math>")]
     note = f'<annotation encoding="application/x-tex">{escape(latex)}</annotation>'
     display = ' display="block"' if block else ""
     return f"<math{display}><semantics>{body}{note}</semantics></math>"

@@ -1,6 +1,6 @@
 """The frame around every page: header with the drop strip, navigation rail, drawer, notice, help.
 
-It only places things; what a press means is the session's, or the shell's.
+It only arranges them; session and shell handle presses.
 """
 
 import io
@@ -23,45 +23,45 @@ from alrviz.explorer.shell.dialogs import LazyDialog, TextDialog, dialog
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.explorer.shell.glossary import glossary_html
 from alrviz.explorer.shell.notices import Notice
-from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
+from alrviz.explorer.shell.qr import LOCAL_ADDRESS_HINT, is_local, qr_html
 from alrviz.views.core.clipboard import copy_code
 from alrviz.views.core.style import safe
 
 GROUPS = ("Explore", "Evaluate", "Understand", "Data")
 LESSON_FILE = "my-lesson.yaml"
-_ABOUT_LESSON = (
+_LESSON_HINT = (
     "<p>This file opens a lesson whose first step is what you see now. Change its texts, copy the step for the next "
     f"one, and open it with <code>alrviz explore --lesson {LESSON_FILE}</code>: each reload of the page reads it "
     "again.</p>"
 )
-COPIED = "The link to what you see is copied."
+COPIED_MESSAGE = "The link to what you see is copied."
 
 
 class Frame:
     """The parts around a page, and `root`, the page of panel-material-ui that holds them all.
 
     Args:
-        session: whose notice and table are shown.
-        pages: by slug, in the rail's order.
-        dropped: called with the name and the bytes of a file that was dropped.
-        lesson: what stands beside the page, if anything: a lesson.
-        classes: the teacher's side of a class, beside the page.
+        session: the visitor's session.
+        pages: by slug, in the order of the rail.
+        on_file: called with name and bytes of a dropped file.
+        classes: the panel of a class.
+        lesson: the panel of a lesson; None without one.
     """
 
     def __init__(
         self,
         session: Session,
         pages: Mapping[str, Page],
-        dropped: Callable[[str, bytes], None],
+        on_file: Callable[[str, bytes], None],
         classes: ClassPanel,
         lesson: Viewable | None = None,
     ):
-        self.session, self._dropped, self._pages, self._slug = session, dropped, pages, ""
+        self.session, self._on_file, self._pages, self._slug = session, on_file, pages, ""
         self.notice = Notice(session)
         self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
         self._classes = classes
-        self._area.css_classes = ["alrviz-area"]  # it gives way to what stands beside it
-        # Whatever holds the page's view, from the inside out.
+        self._area.css_classes = ["alrviz-area"]  # shrinks beside a lesson or a class
+        # The containers of the page's view, from the inside out.
         beside: list[Viewable] = [self._area, classes.panel]
         if lesson is not None:  # three columns are more than a projector has room for
             classes.panel.css_classes = ["alrviz-of-lesson"]
@@ -76,13 +76,13 @@ class Frame:
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = LazyDialog(_help_dialog)
         self._code = pn.pane.HTML("", stylesheets=[theme.PANE_CSS], sizing_mode="stretch_width", margin=0)
-        self._coded = LazyDialog(lambda: _dialog(self._code, "This page on another screen", "sm"))
-        self._lesson_text = TextDialog("Make a lesson from here", "The lesson", _download, _ABOUT_LESSON)
-        self._about = pn.pane.HTML(
+        self._code_dialog = LazyDialog(lambda: _dialog(self._code, "This page on another screen", "sm"))
+        self._lesson_text = TextDialog("Make a lesson from here", "The lesson", _download, _LESSON_HINT)
+        self._table_text = pn.pane.HTML(
             "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 20), align="center", css_classes=["alrviz-about"]
         )
-        # The title of the page: seen where the rail is folded away, heard everywhere.
-        self._here = pn.pane.HTML(
+        # The title of the page: visible while the rail is hidden, and always read by screen readers.
+        self._title = pn.pane.HTML(
             "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 12), align="center", css_classes=["alrviz-here-only"]
         )
         groups = dict.fromkeys((*GROUPS, *(page.group for page in pages.values())))  # a new group comes last
@@ -92,19 +92,19 @@ class Frame:
             sizing_mode="stretch_width",
         )  # fmt: skip
         self.root = self._page()
-        session.watch(lambda *_: self._show_about(), ["dataset", "pending", "sketch", "page"])
-        self._show_about()
+        session.watch(lambda *_: self._show_table_text(), ["dataset", "pending", "sketch", "page"])
+        self._show_table_text()
         pn.state.onload(self._show_title)  # Panel gives the document the title of all pages before
 
     def show(self, slug: str, view: Viewable) -> None:
-        """Replace the view shown; its drawer is closed and empty until it is asked for."""
-        # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
+        """Replace the view shown, and close and empty the drawer."""
+        # A page that stretches in both directions fills the window; for others the window scrolls.
         mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
         for part in self._around:
             part.sizing_mode = mode
-            # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
+            # Panel limits columns to the height of their container: unfolded parts would overlap those below.
             part.styles = {"max-height": "none"} if mode == "stretch_width" else {}
-        # Only the page shown is in the document: Bokeh lays out hidden figures too, which froze the browser.
+        # Only the view shown is in the document, because Bokeh lays out hidden figures too, which froze the browser.
         if list(self._area.objects) != [view]:
             self._area.objects = [view]
         self._drawer.param.update(open=False, objects=[])
@@ -112,28 +112,28 @@ class Frame:
         self._slug = slug
         self._show_title()
 
-    def show_opening(self, slug: str, failed: bool = False) -> None:
-        """Mark a page whose view is still to be built, and say so in its place; or that it could not be built."""
+    def show_opening(self, slug: str, has_failed: bool = False) -> None:
+        """Show that a page is being opened, or that opening it has failed."""
         title = safe(self._pages[slug].title)
         self._opening.object = (
             f"<p role='alert'><b>{title} could not be opened.</b> To try again, choose another page and come back.</p>"
-            if failed
+            if has_failed
             else f"<p role='status'>Opening {title} …</p><div role='progressbar' aria-label='Opening {title}'></div>"
         )
         self.show(slug, self._opening)
 
     def _show_title(self) -> None:
-        """Say in the browser's tab which page this is, and of which table."""
+        """Set the title of the browser's tab to page and table."""
         title = self._pages[self._slug].title if self._slug else ""
-        self._here.object = f"<h1>{safe(title)}</h1>"
+        self._title.object = f"<h1>{safe(title)}</h1>"
         dataset, document = self.session.table.dataset, pn.state.curdoc
         if document is not None:
             parts = [title, "" if dataset is None else dataset.name, "alrviz"]
-            with pn.io.hold(document):  # Panel answers presses of buttons without Bokeh's lock, which a title needs
+            with pn.io.hold(document):  # a title needs Bokeh's lock, which Panel does not hold for presses of buttons
                 document.title = " - ".join(part for part in parts if part)
 
     def open_drawer(self, content: Viewable | None) -> None:
-        """Show the drawer with this in it, or close it where there is nothing."""
+        """Show the drawer with some content; close it for None."""
         if content is None:
             self._drawer.open = False
         elif list(self._drawer.objects) == [content]:
@@ -144,10 +144,10 @@ class Frame:
     def _page(self) -> pmui.Page:
         limit, table = self.session.registry.limits.bytes, self.session.table
         strip = DropStrip(
-            limit, table.receive, self._dropped, table.show_error, width=400, margin=(0, 16), align="center",
+            limit, table.receive, self._on_file, table.show_error, width=400, margin=(0, 16), align="center",
             css_classes=["alrviz-strip"],
         )  # fmt: skip
-        tell = copy_code("window.location.href", f"window.alrvizTell({json.dumps(COPIED)})")
+        tell = copy_code("window.location.href", f"window.alrvizTell({json.dumps(COPIED_MESSAGE)})")
         menu = ButtonList(
             [Button("menu", "Pages", "menu", code="window.alrvizRail()", mark="alrviz-menu")], align="center"
         )
@@ -172,8 +172,8 @@ class Frame:
         )
         header = pn.Row(
             menu,
-            self._here,
-            self._about,
+            self._title,
+            self._table_text,
             pn.HSpacer(),
             strip,
             tools,
@@ -189,7 +189,7 @@ class Frame:
                 self._outer,
                 self._drawer,
                 self._help.place,
-                self._coded.place,
+                self._code_dialog.place,
                 self._lesson_text.place,
                 self._classes.place,
             ],
@@ -206,9 +206,9 @@ class Frame:
             meta_description="A laboratory for classifiers from naive Bayes to higher-order logistic regression",
             site_url="?",
         )
-        # A page follows the busy flag, which every tick of the pump raises and lowers; and at every change of a page
-        # Panel visits all models below it. Measured: 0.1 s a tick, most of what the event loop has. It follows by
-        # another reference here, not by a plain False: that would leave the process' flag holding the page for ever.
+        # By default the page's `busy` follows Panel's busy flag, which changes with every tick of the pump, and each
+        # change of a page makes Panel visit all models below it: 0.1 s per tick. So it follows another parameter. Plain
+        # False would not do: the process's busy flag would keep a reference to the page for ever.
         with edit_readonly(page):
             page.busy = page.param.loading
         return page
@@ -221,34 +221,34 @@ class Frame:
         """Show the QR code of the page's link."""
         location = pn.state.location
         base = "" if location is None else location.href.split("?")[0].split("#")[0]
-        self._code.object = (NOT_HERE if is_local() else "") + qr_html(base + self.session.link.query)
-        self._coded.open()
+        self._code.object = (LOCAL_ADDRESS_HINT if is_local() else "") + qr_html(base + self.session.link.query)
+        self._code_dialog.open()
 
     def _show_lesson(self) -> None:
-        """Show what is shown now as the first step of a lesson's file."""
+        """Show a lesson file whose first step is the current state."""
         self._lesson_text.show(lesson_yaml(self.session.link.state))
 
-    def _show_about(self) -> None:
+    def _show_table_text(self) -> None:
         self._show_title()
         dataset, pending = self.session.table.dataset, self.session.table.pending
         if pending is not None:
-            self._about.object = f"<b>{safe(pending.name, 40)}</b> <span class='quiet'>&nbsp;needs a class</span>"
+            self._table_text.object = f"<b>{safe(pending.name, 40)}</b> <span class='quiet'>&nbsp;needs a class</span>"
             return
         if dataset is None:
-            self._about.object = "<span class='quiet'>no table yet</span>"
+            self._table_text.object = "<span class='quiet'>no table yet</span>"
             return
-        drawn = self.session.sketch
-        if drawn is not None and self.session.page == "boundaries":  # of all pages the one that shows them
-            begun = f"; begun from {safe(drawn.origin, 40)}" if drawn.origin else ""
-            self._about.object = (
-                f"<b>{len(drawn):,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet{begun}</span>"
+        sketch = self.session.sketch
+        if sketch is not None and self.session.page == "boundaries":  # the only page that shows them
+            origin = f"; begun from {safe(sketch.origin, 40)}" if sketch.origin else ""
+            self._table_text.object = (
+                f"<b>{len(sketch):,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet{origin}</span>"
             )
             return
         stream = self.session.table.stream
-        of = "" if stream is None else f" of {stream.n_rows:,}"
-        self._about.object = (
+        total = "" if stream is None else f" of {stream.n_rows:,}"
+        self._table_text.object = (
             f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis; max-width:440px'>"
-            f"<b>{safe(dataset.name, 40)}</b> <span class='quiet'>&nbsp;{dataset.n_rows:,}{of} rows · "
+            f"<b>{safe(dataset.name, 40)}</b> <span class='quiet'>&nbsp;{dataset.n_rows:,}{total} rows · "
             f"{dataset.X.shape[1]:,} columns · {dataset.n_classes:,} classes</span></div>"
         )
 
@@ -263,8 +263,8 @@ def _download(field: pmui.TextAreaInput) -> Viewable:
 
 def _help_dialog() -> pmui.Dialog:
     keys = "".join(
-        f"<dt><kbd>{key}</kbd></dt><dd>{what}</dd>"
-        for key, what in (
+        f"<dt><kbd>{key}</kbd></dt><dd>{effect}</dd>"
+        for key, effect in (
             ("space", "run, pause"),
             ("→", "one step"),
             ("←", "one step back"),
@@ -283,6 +283,6 @@ def _help_dialog() -> pmui.Dialog:
 
 def _dialog(content: Viewable, title: str, width: str) -> pmui.Dialog:
     close = pmui.Button(label="Close", variant="outlined", margin=(12, 0, 0, 0))
-    made = dialog(title, width, content, close)
-    close.on_click(lambda _: made.param.update(open=False))
-    return made
+    window = dialog(title, width, content, close)
+    close.on_click(lambda _: window.param.update(open=False))
+    return window

@@ -17,9 +17,9 @@ def explain(term: str) -> str:
     return TERMS[term]
 
 
-def term_html(term: str, shown: str | None = None) -> str:
+def term_html(term: str, label: str | None = None) -> str:
     """Return a term that explains itself on hover."""
-    return f'<abbr title="{safe(TERMS[term], 400)}">{safe(shown or term)}</abbr>'
+    return f'<abbr title="{safe(TERMS[term], 400)}">{safe(label or term)}</abbr>'
 
 
 def glossary_html() -> str:

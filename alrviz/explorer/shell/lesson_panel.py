@@ -1,8 +1,8 @@
-"""A lesson beside its page: one step at a time, a question before Run, and the reader's answer beside the outcome.
+"""The panel of a lesson beside its page: one step at a time, a question before Run, the answer beside the outcome.
 
-The panel knows nothing of pages: a step opens a link, and what has run is asked of the page shown. A step that sets
-what another did not is opened as its link is, with its page built anew: what a reader has changed meanwhile is gone,
-and nothing of the step before is left over. Where a step sets nothing new, only the panel turns.
+The panel is independent of the pages: a step opens a link, and the page shown returns the result that a question is
+about. A step with another link than the step before rebuilds its page, so that no setting of the reader or of the step
+before remains. A step with the same link changes only the panel.
 """
 
 import logging
@@ -14,7 +14,7 @@ import param
 from panel.custom import JSComponent
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.lesson import Lesson, Question, Said, Step
+from alrviz.explorer.lesson import AnswerValue, Lesson, Question, Step
 from alrviz.explorer.lessons.answers import answer, on_picture
 from alrviz.explorer.lessons.progress import keep_progress, progress_of
 from alrviz.explorer.page import Page
@@ -26,7 +26,7 @@ from alrviz.views.core.style import safe
 
 LOCKED = "Run is free when the lesson's question is answered."
 _RUN = "Now press Run, and watch."
-_MORE = "One question more before Run: press Next."
+_NEXT_QUESTION = "One more question before Run: press Next."
 _OPENING = "The table is being opened; Run is free in a moment."
 _log = logging.getLogger(__name__)
 
@@ -35,10 +35,10 @@ class LessonPanel(JSComponent):
     """The panel of one visitor in one lesson.
 
     Args:
-        session: the visitor's; its `step` and `asking` are set here.
+        session: the visitor's session; the panel sets its `step` and `runs.asking`.
         lesson: the lesson.
         page: returns the page shown; None while it is being opened.
-        open: shows what a link asks for.
+        open_link: shows the state of a link.
     """
 
     shown = param.Dict(default={}, doc="What the browser draws.")
@@ -51,135 +51,139 @@ class LessonPanel(JSComponent):
         session: Session,
         lesson: Lesson,
         page: Callable[[], Page | None],
-        open: Callable[[str], None],
+        open_link: Callable[[str], None],
         **params: Any,
     ):
-        self.session, self.lesson, self._page, self._open_link = session, lesson, page, open
-        self._summing = False  # whether the summary is shown, after the last step
-        self._drawn = False  # whether what was said stands on the page's picture
+        self.session, self.lesson, self._page, self._open_link = session, lesson, page, open_link
+        self._shows_summary = False  # after the last step
+        self._answer_drawn = False  # whether the page's picture shows the answer
         self.progress = progress_of(session.owner, lesson)
-        self._about: object = None  # what ran, whose answer is shown
-        self.was: Said | None = None
+        self._result: object = None  # the page's result to which the outcome belongs
+        self.outcome: AnswerValue | None = None
         self._problem = ""
-        looks = [PANE_CSS, asset("questions.css"), asset("lesson_panel.css")]
-        super().__init__(stylesheets=looks, css_classes=["alrviz-lesson"], margin=(12, 0, 12, 16), width=320, **params)
-        session.watch(lambda _: self._arrive(), "step")
+        stylesheets = [PANE_CSS, asset("questions.css"), asset("lesson_panel.css")]
+        super().__init__(
+            stylesheets=stylesheets, css_classes=["alrviz-lesson"], margin=(12, 0, 12, 16), width=320, **params
+        )
+        session.watch(lambda _: self._show_step(), "step")
         session.watch(lambda *_: self.show(), ["dataset", "loading"])
-        # Another ground or measure is another figure, which has lost its mark; who looks next draws it again.
+        # Another theme or measure makes a new figure without the mark of the answer; the next `look` draws it.
         session.watch(lambda *_: session.wake(), ["dark", "measure"])
-        self._arrive()
+        self._show_step()
 
-    # ---- where the reader is ---------------------------------------------------------------------------------------
+    # ---- steps -----------------------------------------------------------------------------------------------------
 
     @property
     def step(self) -> Step:
         """The step shown."""
         return self.lesson.steps[min(max(self.session.step, 1), len(self.lesson.steps)) - 1]
 
-    def _arrive(self) -> None:
-        """Show the step that the session is at."""
-        self._summing = False
+    def _show_step(self) -> None:
+        """Show the session's step."""
+        self._shows_summary = False
         self.progress = replace(self.progress, step=max(self.progress.step, self.session.step))
-        self._about, self.was, self._problem, self._drawn = None, None, "", False
+        self._result, self.outcome, self._problem, self._answer_drawn = None, None, "", False
         keep_progress(self.session.owner, self.lesson, self.progress)
         self.show()
         self.session.wake()
 
-    def go(self, by: int) -> None:
-        """Turn to another step; after the last come what was said, beside what happened, and the list of lessons."""
-        to, many = self.session.step + by, len(self.lesson.steps)
-        if to < 1:
+    def go(self, step_change: int) -> None:
+        """Go to another step; after the last one to the summary, then to the list of lessons."""
+        number, count = self.session.step + step_change, len(self.lesson.steps)
+        if number < 1:
             return
-        if self._summing or to > many:
-            self.place = "?page=lessons" if by > 0 and (self._summing or not self.lesson.questions) else ""
-            self._summing = by > 0 and bool(self.lesson.questions)
+        if self._shows_summary or number > count:
+            is_finished = step_change > 0 and (self._shows_summary or not self.lesson.questions)
+            self.place = "?page=lessons" if is_finished else ""
+            self._shows_summary = step_change > 0 and bool(self.lesson.questions)
             self.show()
-        elif self.goes_on_at(to):
-            self.session.step = to
+        elif self.has_same_page(number):
+            self.session.step = number
         else:
-            self._open_link(f"?lesson={self.lesson.id}&step={to}")
+            self._open_link(f"?lesson={self.lesson.id}&step={number}")
 
-    def goes_on_at(self, to: int) -> bool:
-        """Whether a step leaves the page as the one shown has it."""
-        return self.lesson.steps[min(max(to, 1), len(self.lesson.steps)) - 1].link == self.step.link
+    def has_same_page(self, number: int) -> bool:
+        """Return whether a step has the same link as the step shown."""
+        return self.lesson.steps[min(max(number, 1), len(self.lesson.steps)) - 1].link == self.step.link
 
     # ---- questions ---------------------------------------------------------------------------------------------------
 
-    def said(self, question: Question) -> Said | None:
-        """What the reader has said to a question; None before."""
+    def answer_of(self, question: Question) -> AnswerValue | None:
+        """Return the reader's answer to a question; None before."""
         return self.progress.said.get(question.id)
 
-    def _open(self) -> bool:
-        """Whether a question comes before the next Run on what is set now, and is not answered yet."""
-        link, at = self.step.link, self.session.step - 1
-        for step in self.lesson.steps[at:]:
+    def _is_locked(self) -> bool:
+        """Return whether an unanswered question comes before the next Run with the current link."""
+        link, position = self.step.link, self.session.step - 1
+        for step in self.lesson.steps[position:]:
             if step.link != link:
                 break
-            if step.ask is not None and self.said(step.ask) is None:
+            if step.ask is not None and self.answer_of(step.ask) is None:
                 return True
             if step.run:
                 break
         return False
 
-    def say(self, given: object, of_class: bool = False) -> None:
-        """Take an answer, once: what was said is locked; what a class says holds until something has run."""
+    def record_answer(self, value: object, of_class: bool = False) -> None:
+        """Record an answer, which is final; only the answer of a class may change until there is a result."""
         question = self.step.ask
-        if question is None or (self.said(question) is not None and not (of_class and self._about is None)):
+        if question is None or (self.answer_of(question) is not None and not (of_class and self._result is None)):
             return
         try:
-            said = question.read(given)
+            answer = question.read(value)
         except ValueError as error:
             self._problem = f"That is no answer: {error}."
             self.show()
             return
         self._problem = ""
-        self.progress = replace(self.progress, said={**self.progress.said, question.id: said})
+        self.progress = replace(self.progress, said={**self.progress.said, question.id: answer})
         keep_progress(self.session.owner, self.lesson, self.progress)
         self.show()
         self.look()
 
     def look(self) -> None:
-        """See whether what the step is about has run; then say what happened."""
+        """Compute the outcomes once the step's page has a result, and show them."""
         page = self._page()
         result = None if self.session.runs.asking or page is None else page.result()
-        drawn = self._draw_said(result is not None and result is self._about)
-        if result is self._about:
-            if drawn != self._drawn:
-                self._drawn = drawn
+        is_drawn = self._draw_answer(result is not None and result is self._result)
+        if result is self._result:
+            if is_drawn != self._answer_drawn:
+                self._answer_drawn = is_drawn
                 self.show()
             return
-        self._about, self.was, self._problem = result, None, ""
+        self._result, self.outcome, self._problem = result, None, ""
         question = self.step.ask
         if result is not None and question is not None:
             try:
-                self.was = answer(question, result)
-                met = {one.id: answer(one, result) for one in self._asked_before()} | {question.id: self.was}
-                self.progress = replace(self.progress, was={**self.progress.was, **met})
+                self.outcome = answer(question, result)
+                outcomes = {earlier.id: answer(earlier, result) for earlier in self._earlier_questions()}
+                outcomes[question.id] = self.outcome
+                self.progress = replace(self.progress, was={**self.progress.was, **outcomes})
                 keep_progress(self.session.owner, self.lesson, self.progress)
             except AlrvizError as error:
-                self._problem = f"What is right cannot be computed here: {error}. Set the page as the step had it."
-            except Exception:  # of a study that was stopped, a column of words
-                _log.exception("the answer of %s, %s", self.lesson.id, question.id)
-                self._problem = "What is right cannot be computed from what has run."
+                self._problem = f"The outcome cannot be computed: {error}. Reset the page to the settings of the step."
+            except Exception:  # such as a stopped study, or a column of text
+                _log.exception("the outcome of %s, %s", self.lesson.id, question.id)
+                self._problem = "The outcome cannot be computed from this result."
         self.show()
 
-    def _asked_before(self) -> list[Question]:
-        """The questions of the steps just before, which ask about this step's run."""
-        found, step = [], self.step
-        for before in reversed(self.lesson.steps[: self.session.step - 1]):
-            if before.link != step.link or before.run:
+    def _earlier_questions(self) -> list[Question]:
+        """Return the questions of earlier steps about this step's run."""
+        questions, step = [], self.step
+        for earlier in reversed(self.lesson.steps[: self.session.step - 1]):
+            if earlier.link != step.link or earlier.run:
                 break
-            found += [] if before.ask is None else [before.ask]
-        return found
+            questions += [] if earlier.ask is None else [earlier.ask]
+        return questions
 
-    def _draw_said(self, ended: bool) -> bool:
-        """Draw what was said on what happened, when that is shown; returns whether the picture shows it."""
+    def _draw_answer(self, is_shown: bool) -> bool:
+        """Draw the answer on the page's picture if it shows the outcome; return whether the answer is drawn."""
         page, question = self._page(), self.step.ask
         axes = None if page is None else page.axes()
-        said = None if question is None or self.was is None or not ended else self.said(question)
+        answer = None if question is None or self.outcome is None or not is_shown else self.answer_of(question)
         if axes is None:
             return False
-        mark = on_picture(question, said, axes) if question is not None and said is not None else None
+        mark = on_picture(question, answer, axes) if question is not None and answer is not None else None
         return axes.picture.predict(mark, self.session.dark)
 
     def _handle_msg(self, msg: Any) -> None:
@@ -187,94 +191,96 @@ class LessonPanel(JSComponent):
             if msg.get("go") in (1, -1):
                 self.go(msg["go"])
             elif "given" in msg:
-                self.say(msg["given"])
+                self.record_answer(msg["given"])
 
-    # ---- what is shown -----------------------------------------------------------------------------------------------
+    # ---- display -----------------------------------------------------------------------------------------------------
 
     def show(self) -> None:
-        """Bring the browser's panel, and what of the page is hidden, up to date."""
-        step, at, count = self.step, self.session.step, len(self.lesson.steps)
-        self.session.runs.asking = locked = self._open()
-        done = self._about is not None
-        told = ""
+        """Update the panel, and which parts of the page are hidden."""
+        step, number, count = self.step, self.session.step, len(self.lesson.steps)
+        self.session.runs.asking = is_locked = self._is_locked()
+        has_result = self._result is not None
+        note = ""
         if self._problem:
-            told = f"<span class='bad'>{safe(self._problem, 600)}</span>"
-        elif locked and step.ask is not None and self.said(step.ask) is not None:
-            told = _MORE
-        elif step.run and not locked and not done:
-            told = _RUN if self.session.table.dataset is not None and self.session.table.loading is None else _OPENING
-        minutes = f" · about {self.lesson.minutes} minutes" if at == 1 else ""
+            note = f"<span class='bad'>{safe(self._problem, 600)}</span>"
+        elif is_locked and step.ask is not None and self.answer_of(step.ask) is not None:
+            note = _NEXT_QUESTION
+        elif step.run and not is_locked and not has_result:
+            note = _RUN if self.session.table.dataset is not None and self.session.table.loading is None else _OPENING
+        minutes = f" · about {self.lesson.minutes} minutes" if number == 1 else ""
         self.shown = {
-            "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {at} of {count}{minutes}</p>",
+            "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {number} of {count}{minutes}</p>",
             "text": markdown_html(step.text),
-            "ask": None if step.ask is None else self._asked(step.ask),
-            "told": told,
-            "reveal": self._reveal(step) if done and not locked else None,
-            "back": at > 1,
-            "on": "Finish" if at == count else "Next",
-            "view": {"hide": list(step.hide), "locked": LOCKED if locked else ""},
+            "ask": None if step.ask is None else self._question_fields(step.ask),
+            "told": note,
+            "reveal": self._reveal(step) if has_result and not is_locked else None,
+            "back": number > 1,
+            "on": "Finish" if number == count else "Next",
+            "view": {"hide": list(step.hide), "locked": LOCKED if is_locked else ""},
         }
-        if self._summing:
+        if self._shows_summary:
             self.shown = self.shown | {
                 "head": f"<h2>{safe(self.lesson.title)}</h2><p>What you said, and what happened</p>",
                 "text": self._summary(), "ask": None, "told": "", "reveal": None, "back": True, "on": "All lessons",
             }  # fmt: skip
 
     def _summary(self) -> str:
-        """Each question with what was said and what happened, as HTML."""
+        """Return each question with answer and outcome as HTML."""
         items = []
         for question in self.lesson.questions:
-            said, was = self.said(question), self.progress.was.get(question.id)
-            if said is None:
-                told = "Not answered."
-            elif was is None:
-                told = f"You said: <b>{_words(question, said)}</b>."
+            answer, outcome = self.answer_of(question), self.progress.was.get(question.id)
+            if answer is None:
+                sentence = "Not answered."
+            elif outcome is None:
+                sentence = f"You said: <b>{_words(question, answer)}</b>."
             else:
-                told = _verdict(question, said, was, question.right(said, was))
-            items.append(f"<li><p>{markdown_html(question.text, inline=True)}</p><p>{told}</p></li>")
+                sentence = _verdict(question, answer, outcome, question.is_right(answer, outcome))
+            items.append(f"<li><p>{markdown_html(question.text, inline=True)}</p><p>{sentence}</p></li>")
         return f"<ol>{''.join(items)}</ol>"
 
-    def _asked(self, question: Question) -> dict[str, Any]:
-        said = self.said(question)
+    def _question_fields(self, question: Question) -> dict[str, Any]:
+        answer = self.answer_of(question)
         return {
             "kind": question.kind,
             "text": markdown_html(question.text, inline=True),
-            "options": [[one.value, markdown_html(one.words, inline=True)] for one in question.options],
+            "options": [[option.value, markdown_html(option.words, inline=True)] for option in question.options],
             "unit": question.unit,
             "low": question.low,
             "high": question.high,
-            "words": "" if said is None else f"You said: <b>{_words(question, said)}</b>",
+            "words": "" if answer is None else f"You said: <b>{_words(question, answer)}</b>",
         }
 
     def _reveal(self, step: Step) -> dict[str, Any] | None:
-        """What happened, and what was said of it."""
-        question, was = step.ask, self.was
+        """Return the outcome and the answer for the browser; None if there is nothing to show."""
+        question, outcome = step.ask, self.outcome
         html = markdown_html("\n\n".join(filter(None, [question.explain if question else "", step.reveal])))
-        if question is None or was is None:
+        if question is None or outcome is None:
             return {"html": html} if html else None
-        said = self.said(question)
-        assert said is not None  # an open question shows nothing of what happened
-        right = question.right(said, was)
+        answer = self.answer_of(question)
+        assert answer is not None  # `show` reveals nothing before the question is answered
+        right = question.is_right(answer, outcome)
         return {
-            "html": html, "verdict": _verdict(question, said, was, right), "right": right,
-            "kind": "drawn" if self._drawn else question.kind, "said": said, "was": was,
-            "names": [one.words for one in question.options], "low": question.low, "high": question.high,
+            "html": html, "verdict": _verdict(question, answer, outcome, right), "right": right,
+            "kind": "drawn" if self._answer_drawn else question.kind, "said": answer, "was": outcome,
+            "names": [option.words for option in question.options], "low": question.low, "high": question.high,
         }  # fmt: skip
 
 
-def _verdict(question: Question, said: Said, was: Said, right: bool) -> str:
-    """What happened beside what was said of it, as HTML."""
-    mine, found = _words(question, said), _words(question, was)
-    told = "It was" if question.kind in ("number", "sketch") else "What happened:"
-    how = "as you said" if mine == found else f"{'near what you said' if right else 'you said'}: {mine}"
-    return f"{told} <b>{found}</b>{',' if right else ';'} {how}."
+def _verdict(question: Question, answer: AnswerValue, outcome: AnswerValue, is_right: bool) -> str:
+    """Return a sentence on outcome and answer as HTML."""
+    answer_text, outcome_text = _words(question, answer), _words(question, outcome)
+    start = "It was" if question.kind in ("number", "sketch") else "What happened:"
+    comparison = f"{'near what you said' if is_right else 'you said'}: {answer_text}"
+    comparison = "as you said" if answer_text == outcome_text else comparison
+    return f"{start} <b>{outcome_text}</b>{',' if is_right else ';'} {comparison}."
 
 
-def _words(question: Question, said: Said) -> str:
-    """An answer as HTML."""
-    parts = said if isinstance(said, tuple) else (said,)
+def _words(question: Question, answer: AnswerValue) -> str:
+    """Return an answer as HTML."""
+    parts = answer if isinstance(answer, tuple) else (answer,)
     words = [
-        markdown_html(question.words_of(one), inline=True) if isinstance(one, str) else f"{one:.3g}" for one in parts
+        markdown_html(question.words_of(part), inline=True) if isinstance(part, str) else f"{part:.3g}"
+        for part in parts
     ]
     unit = f" {safe(question.unit)}" if question.unit and question.kind == "number" else ""
     return ", ".join(words) + unit

@@ -1,7 +1,7 @@
 """Render the texts of lessons, Markdown with LaTeX between dollar signs, as HTML that cannot contain anything active.
 
-Raw HTML stands there as it was written, pictures are not fetched, links lead to web pages only, and LaTeX cannot make
-elements or attributes of its own.
+Raw HTML is escaped, images are not loaded, links lead to web pages only, and LaTeX cannot create other elements or
+attributes.
 """
 
 import re
@@ -16,8 +16,8 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from alrviz.explorer.shell.formulas import math
 from alrviz.views.core.style import safe
 
-_OWN = re.compile(r"\\(href|style|class|id|cssId|url|data|includegraphics)\b")  # LaTeX that would be attributes
-# What formulas are made of: MathML that shows something, leads nowhere and runs nothing.
+_ATTRIBUTE_COMMANDS = re.compile(r"\\(href|style|class|id|cssId|url|data|includegraphics)\b")
+# Allowed in formulas: MathML without links and scripts.
 ELEMENTS = frozenset(
     re.findall(r"\w+", """math semantics annotation mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup
     munder mover munderover mmultiscripts mprescripts none mtable mtr mtd mlabeledtr mpadded mphantom menclose mfenced
@@ -31,23 +31,23 @@ ATTRIBUTES = frozenset(
 )  # fmt: skip
 
 
-class _Checked(HTMLParser):
-    """Reads a formula as browsers do; a ValueError where it is more than one."""
+class _FormulaChecker(HTMLParser):
+    """Parses a formula as browsers do; raises ValueError if it has other elements or attributes."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in ELEMENTS or not ATTRIBUTES.issuperset(name for name, _ in attrs):
             raise ValueError(f"<{tag}> with {[name for name, _ in attrs]} in a formula")
 
 
-def _formula(latex: str, about: Mapping[str, Any]) -> str:
-    """A formula as MathML; what cannot be drawn as its source."""
-    if _OWN.search(latex):
+def _formula(latex: str, options: Mapping[str, Any]) -> str:
+    """Return a formula as MathML, or its source if it cannot be converted."""
+    if _ATTRIBUTE_COMMANDS.search(latex):
         return f"<code>{safe(latex, 400)}</code>"
     try:  # in a \text the converter would leave < as it is
-        made = math(latex.replace("<", r"\lt ").replace(">", r"\gt "), block=bool(about.get("display_mode")))
-        _Checked().feed(made)
-        return made
-    except Exception:  # the converter raises whatever it trips over
+        mathml = math(latex.replace("<", r"\lt ").replace(">", r"\gt "), block=bool(options.get("display_mode")))
+        _FormulaChecker().feed(mathml)
+        return mathml
+    except Exception:  # the converter raises exceptions of any kind
         return f"<code>{safe(latex, 400)}</code>"
 
 
@@ -59,10 +59,10 @@ def _parser() -> MarkdownIt:
 
 
 def markdown_html(text: str, *, inline: bool = False) -> str:
-    """Return Markdown as HTML that can be shown as it is, whoever wrote the Markdown; `inline`: without paragraphs.
+    """Return untrusted Markdown as safe HTML; `inline`: without paragraphs.
 
     >>> markdown_html("*NLL* is <b>large</b>", inline=True)
     '<em>NLL</em> is &lt;b&gt;large&lt;/b&gt;'
     """
-    made: str = _parser().renderInline(text) if inline else _parser().render(text)
-    return made
+    result: str = _parser().renderInline(text) if inline else _parser().render(text)
+    return result

@@ -1,7 +1,7 @@
 """The notice above a page: work in progress, errors and messages.
 
-Four designed states: work in progress with a bar, its time and a way out; a problem in plain words; a word about what
-was done; a file that a link asks for. Texts may come from tables: they are escaped.
+It shows work in progress with a bar, the time and a button to cancel; an error; a message; or the file that a link
+needs. Texts are escaped, because they may come from tables.
 """
 
 import panel as pn
@@ -15,19 +15,19 @@ from alrviz.explorer.shell.theme import html
 from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
-ANNOUNCE_SECONDS = 0.3  # seconds: what is done before needs no announcement
+ANNOUNCE_SECONDS = 0.3  # shorter work is not announced
 _HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
 
 
 class ScreenReaderText(pn.pane.HTML):
-    """A text that is not seen but read out when it changes; always on the page, as screen readers need it."""
+    """An invisible text that screen readers read out when it changes; for that it must always be on the page."""
 
     def _get_properties(self, doc: Document) -> dict[str, object]:
         return {**super()._get_properties(doc), "html_attributes": {"role": "status", "aria-live": "polite"}}
 
 
 def error_text(error: Exception) -> str:
-    """Return an error as a clause for people: our own as they are, others by their type, without a traceback."""
+    """Return an error as a clause: this package's errors as they are, others with their type, without a traceback."""
     if isinstance(error, AlrvizError | OSError):
         return for_page(error) or type(error).__name__
     if isinstance(error, MemoryError):
@@ -36,18 +36,18 @@ def error_text(error: Exception) -> str:
 
 
 def problem_html(error: Exception) -> str:
-    """Return an error that no part of a page shows, as HTML."""
+    """Return an error as HTML for the notice."""
     text = error_text(error)
     return f"<p><b class='bad'>That did not work.</b> {safe(text[:1].upper() + text[1:], 1200)}</p>"
 
 
 def time_text(seconds: float, share: float | None) -> str:
-    """Return how long work has lasted, and how long it still will where it says how far it is."""
+    """Return the time of work so far, and the estimated rest if its progress is known."""
     text = f"{seconds:.0f} s"
     if share is None or share < 0.05 or seconds < 1:
         return text
-    left = seconds * (1 - share) / share
-    return f"{text}, about {left:.0f} s left" if left < 90 else f"{text}, about {left / 60:.0f} min left"
+    remaining = seconds * (1 - share) / share
+    return f"{text}, about {remaining:.0f} s left" if remaining < 90 else f"{text}, about {remaining / 60:.0f} min left"
 
 
 class Notice:
@@ -80,24 +80,24 @@ class Notice:
         self.session.table.requested_file = None
 
     def show(self) -> None:
-        """Show what the session says now; the pump calls it while time passes."""
+        """Update the notice from the session; the pump calls it while a table is loading."""
         loading = self.session.table.loading
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
-        heard = html = ""
+        spoken = html = ""
         if loading is not None:
-            heard, html = self._under_way(loading)
+            spoken, html = self._progress_texts(loading)
         else:
-            heard = html = self._words()
-        self._text.object, self.heard.object = html, heard
+            spoken = html = self._words()
+        self._text.object, self.heard.object = html, spoken
         visible = bool(html) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
         if visible and not self.panel.objects:
             self.panel[:] = [self._row]  # on most first screens there is nothing to say
         self.panel.visible = visible
-        self.panel.styles = _BAD if self.session.problem is not None and loading is None else _PLAIN
+        self.panel.styles = _ERROR_STYLE if self.session.problem is not None and loading is None else _PLAIN_STYLE
 
-    def _under_way(self, loading: LatestJob | IncomingFile) -> tuple[str, str]:
-        """Return what is heard of work (not its time, which changes all the while), and what is seen."""
+    def _progress_texts(self, loading: LatestJob | IncomingFile) -> tuple[str, str]:
+        """Return the text for screen readers, without the time, which changes all the while, and the visible HTML."""
         queue = " (waiting for a free place)" if loading.waiting else ""
         title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue} …")
         share = loading.share
@@ -105,28 +105,28 @@ class Notice:
             self._bar.variant = "indeterminate"
         else:
             self._bar.param.update(variant="determinate", value=round(100 * share))
-        heard = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
-        return heard, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
+        spoken = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
+        return spoken, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
 
     def _words(self) -> str:
         session = self.session
         if session.problem is not None:
             return problem_html(session.problem)
-        told = f"<p>{safe(session.message)}</p>" if session.message else ""
+        text = f"<p>{safe(session.message)}</p>" if session.message else ""
         if session.table.requested_file is not None:
             return (
-                f"{told}<p><b>This link uses the author's own data.</b> Drop the same file to see it: "
+                f"{text}<p><b>This link uses the author's own data.</b> Drop the same file to see it: "
                 f"{safe(session.table.requested_file, 300)}. It was not sent along, and never leaves the server it is "
                 "dropped on.</p>"
             )
-        return told
+        return text
 
 
-_PLAIN = {
+_PLAIN_STYLE = {
     "background": "var(--alrviz-paper)",
     "border": "1px solid var(--alrviz-line)",
     "border-left": "4px solid var(--alrviz-accent)",
     "border-radius": "8px",
     "padding": "10px 16px",
 }
-_BAD = {**_PLAIN, "background": "var(--alrviz-bad-ground)", "border-left": "4px solid var(--alrviz-bad)"}
+_ERROR_STYLE = {**_PLAIN_STYLE, "background": "var(--alrviz-bad-ground)", "border-left": "4px solid var(--alrviz-bad)"}

@@ -7,34 +7,34 @@ import segno
 
 from alrviz.views.core.style import safe
 
-LOCAL = ("localhost", "127.0.0.1", "::1")
-NOT_HERE = (
-    "<p>This address is of this machine alone. For others serve the explorer to the network (<code>panel serve</code> "
-    "with <code>--allow-websocket-origin NAME:PORT</code>, or <code>alrviz explore --address 0.0.0.0 --origin "
-    "NAME</code>), open it by the machine's name there, and share the link from that page.</p>"
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+LOCAL_ADDRESS_HINT = (
+    "<p>This address works only on this machine. To share it, serve the explorer to the network (<code>panel "
+    "serve</code> with <code>--allow-websocket-origin NAME:PORT</code>, or <code>alrviz explore --address 0.0.0.0 "
+    "--origin NAME</code>), open it by the machine's name there, and share the link from that page.</p>"
 )
 _TOO_LONG = (
     "<p>This link is too long for a QR code: it holds points, names of tables or many recipes. Copy it instead.</p>"
 )
 
 
-def qr_html(link: str, *, named: bool = True, high: str = "30vh") -> str:
-    """Return the code of a link as an SVG, black on white on any ground; words where it is too long.
+def qr_html(link: str, *, show_link: bool = True, max_height: str = "30vh") -> str:
+    """Return the QR code of a link as SVG, black on white in any theme; a hint if the link is too long.
 
-    named: whether the link stands below it. high: how large it is at most, as CSS has it.
+    show_link: whether the link is printed below. max_height: a CSS length.
     """
     try:
         code = segno.make(link, error="m", micro=False)
     except segno.DataOverflowError:
         return _TOO_LONG
     svg = code.svg_inline(omitsize=True, light="#fff", border=4)
-    # So large that a dialog with all its words fits a projector of 720 lines.
-    style = f"max-width:min(100%,{high}); margin:0 auto"
+    # By default a dialog with its text fits on a projector of 720 lines.
+    style = f"max-width:min(100%,{max_height}); margin:0 auto"
     picture = f"<div role='img' aria-label='QR code of the link' style='{style}'>{svg}</div>"
     words = f"<p class='quiet' style='overflow-wrap:anywhere; text-align:center'>{safe(link, 400)}</p>"
-    return picture + (words if named else "")
+    return picture + (words if show_link else "")
 
 
 def is_local() -> bool:
-    """Whether the browser opened this page at an address that leads other machines elsewhere."""
-    return pn.state.location is not None and urlsplit(pn.state.location.href).hostname in LOCAL
+    """Return whether the browser opened this page at an address that works on this machine only."""
+    return pn.state.location is not None and urlsplit(pn.state.location.href).hostname in LOCAL_HOSTS

@@ -44,8 +44,8 @@ _COMPONENTS = {
             }
         }
     },
-    # It lives inside the narrow control that it explains, which must not be what its width goes by. Below the control
-    # it covers none of the others in its row; and what it covers can be pressed all the same.
+    # A tooltip is inside its narrow control, whose width must not limit it. Below the control it covers no neighbour in
+    # the row, and controls that it covers can still be pressed.
     "MuiTooltip": {
         "defaultProps": {"slotProps": {"popper": {"placement": "bottom"}}},
         "styleOverrides": {
@@ -75,7 +75,7 @@ _COMPONENTS = {
             }
         }
     },
-    # The value of a slider that cannot be moved now is still read.
+    # The value of a disabled slider must stay readable.
     "MuiFormLabel": {"styleOverrides": {"root": {"&.Mui-disabled": {"color": "var(--mui-palette-text-secondary)"}}}},
     "MuiFormHelperText": {"styleOverrides": {"root": {"fontSize": "0.9375rem"}}},
 }
@@ -111,7 +111,7 @@ PAGE_SX = {
         "borderBottom": "1px solid",
         "borderColor": "divider",
     },
-    # A bar of progress that shows none: without its indicator the page leaves it there, unseen but heard.
+    # Without a busy indicator the page has an invisible progress bar that screen readers would still announce.
     ".MuiAppBar-root > .MuiLinearProgress-root": {"display": "none"},
     ".MuiToolbar-root": {"minHeight": "56px !important", "px": "16px !important"},
     ".MuiAppBar-root .title": {"color": "var(--mui-palette-text-primary)", "fontSize": "1.375rem", "fontWeight": 700},
@@ -122,7 +122,7 @@ PAGE_SX = {
         "backgroundImage": "none",
     },
     "main": {"bgcolor": "background.default"},
-    "&": {"height": "100dvh"},  # what a phone's own bars leave
+    "&": {"height": "100dvh"},  # without the bars of a phone's browser
     "nav.alrviz-folded": {"display": "none"},
     # A window too narrow for a rail beside a page: it comes over the page when the menu is pressed.
     "@media (max-width: 1199px)": {
@@ -139,7 +139,7 @@ PAGE_SX = {
         },
     },
     ".MuiToolbar-root > .MuiBox-root": {"minWidth": 0},
-    # Room for a scroll bar is kept: where one comes, rows would wrap and all below them would jump.
+    # Reserves the width of a scroll bar: when one appeared, rows would wrap and the content below would jump.
     ".main-content": {"scrollbarGutter": "stable", "&:focus": {"outline": "none"}},
     # The row of buttons with Run lies over the page.
     "@media (max-width: 999px) and (max-height: 649px)": {".main-content": {"paddingBottom": "64px"}},
@@ -162,18 +162,17 @@ CARD = {
 }
 
 
-def room(least: int, above: int, below: int) -> str:
-    """Return the height, as CSS has it, of pictures in an element of the class `alrviz-room`.
-
-    It is what the window has left of its own height, and never below `least` px.
+def room(min_height: int, height_above: int, height_below: int) -> str:
+    """Return the height, in CSS, of pictures in an element of the class `alrviz-room`, which fills the window.
 
     Args:
-        least: px.
-        above: px from the top of the window to the element, which the browser measures; this one holds until it has.
-        below: px that are to be seen under the pictures, such as the row of Run. In a low window, what is in the
-            element below the picture (`--alrviz-later`) need not be seen.
+        min_height: px.
+        height_above: px from the top of the window to the element, until the browser has measured it.
+        height_below: px to keep visible below the pictures, such as the row of Run. In a low window the part of the
+            element below the pictures (`--alrviz-later`) may be invisible.
     """
-    return f"max({least}px, 100dvh - var(--alrviz-above, {above}px) - {below}px + var(--alrviz-later, 0px))"
+    remaining = f"100dvh - var(--alrviz-above, {height_above}px) - {height_below}px"
+    return f"max({min_height}px, {remaining} + var(--alrviz-later, 0px))"
 
 
 def html(margin: int | tuple[int, ...] = 0, text: str = "") -> pn.pane.HTML:
@@ -181,11 +180,11 @@ def html(margin: int | tuple[int, ...] = 0, text: str = "") -> pn.pane.HTML:
     return pn.pane.HTML(text, stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=margin)
 
 
-def button(label: str, pressed: Callable[[], object], **params: object) -> pmui.Button:
-    """Return a button that calls `pressed`."""
-    made = pmui.Button(label=label, **params)
-    made.on_click(lambda _: pressed())
-    return made
+def button(label: str, on_press: Callable[[], object], **params: object) -> pmui.Button:
+    """Return a button that calls `on_press`."""
+    widget = pmui.Button(label=label, **params)
+    widget.on_click(lambda _: on_press())
+    return widget
 
 
 def card(*parts: Viewable, **params: object) -> pn.Column:
@@ -195,7 +194,7 @@ def card(*parts: Viewable, **params: object) -> pn.Column:
 
 _HEAD_SCRIPT = asset("theme.js")
 
-# Seen from the first byte until the page is drawn: its header, its rail and its ground, where they will be.
+# Shown from the first byte until the page is drawn: header, rail and background at their later places.
 PROGRESS_CSS = asset("progress.css")
 _OPENING_CSS = PROGRESS_CSS.replace("[role", "#alrviz-opening [role") + asset("opening.css").replace(
     "FONT", FONT
@@ -205,12 +204,12 @@ OPENING = (
     "<div role='progressbar' aria-label='Opening the page'></div></div></div>"
 )
 
-# The components' script is 1.4 MB, and asked for only when the first of them is drawn: PRELOAD asks for it at once.
-# NATIVE lets the browser import it: Panel's es-module-shims would read all of it as text, for an import map that it
-# does not need, and give the browser another script, which is compiled a second time at every visit.
+# The components' script has 1.4 MB and would be requested only with the first component: PRELOAD requests it at once.
+# NATIVE lets the browser import it. Panel's es-module-shims would rewrite it for an import map that it does not need,
+# and the browser would compile the rewritten script at every visit.
 PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
 NATIVE = asset("native_import.js").replace("PRELOAD", json.dumps(PRELOAD))
-_LINES = {name: demo_line(name) for name in demo_names()}  # what a demo set is, in every menu of data
+_LINES = {name: demo_line(name) for name in demo_names()}  # descriptions of demo sets in menus
 TEMPLATE = (
     '{% extends "base.html" %}'
     f'{{% block preamble %}}<link rel="modulepreload" href="{PRELOAD}">'

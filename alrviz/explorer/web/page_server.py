@@ -257,7 +257,7 @@ class _Place(_SessionHandler):
 class _NewSession(_SessionHandler):
     """Builds the session of a page's token."""
 
-    _waits: asyncio.Task[bool] | None = None
+    _session_task: asyncio.Task[bool] | None = None
 
     @authenticated
     async def get(self) -> None:

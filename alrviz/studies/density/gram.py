@@ -70,9 +70,7 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = MAX_SHOWN, seed:
 
 
 def _spread(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """Return the positions of `limit` rows, evenly spaced after sorting by class, so that every class keeps its
-    share.
-    """
+    """Return positions of `limit` rows, evenly spaced after sorting by class: classes keep their shares."""
     by_class = np.argsort(codes, kind="stable")
     return by_class[np.floor((np.arange(limit) + 0.5) * len(codes) / limit).astype(np.intp)]
 

@@ -131,8 +131,6 @@ class Importance:
 
 
 def _mean_and_error(first: Floats, second: Floats, n: float) -> tuple[Floats, Floats]:
-    """Return the mean and its standard error, given the sums of values and of their squares over rows of total weight
-    n.
-    """
+    """Return mean and standard error from the sums of values and of squares over rows of total weight n."""
     mean = first / n
     return mean, np.sqrt(np.maximum(0.0, second / n - mean**2) / n)

@@ -346,8 +346,7 @@ class Interactions:
 
         Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
             beyond the
-        subtuples, less the expectation by chance; rows are sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of
-        chi2.
+        subtuples, less the expectation by chance; sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of chi2.
         """
         return self._tests.associations(order, stop)
 
@@ -372,8 +371,7 @@ class Interactions:
             changes: values to put in place of some columns' own.
 
         Raises:
-            RecipeError: if there is no such class. TableError: if there is no such row, or a change to an unknown
-                level.
+            RecipeError: if there is no such class. TableError: if there is no such row, or an unknown level.
         """
         labels = {name: self.labels(j) for j, name in enumerate(self.columns)}
         explain = partial(RowExplanation.of_codes, self.pure, labels, self.classes.tolist())
@@ -420,9 +418,7 @@ class ColumnInteractions(Interactions):
         return super().row(x, of=of, against=against, changes=changes)
 
     def _numbers_of(self, x: Any, changes: Mapping[str, Any]) -> Floats:
-        """Return the numbers of the row that are not levels yet: (n, 1), known ones replaced by a level; (n, 0) for
-        none.
-        """
+        """Return the row's numbers that are no levels yet (n, 1), a level in place of known ones; or (n, 0)."""
         classifier = self._arguments[0]
         columns = [self.encoder.columns_[j] for j in self.encoder.numeric_]
         if isinstance(x, (int, np.integer)):

@@ -64,9 +64,7 @@ class RowExplanation:
         return self.intercept + float(self.frame["log_odds"].sum())
 
     def what_if(self, column: str) -> pd.DataFrame:
-        """Return p(class | x) (a column per class) for every level of `column`, the other columns unchanged: a row
-        each.
-        """
+        """Return p(class | x), a column per class, with each level of `column` in place of the row's own."""
         if column not in self._labels:
             raise RecipeError(f"no column {column!r} in the model{nearest(column, self._labels)}")
         labels = self._labels[column][:-1]
@@ -80,8 +78,7 @@ class RowExplanation:
         cls, pure: Effects, labels: dict[str, list[str]], classes: list[Any], codes: NDArray[np.unsignedinteger],
         of: Any = None, against: Any = None,
     ) -> "RowExplanation":  # fmt: skip
-        """Return the explanation of a row of codes (a, 1); labels: by column, names of its levels and last of "no
-        level".
+        """Return the explanation of a row of codes (a, 1); labels: by column, names of its levels, last "no level".
 
         `of` None: the predicted class; `against` None: the most probable other class.
         """

@@ -69,9 +69,7 @@ class Axis:
         return replace(self, low=self.low - more, high=self.high + more) if more > 0 else self
 
     def centres(self, side: int) -> Floats:
-        """Return the positions at which a map of `side` steps evaluates the model; a categorical axis has a step per
-        level.
-        """
+        """Return the positions of a map of `side` steps; a categorical axis has a step for each level."""
         count = side if self.numeric else len(self.levels)
         return self.low + (np.arange(count) + 0.5) * (self.high - self.low) / count
 
@@ -170,9 +168,7 @@ def _kind(column: pd.Series) -> int:
 
 
 def _intervals(column: pd.Series) -> NDArray[np.intp]:
-    """Return a number below N_INTERVALS for each value: its fifth of a scale, or the rank of its level; last:
-    missing.
-    """
+    """Return a number below N_INTERVALS for each value: its part of a scale, or its level's rank."""
     if not is_numeric(column):
         codes = pd.factorize(column)[0] + 1  # 0 for missing
         rank = np.argsort(np.argsort(-np.bincount(codes), kind="stable"), kind="stable")

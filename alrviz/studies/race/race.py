@@ -102,9 +102,7 @@ class Race(Job[None]):
 
     @property
     def control(self) -> "Race":
-        """The object to start, pause, stop and ask for phase, activity and turn: the registry's entry, or the race
-        itself.
-        """
+        """The object to start, pause and stop, which knows phase and turn: the registry's entry, or itself."""
         control: Race = self if self.entry is None else self.entry
         return control
 

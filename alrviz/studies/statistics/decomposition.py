@@ -33,7 +33,7 @@ class Decomposition:
         bias_unbiased, variance_unbiased: its unbiased form; they add up to the error too.
         bias_domingos, variance_domingos: share of rows whose main prediction is wrong; share of predictions that
             differ from the main one.
-        net_variance_domingos: what variance adds to the error; negative on rows whose main prediction is wrong.
+        net_variance_domingos: what variance adds to the error; negative on rows with a wrong main prediction.
         rounds: R.
     """
 

@@ -230,8 +230,8 @@ class InteractionsView(StudyView, RowSettings):
             self.param.update(**{name: value})
 
     def _choose_bar(self, event: Any) -> None:
-        place = min(len(self.table), drawn.MOST) - 1 - int(np.floor(event.y))
-        if self.found is not None and 0 <= place < min(len(self.table), drawn.MOST):
+        place = min(len(self.table), drawn.MAX_BARS) - 1 - int(np.floor(event.y))
+        if self.found is not None and 0 <= place < min(len(self.table), drawn.MAX_BARS):
             self.subset = self.found.number_of(self.table.index[place])
 
     def _choose_cell(self, event: Any) -> None:
@@ -272,7 +272,7 @@ class InteractionsView(StudyView, RowSettings):
                 change(widget, value=value)
             whole = changed & {"study"}
             if whole or changed & {"subset", "muted", "labels"}:
-                members = {name: effects.members(name) for name in self.table.index[: drawn.MOST]}
+                members = {name: effects.members(name) for name in self.table.index[: drawn.MAX_BARS]}
                 picture = drawn.ranked(
                     self.table, mutes, effects.names[t], members=members if self.labels == "dots" else None,
                     of=effects.loss_rows, dark=self.dark,

@@ -20,7 +20,7 @@ from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
 from alrviz.pictures import path as drawn
 from alrviz.pictures.formatting import LOSSES, seconds_text
 from alrviz.pictures.palette import racer_colours
-from alrviz.pictures.path import AIR, LABELS, LEFT, RIGHT, Named
+from alrviz.pictures.path import AIR, LABELS, LEFT_MARGIN, RIGHT_MARGIN, Named
 from alrviz.studies.protocols.alpha_path_verdict import (
     WORDS,
     AlphaPathVerdict,
@@ -110,9 +110,9 @@ class PathView(StudyView):
         legend = html(sizing_mode=None, align="center", margin=0)
         say(legend, _LEGEND)
         self.slider = AlphaSlider(lambda alpha: self.param.update(alpha=alpha))
-        inside = f"(100% - {LEFT + RIGHT}px)"
-        place = {"padding-left": f"calc({LEFT - _THUMB}px + {inside} * {AIR})",
-                 "width": f"calc({LEFT + _THUMB}px + {inside} * {1 - LABELS})"}  # fmt: skip
+        inside = f"(100% - {LEFT_MARGIN + RIGHT_MARGIN}px)"
+        place = {"padding-left": f"calc({LEFT_MARGIN - _THUMB}px + {inside} * {AIR})",
+                 "width": f"calc({LEFT_MARGIN + _THUMB}px + {inside} * {1 - LABELS})"}  # fmt: skip
         return stack(
             pn.FlexBox(self._measures, legend, margin=(0, 0, 2, 0)),
             as_high(self.losses.pane, self._height[0], 304),

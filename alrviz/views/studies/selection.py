@@ -21,7 +21,7 @@ from alrviz import __version__
 from alrviz.job import LatestJob
 from alrviz.models.tuple_selection import Level
 from alrviz.pictures import selection as drawn
-from alrviz.pictures.path import LEFT, RIGHT
+from alrviz.pictures.path import LEFT_MARGIN, RIGHT_MARGIN
 from alrviz.pictures.picture import Plot
 from alrviz.studies.core.export import caption, race_provenance, study_csv, to_csv
 from alrviz.studies.core.names import tuples_text
@@ -94,7 +94,7 @@ class SelectionView(StudyView):
         self.shares = {name: LiveFigure(f"alrviz-tuples-{name.replace('_', '-')}") for name in drawn.SHARES}
         self.found = html(min_height=48, margin=(0, 0, 6, 0))
         self.slider = live_slider(pmui.IntSlider, self._slid, label="t", start=1, end=100, value=60)
-        inside = {"padding-left": f"{LEFT - _THUMB}px", "padding-right": f"{RIGHT - _THUMB}px"}
+        inside = {"padding-left": f"{LEFT_MARGIN - _THUMB}px", "padding-right": f"{RIGHT_MARGIN - _THUMB}px"}
         ranks = as_high(self.ranks.pane, f"calc({high} - 44px)", 256)
         scores = pn.Column(ranks, pn.Column(self.slider, styles=inside, margin=0), width=SIDE, margin=0)
         levels = stack(as_high(self.tuples.pane, high, 300))
@@ -122,7 +122,7 @@ class SelectionView(StudyView):
     def _made(self, plot: Plot) -> None:
         """Let the line be dragged, or put where the picture is pressed."""
         fig = plot.figure
-        fig.min_border_left, fig.min_border_right = LEFT, RIGHT
+        fig.min_border_left, fig.min_border_right = LEFT_MARGIN, RIGHT_MARGIN
         fig.toolbar.tools = [tool for tool in fig.toolbar.tools if not isinstance(tool, PanTool | BoxZoomTool)]
         for kind in (Pan, Tap):
             fig.on_event(kind, lambda event: self._put(event.x))
@@ -308,7 +308,7 @@ class SelectionView(StudyView):
                 return
             of = self._race or self._of
             self._draw_levels(search, recipe, of)
-            self._owed = search.total(search.order) > drawn.TOLD and time.monotonic() - self._touched < REST
+            self._owed = search.total(search.order) > drawn.MAX_MARKS and time.monotonic() - self._touched < REST
             if not self.over_rows and not self._owed:
                 self.gains.show(drawn.gains(search, recipe.label, dark=self.dark), of)
             say(self.found, f"<div class='sentence'>{search_html(search)}</div>")

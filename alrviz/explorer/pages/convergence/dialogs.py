@@ -9,7 +9,7 @@ from param.parameterized import Event
 
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import LazyDialog, copy_button, dialog, script_dialog
-from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
+from alrviz.explorer.shell.qr import LOCAL_ADDRESS_HINT, is_local, qr_html
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.scripts import script
 from alrviz.fitting.recipe import Recipe
@@ -56,9 +56,9 @@ class RaceDialogs:
         if entry is None:
             self._text.object = _NO_RACE
         else:
-            self._text.object = _SHARE + (NOT_HERE if is_local() else "")
+            self._text.object = _SHARE + (LOCAL_ADDRESS_HINT if is_local() else "")
             self._link.value = reader_link(self.session.registry.share_link(entry))
-            self._code.object = qr_html(self._link.value, named=False)
+            self._code.object = qr_html(self._link.value, show_link=False)
             self._keep.value = entry.keep
         self._share.open()
 

@@ -17,7 +17,7 @@ from alrviz.explorer.session.row_filter import describe_filters
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.theme import PANE_CSS, button, html
-from alrviz.pictures.columns import OTHERS, class_colours
+from alrviz.pictures.columns import OTHER_COLOUR, class_colours
 from alrviz.stop import StopToken
 from alrviz.views.core.style import safe
 
@@ -204,7 +204,7 @@ class LinkedHistograms:
 
 def _colours(linked: LinkedColumns) -> list[str]:
     colours = class_colours(linked.dataset.n_classes)
-    return [*(colours[k] for k in linked.classes), *([OTHERS] if linked.merged else [])]
+    return [*(colours[k] for k in linked.classes), *([OTHER_COLOUR] if linked.merged else [])]
 
 
 def _card(linked: LinkedColumns, position: int) -> dict[str, Any]:
