@@ -72,10 +72,10 @@ class AutoClassifier(LinearClassifier):
         if levels != recipe.discretize:
             self.chosen_ += "; numbers are cut by MDL, as smooth levels need a table in memory"
 
-    def _tell(self) -> None:
+    def _warn_outcome(self) -> None:
         """Warn of a fit that ended badly, except for the limit of passes over a table read in batches."""
         if self.outcome_.code != STEP_LIMIT or self.recipe_.params["max_iter"] == self.max_iter:
-            super()._tell()
+            super()._warn_outcome()
 
     @property
     def order_(self) -> int:

@@ -200,7 +200,7 @@ def test_the_file_says_where_it_comes_from(tmp_path):
 
 def test_a_place_that_no_file_can_have_is_told(tmp_path):
     model = NaiveBayesClassifier().fit(*drawn(40))
-    with pytest.raises(ModelFileError, match=r"no folder '.*nowhere' to write 'm\.zip' to; make it first"):
+    with pytest.raises(ModelFileError, match=r"no folder '.*nowhere' to write 'm\.zip' to; create it first"):
         save_model(model, tmp_path / "nowhere" / "m.zip")
     with pytest.raises(ModelFileError, match=r"is a folder; a file was expected, such as '.*model\.zip'"):
         save_model(model, tmp_path)

@@ -70,11 +70,11 @@ CORRUPTIONS = {
     "another family's class": (lambda a: a.update(estimator="KDBClassifier"), "does not fit a recipe of family 'anje'"),
     "too few classes": (lambda a: a["bias"].pop(), "classes|tuples|columns"),
     "a bias of text": (lambda a: a.update(bias=["x", "y", "z"]), "finite numbers"),
-    "a bias beyond sums": (lambda a: a.update(bias=[1e308, 0.0, -1e308]), "finite numbers up to 1e"),
+    "a bias beyond sums": (lambda a: a.update(bias=[1e308, 0.0, -1e308]), "finite numbers within"),
     "no recipe": (lambda a: a.update(recipe="{}"), "not a recipe"),
     "wide classes": (lambda a: a["encoder"]["classes"].update(dtype="<U100000000"), None),
     "classes of objects": (lambda a: a["encoder"]["classes"].update(dtype="V8"), "classes must be all"),
-    "columns called alike": (lambda a: column(a).update(name="c1"), "must differ"),
+    "columns called alike": (lambda a: column(a).update(name="c1"), "no name twice"),
     "a level too many": (lambda a: column(a)["labels"].append("more"), "levels, which are not"),
     "cuts and values": (lambda a: column(a).update(cuts=[1.0]), "neither cuts nor values, or both"),
     "falling cuts": (
@@ -128,7 +128,7 @@ TABLE_CORRUPTIONS = {
 
 DENSITY_CORRUPTIONS = {
     "no such column": ("features.parquet", lambda t: t.assign(column=99), "columns of the table"),
-    "a column twice": ("features.parquet", lambda t: pd.concat([t, t]), "none twice"),
+    "a column twice": ("features.parquet", lambda t: pd.concat([t, t]), "at most once"),
     "a bandwidth of nothing": ("features.parquet", lambda t: t.assign(log_h=-99.0), "thousand times"),
     "gaps below 0": ("features.parquet", lambda t: t.assign(missing_0=-1.0), "outside the range"),
     "votes in disorder": ("votes.parquet", lambda t: t[::-1], "by feature, class and value"),

@@ -43,7 +43,7 @@ def family_of(name: object) -> Family:
     letters = "".join(filter(str.isalpha, str(name).lower()))
     suggestion = next((family.aliases[letters] for family in FAMILIES.values() if letters in family.aliases), None)
     hint = f"; did you mean {suggestion}?" if suggestion else nearest(name, FAMILIES)
-    raise RecipeError(f"family {name!r} is unknown; expected one of {', '.join(map(repr, FAMILIES))}{hint}")
+    raise RecipeError(f"family {name!r} is not known; expected one of {', '.join(map(repr, FAMILIES))}{hint}")
 
 
 def require_streams(family: str) -> None:

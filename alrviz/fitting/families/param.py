@@ -74,7 +74,7 @@ class Param:
                 if not isinstance(value, bool) and isinstance(value, str | Real) and choice == value:
                     return choice
             choices = ", ".join(map(repr, self.choices))
-            raise RecipeError(f"{name}={value!r} is invalid; expected one of {choices}{nearest(value, self.choices)}")
+            raise RecipeError(f"{name}={value!r} is not known; expected one of {choices}{nearest(value, self.choices)}")
         if isinstance(value, str) and value in self.keywords:
             return value
         is_sequence = isinstance(value, Sequence) and not isinstance(value, str)
@@ -124,7 +124,7 @@ class Param:
             raise RecipeError(f"{name}={value!r} does not fit; {expected}")
         if number < self.low or number > self.high or (self.open_low and number <= self.low):
             clamped = min(max(number, self.low), self.high)
-            hint = "" if self.open_low and clamped == self.low else f"; the nearest valid value is {_plain(clamped)}"
+            hint = "" if self.open_low and clamped == self.low else f"; the nearest is {_plain(clamped)}"
             raise RecipeError(f"{name}={value!r} is out of range; {expected}{hint}")
         return int(number) if self.integer else number
 
