@@ -1,4 +1,4 @@
-"""Keeps Panel from importing modules that an address names.
+"""Keep Panel from importing modules that a request's address names.
 
 Every server of Panel answers `/components/MODULE/CLASS/ATTRIBUTE/FILE` with a file of a component. To look for it,
 Panel imports MODULE, whichever it is: one that prints, or one that ends the process. A component that a page shows has
@@ -17,7 +17,7 @@ _closed = False
 
 
 def close_module_imports() -> None:
-    """Let Panel look for files at components that are there; a second call changes nothing."""
+    """Make Panel search files only in existing components; a second call changes nothing."""
     global _closed
     if _closed:
         return

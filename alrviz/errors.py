@@ -1,4 +1,4 @@
-"""The exceptions of alrviz, and the one sentence that every one of them owes the reader.
+"""The exceptions of alrviz; each message says what was wrong, what was expected, and the nearest valid choice.
 
 An error says what was wrong, what was expected and the nearest valid choice. Each class is also one of Python's own, so
 that code which knows nothing of alrviz catches what it expects.
@@ -14,7 +14,7 @@ class Sentence(str):
     page: str
 
     def __new__(cls, text: str, page: str = "") -> "Sentence":
-        """Without `page` both are the same; pickle sets it afterwards."""
+        """Make both texts the same without `page`; pickle sets it afterwards."""
         self = super().__new__(cls, text)
         self.page = page or text
         return self
@@ -48,7 +48,7 @@ class TableError(AlrvizError, ValueError):
 
 
 class TableFileError(TableError, OSError):
-    """A file that no table can be read from: a folder, a device, a pipe, one that may not be opened."""
+    """A path that no table can be read from: a folder, a device, a pipe, a file without permission."""
 
 
 class MissingFileError(TableFileError, FileNotFoundError):
@@ -56,11 +56,11 @@ class MissingFileError(TableFileError, FileNotFoundError):
 
 
 class RecipeError(AlrvizError, ValueError):
-    """A parameter, or a combination of parameters, that no model has."""
+    """A parameter, or a combination of parameters, that is invalid."""
 
 
 class MemoryLimitError(AlrvizError, MemoryError):
-    """A model refused before anything was allocated.
+    """A model that is refused before memory is allocated.
 
     Attributes: `needed` and `allowed`, in bytes.
     """
@@ -82,7 +82,7 @@ class StoreError(AlrvizError, OSError):
 
 
 class ModelFileError(AlrvizError, ValueError):
-    """A model that no file can hold, or a file that holds no model this version can use."""
+    """A model that cannot be saved, or a file without a model that this version can use."""
 
 
 class LostColumnsWarning(UserWarning):
@@ -101,7 +101,7 @@ class DoubtfulTableWarning(UserWarning):
 
 
 class Stopped(AlrvizError):
-    """Raised inside chunked work when its stop token was pulled."""
+    """Raised inside chunked work once its stop token is pulled."""
 
 
 class ReadingWarning(UserWarning):
@@ -126,7 +126,7 @@ def short(text: object, width: int = 60) -> str:
 
 
 def listed(names: Sequence[object], most: int = 8) -> str:
-    """Return names as they appear in messages: at most so many, and how many more there are."""
+    """Return names as they appear in messages: at most this many, and the number of others."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(short(name) for name in names[:most]) + more
 

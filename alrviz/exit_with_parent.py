@@ -1,4 +1,4 @@
-"""A process beside another that ends with it, also where that one was killed and could tell nobody."""
+"""End a process with its parent, even if the parent was killed and could not tell it."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ LOOK = 0.5  # seconds between two looks
 
 
 def exit_with_parent(parent: int) -> None:
-    """Have this process end as soon as its parent (its id) is gone, whatever it is at."""
+    """Make this process end as soon as its parent (process id) is gone, whatever it is doing."""
     threading.Thread(target=_wait_for_end, args=(parent,), name="alrviz-parent-watch", daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""Where alrviz keeps what outlives a process: one folder of the user's, or `ALRVIZ_HOME`.
+"""The folder for everything that outlives a process: the user's data folder, or `ALRVIZ_HOME`.
 
 It holds tables, runs and answers, so folders have mode 0700 and files 0600 whatever the umask is.
 """
@@ -15,7 +15,7 @@ _STORE_NAMES = tuple(f"runs.sqlite{ending}" for ending in ("", "-journal", "-shm
 
 
 def home() -> Path:
-    """Return the folder, which need not exist yet: `ALRVIZ_HOME` where it is set, else the user's data folder."""
+    """Return the folder, which may not exist yet: `ALRVIZ_HOME` if it is set, else the user's data folder."""
     said = os.environ.get(HOME)
     return Path(said) if said else platformdirs.user_data_path("alrviz", appauthor=False)
 

@@ -1,4 +1,4 @@
-"""Jobs: work on a thread of its own that others watch, pause and stop.
+"""Jobs: background work that others watch, pause and stop.
 
     job = Job(work, "alrviz-race")              # work(stop) returns the result, or yields results on the way
     job.start(); job.pause(); job.step(); job.stop(); job.join()
@@ -24,7 +24,7 @@ Work = Callable[[StopToken], T | Iterator[T]]
 
 
 class Job(Generic[T]):
-    """Work on a thread of its own.
+    """Work on a thread of its own, which callers watch, pause and stop.
 
     Work that is a generator does one turn for each value that it yields; between two turns it can be paused, and asked
     for single turns. Work that is a function is one turn, and what it returns is its result. A turn ends early only
@@ -58,24 +58,24 @@ class Job(Generic[T]):
         self._work: Work[T] | None = work
         self._places = places if places is not None else nullcontext()
         self._name, self._on_end, self._log_level = name, ended, log_level
-        self._turns = 0.0  # that it may take before it pauses
+        self._turns = 0.0  # turns left before it pauses
         self._resting = self._over = False
-        self._news: list[T] = []  # the newest result, if it was not handed over yet
+        self._news: list[T] = []  # the newest result, until it is handed over
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     # -- driving ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin, or go on after a pause; does nothing once it has ended or was stopped."""
+        """Start, or resume after a pause; does nothing after the end or a stop."""
         self.step(float("inf"))
 
     def resume(self) -> None:
-        """Go on after a pause; the same as `start`."""
+        """Resume after a pause; the same as `start`."""
         self.start()
 
     def pause(self) -> None:
-        """Take no further turn once the present one has ended."""
+        """Pause after the present turn."""
         with self._changed:
             self._turns = 0.0
 
@@ -86,21 +86,21 @@ class Job(Generic[T]):
             self._resting = False
             if self._thread is None and not self.token.stopped:
                 thread = threading.Thread(target=self._compute, name=self._name, daemon=True)
-                thread.start()  # it waits for the lock; where no thread can be had, the job has not started
+                thread.start()  # it waits for the lock; if it cannot be started, neither is the job
                 self._thread = thread
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End it at the next opportunity, without waiting; no result or error is handed over after this returns."""
+        """Stop at the next opportunity, without waiting; no result or error is handed over after this returns."""
         with self._changed:
             self.token.stop()
             self._news, self.error = [], None
             if self._thread is None:
-                self._work = None  # it will never begin
+                self._work = None  # it will never start
             self._changed.notify_all()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until the thread has ended; returns whether it has."""
+        """Wait until the thread has ended; return whether it has."""
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout)
         return not self.alive
@@ -109,27 +109,27 @@ class Job(Generic[T]):
 
     @property
     def started(self) -> bool:
-        """Whether a turn was ever asked for."""
+        """Whether a turn was ever requested."""
         return self._thread is not None
 
     @property
     def alive(self) -> bool:
-        """Whether its thread runs."""
+        """Whether the thread is running."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
     def paused(self) -> bool:
-        """Whether its thread waits to be asked for the next turn."""
+        """Whether the thread waits until the next turn is requested."""
         return self._resting and not self.token.stopped
 
     @property
     def busy(self) -> bool:
-        """Whether a result or an error waits to be handed over, or may still come."""
+        """Whether a result or an error is waiting, or may still come."""
         with self._changed:
             return self._has_news or not (self._over or self.token.stopped)
 
     def poll(self, done: Callable[[T], object], failed: Callable[[Exception], object]) -> bool:
-        """Call `done` with a new result, or `failed` with the error, once; returns whether more may come."""
+        """Call `done` with a new result, or `failed` with the error, once; return whether more may come."""
         with self._changed:
             news, error = self._news, self.error
             self._news, self.error = [], None
@@ -140,7 +140,7 @@ class Job(Generic[T]):
         return self.busy
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for a result or the end, but no longer than this."""
+        """Wait at most this long for a result or the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._has_news or self._over or self.token.stopped, seconds)
 
@@ -165,14 +165,14 @@ class Job(Generic[T]):
             if self._may_go_on():
                 with self._places:
                     self._do_work()
-        # Whatever the work raises is handed over, not lost in a thread; that includes an exit, and a `Stopped` that is
-        # not this job's. Of a job that was stopped nothing is handed over.
+        # Any exception is handed over rather than lost in the thread, including SystemExit and the `Stopped` of other
+        # work. A stopped job hands over nothing.
         except BaseException as raised:
             error = raised if isinstance(raised, Exception) else RuntimeError(f"{self._name} was ended by {raised!r}")
             if not isinstance(raised, AlrvizError):
                 _log.log(self._log_level, "%s raised", self._name, exc_info=True)
         with self._changed:
-            self._work = None  # what it refers to is free from now on
+            self._work = None  # free the objects that it refers to
             if error is not None and not self.token.stopped:
                 self.error = error
             self._over = True
@@ -200,7 +200,7 @@ class Job(Generic[T]):
 
 
 class LatestJob:
-    """The jobs of one purpose, of which only the latest counts: each replaces the one before.
+    """Jobs of one purpose, of which only the latest counts: each replaces the one before.
 
     One of them computes at a time. While it is busy with a call that cannot be interrupted, jobs that come replace each
     other: however fast a slider moves, at most one answer is late. Nothing of a job that was replaced is handed over.
@@ -223,7 +223,7 @@ class LatestJob:
     def run(
         self, work: Work[T], done: Callable[[T], object], failed: Callable[[Exception], object], begin: bool = True
     ) -> None:
-        """Take up this work in place of the last.
+        """Start this work in place of the last.
 
         Args:
             work: as of a `Job`; of results that come between two polls only the newest is handed over.
@@ -240,20 +240,20 @@ class LatestJob:
             self.begin()
 
     def begin(self) -> None:
-        """Begin what was put off, unless it has begun or was cancelled."""
+        """Start postponed work, unless it has started or was cancelled."""
         with self._lock:
             if self._begun is None and self.busy:
                 self._begun = time.monotonic()
                 self._begin_latest()
 
     def cancel(self) -> None:
-        """Give up what is under way: from here on nothing of it is handed over."""
+        """Cancel the running work: nothing of it is handed over any more."""
         with self._lock:
             self._callbacks = None
             self._latest.stop()
 
     def poll(self) -> bool:
-        """Hand over the newest result, if there is one; returns whether there may be more."""
+        """Hand over the newest result, if there is one; return whether there may be more."""
         with self._lock:
             job, callbacks = self._latest, self._callbacks
         if callbacks is not None and not job.poll(*callbacks):
@@ -263,7 +263,7 @@ class LatestJob:
         return self.busy
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for a result or the end, but no longer than this: for what takes less than a look later would."""
+        """Wait at most this long for a result or the end: short work is then shown at once, not at the next tick."""
         self._latest.wait(seconds)
 
     def finish(self) -> None:
@@ -272,13 +272,13 @@ class LatestJob:
             self.wait()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until no thread computes; returns whether that is so."""
+        """Wait until no thread computes; return whether none does."""
         job = self._computing
         return job is None or job.join(timeout)
 
     @property
     def waiting(self) -> bool:
-        """Whether the latest job waits for its place, or for what it needs before it can begin."""
+        """Whether the latest job waits for its place in the queue, or for what it needs to start."""
         return self._latest.waiting
 
     @waiting.setter
@@ -287,7 +287,7 @@ class LatestJob:
 
     @property
     def token(self) -> StopToken:
-        """What the latest work was given."""
+        """Stop token of the latest work."""
         return self._latest.token
 
     @property
@@ -297,25 +297,25 @@ class LatestJob:
 
     @property
     def seconds(self) -> float:
-        """How long the work has been under way."""
+        """Seconds since the work started."""
         return 0.0 if self._begun is None else time.monotonic() - self._begun
 
     @property
     def share(self) -> float | None:
-        """How much of it is done, from 0 to 1; None while the work does not say."""
+        """Share of the work that is done, from 0 to 1; None while unknown."""
         return self._latest.token.share
 
     def _begin_latest(self) -> None:
         if self._computing is None and self._begun is not None:
             try:
                 self._latest.start()
-            except RuntimeError:  # there is no thread to be had: the next `begin` tries again
+            except RuntimeError:  # no thread can be started: the next `begin` tries again
                 self._begun = None
                 raise
             self._computing = self._latest if self._latest.started else None
 
     def _compute_next(self) -> None:
-        """Called by a thread that ends."""
+        """Callback of a thread that ends."""
         with self._lock:
             self._computing = None
             if not self._latest.started:
@@ -323,7 +323,7 @@ class LatestJob:
 
 
 def at_rest(results: Iterable[T], stop: StopToken, seconds: float) -> Iterator[T]:
-    """Yield the first result at once, the others when nothing else was asked for so many seconds."""
+    """Yield the first result at once, later ones after this many seconds without a newer one."""
     for k, result in enumerate(results):
         if k == 1:
             stop.rest(seconds)

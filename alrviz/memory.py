@@ -1,4 +1,4 @@
-"""How much memory is free, how much there is, and how what was freed goes back to the system.
+"""Free and total memory, and the return of freed memory to the system.
 
 A container has less than its machine: the limits of its control groups (Linux) count too.
 """
@@ -29,7 +29,7 @@ def free_memory() -> int:
 
 
 def used_memory() -> int:
-    """Return the bytes of memory that this process has, 0 where the system does not say."""
+    """Return the bytes of memory of this process, 0 if the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
@@ -37,7 +37,7 @@ def used_memory() -> int:
 
 
 def total_memory() -> int:
-    """Return the bytes that this process may have of the machine's, as far as the system tells."""
+    """Return the bytes that this process may use, as far as the system tells."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -46,7 +46,7 @@ def total_memory() -> int:
 
 
 def give_back() -> None:
-    """Return to the system what was freed: glibc keeps it otherwise, between what is still held, and Arrow does."""
+    """Return freed memory to the system: glibc keeps it between blocks in use, and Arrow keeps its own."""
     with suppress(AttributeError):  # half imported by another thread
         if "pyarrow" in sys.modules:
             sys.modules["pyarrow"].default_memory_pool().release_unused()
@@ -79,7 +79,7 @@ def few_arenas() -> None:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """(limit, bytes in use that cannot be reclaimed) of this process's control groups that have a limit."""
+    """Return (limit, bytes in use that cannot be reclaimed) of this process's control groups that have a limit."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Stop tokens: how long work is ended from another thread, and how far it says it has come.
+"""Stop tokens: end work from another thread, and report its progress.
 
 Work that lasts over 50 ms is done in chunks and calls `check` between them; whoever wants it to end calls `stop`. Work
 of seconds calls `report` as well, for whoever shows a bar.
@@ -10,7 +10,7 @@ from alrviz.errors import Stopped
 
 
 class StopToken:
-    """A flag that is raised once and never lowered; `share` is how much of the work is done, None while unknown."""
+    """A flag that is raised once and never lowered; `share` is the share of the work that is done, None if unknown."""
 
     __slots__ = ("_event", "share")
 
@@ -33,17 +33,17 @@ class StopToken:
             raise Stopped("stopped on request")
 
     def rest(self, seconds: float) -> None:
-        """Wait so long; raise `Stopped` as soon as `stop` is called."""
+        """Wait this many seconds; raise `Stopped` as soon as `stop` is called."""
         self._event.wait(seconds)
         self.check()
 
     def report(self, share: float) -> None:
-        """Say how much of the work is done, from 0 to 1 in parts of equal time, as far as that is known."""
+        """Report the share of the work that is done, from 0 to 1 in parts of equal time, as far as it is known."""
         self.share = share
 
 
 class _Never(StopToken):
-    """The token of work that nobody stops; shared, so it refuses to be pulled."""
+    """The token of work that cannot be stopped; shared, so it refuses to be pulled."""
 
     __slots__ = ()
 
@@ -51,10 +51,10 @@ class _Never(StopToken):
         raise TypeError("NEVER is shared by all work that cannot be stopped; make a StopToken of your own")
 
     def report(self, share: float) -> None:
-        """Nobody watches."""
+        """Do nothing: nobody reads it."""
 
     def __repr__(self) -> str:
-        """As it is written where it is a default."""
+        """Return how it is written as a default value."""
         return "NEVER"
 
 

@@ -1,4 +1,4 @@
-"""Warnings that are said once: not by every fold of a cross-validation, and not by every worker."""
+"""Warnings shown once, not by every fold of a cross-validation nor by every worker."""
 
 import atexit
 import multiprocessing
@@ -36,13 +36,13 @@ def warn_once(text: str, category: type[Warning], stacklevel: int = 1) -> None:
 
 
 def _prefix_of_marks(pid: int | None) -> str:
-    """Return how the names of the files begin by which the workers of the process `pid` agree."""
+    """Return the prefix of the files by which the workers of process `pid` agree on shown warnings."""
     key = bytes(multiprocessing.current_process().authkey)
     return f"{_MARK}{sha256(key).hexdigest()[:16]}-{pid}-"
 
 
 def _remove_marks(pid: int) -> None:
-    """Remove what the workers of this process left to say that something was said."""
+    """Remove the files by which the workers of this process agreed on shown warnings."""
     if pid == os.getpid():  # not in a process that was forked
         with suppress(OSError):
             for name in os.listdir(tempfile.gettempdir()):

@@ -50,7 +50,7 @@ def classifier_class(family: Family) -> type[RecipeClassifier]:
 
 
 def unfitted(cls: type[RecipeClassifier], recipe: Recipe, **other_params: Any) -> RecipeClassifier:
-    """Return an unfitted classifier with a recipe's parameters; `where` holds parameters that are not in recipes."""
+    """Return an unfitted classifier with the parameters of a recipe and `other_params`."""
     names = cls._get_param_names()
     params = {name: value for name, value in recipe.params.items() if name in names}
     if recipe.draws:

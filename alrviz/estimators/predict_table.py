@@ -163,7 +163,7 @@ def _predictions(
     keep: str | Sequence[str],
     n_earlier: int = 0,
 ) -> pd.DataFrame:
-    """Return the predictions of rows; `before` is the number of rows in earlier batches."""
+    """Return the predictions of rows; `n_earlier` rows were in earlier batches."""
     encoder: Encoder = model.encoder_
     kept_columns = _kept_columns(all_columns, keep)
     if len(X) == 0:

@@ -171,7 +171,7 @@ def _sampled_tuples(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], ND
 
 
 def _count_occurring(encoded: "Encoded", columns: np.ndarray, is_complete: bool) -> int:
-    """Return how many cells of a tuple occur; `whole` if no row has a missing level in it."""
+    """Return how many cells of a tuple occur; `is_complete` if no row has a missing level in it."""
     card = int(encoded.levels[columns].prod())
     key = encoded.codes[columns[0]].astype(np.int64 if card >= 2**31 else np.int32)
     for j in columns[1:]:

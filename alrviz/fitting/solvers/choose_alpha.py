@@ -304,7 +304,7 @@ def named_alphas(alpha: Sequence[float]) -> dict[str, float]:
 
 
 def _bfgs_update(inverse: Floats | None, step: Floats, slope_change: Floats) -> Floats | None:
-    """Return BFGS's inverse Hessian after a step along which the slopes changed by `bend`."""
+    """Return BFGS's inverse Hessian after a step along which the slopes changed by `slope_change`."""
     curvature = float(step @ slope_change)
     if curvature <= 1e-12:
         return inverse

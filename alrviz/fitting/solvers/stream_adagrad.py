@@ -165,7 +165,7 @@ def search_averaged_eta0(objective: StreamObjective, w: Floats, seed: int) -> tu
 
 
 def descend(value: Callable[[float], float], x: float, steps: tuple[float, ...]) -> tuple[float, float]:
-    """Return the x with the lowest `value` on a path downhill from x, in steps `apart`, and that value."""
+    """Return the x with the lowest `value` on a path downhill from x, in each of `steps` in turn, and that value."""
     values = {x: value(x)}
     low, high = ENDS["adagrad"]
     for step in steps:

@@ -74,17 +74,17 @@ def interactions(
     {'bit_1 & bit_2': 0.98, 'bit_2': 0.02}
     """
     rows: Encoded | None = None
-    others: Encoded | None = None
+    test_rows: Encoded | None = None
     note = ""
     if isinstance(model_or_run, Run):
         run = model_or_run
         model = _require_cells(estimator_of(run))
-        own = dataset is None or dataset is run.dataset
-        if own and run.coded is not None:
-            rows, others, note = _sample_rows(run.coded)
+        is_own_table = dataset is None or dataset is run.dataset
+        if is_own_table and run.coded is not None:
+            rows, test_rows, note = _sample_rows(run.coded)
         else:
-            rows = run.encoded if own else None
-            others = run.holdout if own and heldout is None else None
+            rows = run.encoded if is_own_table else None
+            test_rows = run.holdout if is_own_table and heldout is None else None
     else:
         model = _require_cells(model_or_run)
     if rows is None:
@@ -93,24 +93,24 @@ def interactions(
         rows = _encode(model, dataset, stop)
     if heldout is not None:
         require_dataset(heldout)
-        others = _encode(model, heldout, stop)
+        test_rows = _encode(model, heldout, stop)
     if isinstance(model.model_, DensityModel):
-        return ColumnInteractions(model, rows, others, n_jobs, stop)
+        return ColumnInteractions(model, rows, test_rows, n_jobs, stop)
     weights = getattr(model, "cell_weights_", None)
-    return Interactions(model.model_, model.encoder_, rows, others, n_jobs, stop, weights, note)
+    return Interactions(model.model_, model.encoder_, rows, test_rows, n_jobs, stop, weights, note)
 
 
 def _sample_rows(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
     """Return training and test rows of a table read in batches, sampled if there are many, and a note on the sample."""
     parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
-    some = [coded.some_rows(part, MAX_ROWS) if rows else None for part, rows in parts]
-    told = [
+    samples = [coded.some_rows(part, MAX_ROWS) if rows else None for part, rows in parts]
+    texts = [
         f"{MAX_ROWS:,} of {rows:,} {words} rows"
         for (_, rows), words in zip(parts, ("training", "test"), strict=True)
         if rows > MAX_ROWS
     ]
-    assert some[0] is not None
-    return some[0], some[1], f"Measured on {' and '.join(told)}, drawn at random." if told else ""
+    assert samples[0] is not None
+    return samples[0], samples[1], f"Measured on {' and '.join(texts)}, drawn at random." if texts else ""
 
 
 def _require_cells(model: Any) -> Any:
@@ -124,15 +124,15 @@ def _require_cells(model: Any) -> Any:
 
 def _encode(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
     """Encode a data set by the model's encoder."""
-    codes, _, strange = class_codes(dataset.y, model.classes_.tolist())
-    if strange:
-        known = list(map(str, model.classes_))
+    codes, _, unlearned = class_codes(dataset.y, model.classes_.tolist())
+    if unlearned:
+        classes = list(map(str, model.classes_))
         raise TableError(
-            f"class {strange[0]!r} of {dataset.name} is none of the model's{nearest(strange[0], known)}; expected some "
-            f"of {', '.join(map(repr, known[:8]))}"
+            f"class {unlearned[0]!r} of {dataset.name} is not in the model{nearest(unlearned[0], classes)}; expected "
+            f"some of {', '.join(map(repr, classes[:8]))}"
         )
-    found: Encoded = model.encoder_.encode(dataset.X, model.classes_[codes], dataset.weights, stop=stop)
-    return found
+    encoded: Encoded = model.encoder_.encode(dataset.X, model.classes_[codes], dataset.weights, stop=stop)
+    return encoded
 
 
 class Interactions:
@@ -182,9 +182,9 @@ class Interactions:
     @property
     def nbytes(self) -> int:
         """Bytes of the cells and of the rows."""
-        pure, rows = self.pure, {id(own): own for own in (self.encoded, self.heldout)}.values()
+        pure, rows = self.pure, {id(part): part for part in (self.encoded, self.heldout)}.values()
         cells = pure.index.seen.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
-        return int(cells + sum(own.codes.nbytes + own.y.nbytes + own.weights.nbytes for own in rows))
+        return int(cells + sum(part.codes.nbytes + part.y.nbytes + part.weights.nbytes for part in rows))
 
     def number_of(self, columns: Any) -> int:
         """Return the index of a tuple: a column's name, names, or the tuple's name.
@@ -198,9 +198,9 @@ class Interactions:
             columns = [columns] if columns in self.columns else columns.split(name_separator(self.columns))
         key = tuple(sorted({column_number(self.encoder, name) for name in columns}))
         if key not in self.pure.numbers:
-            asked = name_separator(self.columns).join(map(str, columns))
+            tuple_name = name_separator(self.columns).join(map(str, columns))
             raise RecipeError(
-                f"the model has no tuple {asked!r}; expected columns that are together in one "
+                f"the model has no tuple {tuple_name!r}; expected columns that are together in one "
                 f"of its tuples, of at most {self.pure.sizes.max()} columns"
             )
         return self.pure.numbers[key]
@@ -233,19 +233,19 @@ class Interactions:
         if name == "rows":
             return self.pure.rows[cells]
         if name == "w":
-            found = np.full(len(self.pure.f), np.nan)
+            weights = np.full(len(self.pure.f), np.nan)
             if self._weights is not None:
-                found[self.pure.model_cells] = self._weights[:, of]
-            return found[cells]
+                weights[self.pure.model_cells] = self._weights[:, of]
+            return weights[cells]
         members = self.pure.space.members[t]
         codes = self.pure.space.codes_of(self.pure.index.seen[cells])[:, : len(members)]
-        own = self.encoded.codes[members].astype(np.int64)
+        codes_of_rows = self.encoded.codes[members].astype(np.int64)
         levels = self.pure.space.levels[members]
         key = np.ravel_multi_index(tuple(codes.T), tuple(levels))
-        place = np.searchsorted(key, np.ravel_multi_index(tuple(own), tuple(levels)))
+        place = np.searchsorted(key, np.ravel_multi_index(tuple(codes_of_rows), tuple(levels)))
         counts = np.bincount(place, self.encoded.weights * (self.encoded.y == of), len(key))
-        whole = self.pure.rows[cells] if name == "p" else counts.sum()
-        share: Floats = np.divide(counts, whole, out=np.full(len(key), np.nan), where=np.asarray(whole) > 0)
+        total = self.pure.rows[cells] if name == "p" else counts.sum()
+        share: Floats = np.divide(counts, total, out=np.full(len(key), np.nan), where=np.asarray(total) > 0)
         with np.errstate(divide="ignore"):
             return share if name == "p" else np.log(share)
 
@@ -265,21 +265,21 @@ class Interactions:
             own
         value, less its mean over the classes) and "pure".
         """
-        chosen = [self.number_of(columns)] if columns else range(len(self.names))
+        numbers = [self.number_of(columns)] if columns else range(len(self.names))
         pure, parts = self.pure, []
-        for t in chosen:
+        for t in numbers:
             cells, members = pure.cells_of(t), pure.space.members[t]
             codes = pure.space.codes_of(pure.index.seen[cells])
             labels = [np.array(self.labels(j), dtype=object)[codes[:, i]] for i, j in enumerate(members)]
             levels = [JOIN.join(texts) for texts in zip(*labels, strict=True)]
-            many = len(self.classes)
+            n_classes = len(self.classes)
             parts.append(
                 pd.DataFrame(
                     {
                         "columns": self.names[t],
-                        "levels": np.repeat(np.array(levels, dtype=object), many),
+                        "levels": np.repeat(np.array(levels, dtype=object), n_classes),
                         "class": np.tile(self.classes, len(levels)),
-                        "rows": np.repeat(pure.rows[cells], many),
+                        "rows": np.repeat(pure.rows[cells], n_classes),
                         "phi": pure.raw[cells].ravel(),
                         "pure": pure.f[cells].ravel(),
                     }
@@ -422,14 +422,14 @@ class ColumnInteractions(Interactions):
         classifier = self._arguments[0]
         columns = [self.encoder.columns_[j] for j in self.encoder.numeric_]
         if isinstance(x, (int, np.integer)):
-            found = np.full((len(columns), 1), np.nan)
+            numbers = np.full((len(columns), 1), np.nan)
         else:
-            found = classifier.encoder_.numbers(x if isinstance(x, pd.DataFrame) else pd.DataFrame([dict(x)]))[:, :1]
-        for own, column in zip(found, columns, strict=True):
+            numbers = classifier.encoder_.numbers(x if isinstance(x, pd.DataFrame) else pd.DataFrame([dict(x)]))[:, :1]
+        for row, column in zip(numbers, columns, strict=True):
             with suppress(TypeError, ValueError):
-                own[0] = float(changes.get(column.name, own[0]))
-            if np.isnan(own[0]) or own[0] in (column.values or ()):
-                own[0] = np.nan
-        fresh = ~np.isnan(found)
-        first = [column.values[0] if column.values else 0.0 for column in columns]
-        return np.where(fresh, found, np.array(first)[:, None]) if fresh.any() else found[:, :0]
+                row[0] = float(changes.get(column.name, row[0]))
+            if np.isnan(row[0]) or row[0] in (column.values or ()):
+                row[0] = np.nan
+        is_new = ~np.isnan(numbers)
+        placeholder = [column.values[0] if column.values else 0.0 for column in columns]
+        return np.where(is_new, numbers, np.array(placeholder)[:, None]) if is_new.any() else numbers[:, :0]

@@ -67,14 +67,14 @@ class TupleCounts:
         space = with_parts(TupleSpace(encoded.levels, tuples))
         rows = replace(encoded, levels=encoded.levels + 1, chains=None)
         prepared = TrainingData(rows, None, None, n_jobs, merge=False)
-        every = tuple(map(tuple, space.members))
-        covered, tables = prepared.covered(every, stop), prepared.tables(every, 0.0, stop)
-        numbers = {columns: t for t, columns in enumerate(every)}
+        all_tuples = tuple(map(tuple, space.members))
+        covered, tables = prepared.covered(all_tuples, stop), prepared.tables(all_tuples, 0.0, stop)
+        numbers = {columns: t for t, columns in enumerate(all_tuples)}
         index = CellIndex.of_seen(tables.space, tables.seen)
-        own = np.array([numbers[tuple(columns)] for columns in tuples], np.intp)
-        return cls(own, tables, covered.cover, covered.rows, index, Slices.of(index), resolve_jobs(n_jobs))
+        tuple_numbers = np.array([numbers[tuple(columns)] for columns in tuples], np.intp)
+        return cls(tuple_numbers, tables, covered.cover, covered.rows, index, Slices.of(index), resolve_jobs(n_jobs))
 
-    def free(self, looked: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
+    def free(self, tested: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
         """Return the degrees of freedom of each tuple, given which pairs (S, C) of cell and class are tested: for each
         class the cells less the rank of their slices, times the mean of `parts` (S, C), the share that a cell and class
         counts. For a complete table with parts 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
@@ -82,24 +82,24 @@ class TupleCounts:
         If the rank would take too much memory, the complete table's ratio is used.
         """
         space, classes = self.tables.space, self.tables.n_classes
-        found, sizes = np.zeros(len(self.tuples)), (space.strides > 0).sum(axis=1)
+        df, sizes = np.zeros(len(self.tuples)), (space.strides > 0).sum(axis=1)
 
-        def one(i: int) -> None:
+        def count_tuple(i: int) -> None:
             t = int(self.tuples[i])
             n, begin, end = int(sizes[t]), self.index.begin[t], self.index.begin[t + 1]
             base, slices = self.slices.first_slice[t, 0], self.slices.first_slice[t, n] - self.slices.first_slice[t, 0]
-            own, free = looked[begin:end], 0
+            tested_here, free = tested[begin:end], 0
             for k in range(classes):
                 stop.check()
-                if k == 0 or (own[:, k] != own[:, k - 1]).any():
-                    cells = begin + np.flatnonzero(own[:, k])
+                if k == 0 or (tested_here[:, k] != tested_here[:, k - 1]).any():
+                    cells = begin + np.flatnonzero(tested_here[:, k])
                     rank = kernels.margin_rank(cells, n, self.slices.slices, base, slices, _MAX_RANK_NUMBERS)
                     seen = self.cover.levels_seen[space.tuples[t, :n]]
                     free = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / seen).prod())
-                found[i] += free * (parts[cells, k].mean() if len(cells) else 0.0)
+                df[i] += free * (parts[cells, k].mean() if len(cells) else 0.0)
 
-        run_parts(one, len(self.tuples), self.jobs)
-        return found
+        run_parts(count_tuple, len(self.tuples), self.jobs)
+        return df
 
 
 class TupleTests:
@@ -126,7 +126,9 @@ class TupleTests:
         """Return `lacking` of the tuples of an order that the model lacks; None: of the lowest order with any."""
         orders = range(1, len(self._varying) + 1) if order is None else [self._valid_order(order)]
         for size in orders:
-            if self.count(size) > sum(len(own) == size and set(self._varying).issuperset(own) for own in known):
+            if self.count(size) > sum(
+                len(members) == size and set(self._varying).issuperset(members) for members in known
+            ):
                 tuples = [columns for columns in self._tuples(size) if columns not in known]
                 return self._with_names(lacking(scores, self._encoded, tuples, self._n_jobs, stop), tuples, "gain")
         raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
@@ -184,14 +186,14 @@ def lacking(
         mass = slices.sums(w)
         moves = np.zeros((len(mass), 1))
 
-        def one(i: int, f: Floats = f, w: Floats = w, mass: Floats = mass, moves: Floats = moves) -> None:
+        def purify_tuple(i: int, f: Floats = f, w: Floats = w, mass: Floats = mass, moves: Floats = moves) -> None:
             stop.check()
             t = int(counted.tuples[i])
             kernels.purify(
                 t, int(sizes[t]), f, w, index.begin, slices.slices, mass, slices.first_slice, moves, _TOL, _STEPS
             )
 
-        run_parts(one, len(counted.tuples), counted.jobs)
+        run_parts(purify_tuple, len(counted.tuples), counted.jobs)
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
     of = tables.tuple_of_seen
     found = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
@@ -219,30 +221,33 @@ def associations(
     """
     counted = TupleCounts.of(encoded, tuples, n_jobs, stop)
     tables, slices, index = counted.tables, counted.slices, counted.index
-    sizes, found = (tables.space.strides > 0).sum(axis=1), np.zeros((len(counted.tuples), 2))
+    sizes, statistics = (tables.space.strides > 0).sum(axis=1), np.zeros((len(counted.tuples), 2))
     counts = np.ascontiguousarray(tables.counts)
     expected = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
-    looked = expected >= MIN_EXPECTED
+    tested = expected >= MIN_EXPECTED
 
-    def one(i: int) -> None:
+    def fit_tuple(i: int) -> None:
         stop.check()
         t = int(counted.tuples[i])
         size, begin = int(sizes[t]), index.begin
-        found[i] = kernels.fit_margins(t, size, counts, looked, begin, slices.slices, slices.first_slice, 1e-7, 500)
+        statistics[i] = kernels.fit_margins(
+            t, size, counts, tested, begin, slices.slices, slices.first_slice, 1e-7, 500
+        )
 
-    run_parts(one, len(counted.tuples), counted.jobs)
-    of, count = tables.tuple_of_seen, tables.space.n_tuples
-    part = np.bincount(of, looked.mean(axis=1), count) / np.maximum(np.bincount(of, minlength=count), 1)
-    even = np.full(looked.shape, 1.0 - 1.0 / tables.n_classes)
-    df, n = counted.free(np.ones_like(looked), even, stop) * part[counted.tuples], encoded.total
+    run_parts(fit_tuple, len(counted.tuples), counted.jobs)
+    tuple_of_cell, count = tables.tuple_of_seen, tables.space.n_tuples
+    n_cells = np.maximum(np.bincount(tuple_of_cell, minlength=count), 1)
+    share_tested = np.bincount(tuple_of_cell, tested.mean(axis=1), count) / n_cells
+    parts = np.full(tested.shape, 1.0 - 1.0 / tables.n_classes)
+    df, n = counted.free(np.ones_like(tested), parts, stop) * share_tested[counted.tuples], encoded.total
     return pd.DataFrame(
         {
             "mi": mutual_information(tables)[counted.tuples],
             "mi_mm": miller_madow(tables)[counted.tuples],
-            "interaction": (found[:, 0] - df) / (2.0 * n),
-            "g2": found[:, 0],
-            "chi2": found[:, 1],
+            "interaction": (statistics[:, 0] - df) / (2.0 * n),
+            "g2": statistics[:, 0],
+            "chi2": statistics[:, 1],
             "df": df,
-            "p": np.where(df > 0, chi2.sf(found[:, 1], np.maximum(df, 1e-9)), 1.0),
+            "p": np.where(df > 0, chi2.sf(statistics[:, 1], np.maximum(df, 1e-9)), 1.0),
         }
     )
