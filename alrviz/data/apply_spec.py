@@ -92,7 +92,7 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
         values.append(replace(read, texts=None) if column_spec.kind == "categorical" else read)
         if not column_spec.part:
             parsed = read.series.to_numpy(), bad
-            counts[column.name] = ParseErrorCounts.of(source_cells(column), column_spec, parsed, {})
+            counts[column.name] = ParseErrorCounts.count_rows(source_cells(column), column_spec, parsed, {})
     check_counts(counts)
     notes += count_notes(counts)
     if others := [name for name in columns if name not in spec.sources]:
@@ -163,7 +163,7 @@ def _with_marks(
     ]
     if not unmarked:
         return list(specs)
-    texts = [columns[spec.source].without(spec.missing) for spec in unmarked]
+    texts = [columns[spec.source].without_texts(spec.missing) for spec in unmarked]
     decimal, thousands = detect_convention(
         texts, replace(in_force, decimal=options.decimal, thousands=options.thousands)
     )

@@ -139,7 +139,9 @@ def parse_dates(
         )
         change = {"columns": {column.name: {"dayfirst": not chosen}}}
         words: dict[str, Any] = {"read": f"{order} first", "other": f"{other} first", "such": repr(levels[0].as_py())}
-        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DAY_OR_MONTH, change, [column.name], **words)))
+        notes.append(
+            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.DAY_OR_MONTH, change, [column.name], **words))
+        )
     elif said is not None and chosen != said:
         strange = levels[int((np.isnat(found[said]) & ~np.isnat(found[chosen])).argmax())].as_py()
         notes.append(read + f"{strange!r} is no date {other} first")
@@ -195,7 +197,11 @@ def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) ->
         note = (
             f"{texts[0]} in {column.name!r} ({plural(rows, 'cell')}) may stand for a missing date; it was read as one"
         )
-        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0])))
+        notes.append(
+            DoubtNote.with_doubt(
+                note, Doubt.from_change(DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0])
+            )
+        )
     return notes
 
 
@@ -209,7 +215,7 @@ def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: 
         return note
     change = {"columns": {column.name: {"pivot": other}}}
     words: dict[str, Any] = {"read": _years_of(pivot), "other": _years_of(other)}
-    return DoubtNote.of(note, Doubt.of(DoubtCode.TWO_DIGIT_YEARS, change, [column.name], **words))
+    return DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.TWO_DIGIT_YEARS, change, [column.name], **words))
 
 
 def _years_of(pivot: int) -> str:

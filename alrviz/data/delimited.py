@@ -75,7 +75,7 @@ def read_delimited(
     if other:
         words: dict[str, Any] = {"read": repr(delimiter), "other": repr(other)}
         note = f"{delimiter!r} was taken for the delimiter; {other!r} cuts the lines evenly as well"
-        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DELIMITER, {"delimiter": other}, **words)))
+        notes.append(DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.DELIMITER, {"delimiter": other}, **words)))
     lines_before = _lines_between(data, 0, start)
     repaired = close_quotes(data, delimiter, stop)
     data = repaired.data
@@ -148,7 +148,7 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
         result = result[:place] + _without_mark(named) + result[place:]
         found -= 1
     lines_text = plural(found, "line that starts", "lines that start")
-    note = Note.about(NoteCode.LEFT_OUT, f"{lines_text} with {comment or '#'!r} left out")
+    note = Note.with_code(NoteCode.LEFT_OUT, f"{lines_text} with {comment or '#'!r} left out")
     return result, comment or "#", [note] if found else []
 
 

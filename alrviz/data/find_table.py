@@ -68,7 +68,9 @@ class TableRegion:
     ) -> RawTable:
         """Return the columns under their names, without totals, stacked tables joined; `notes` come before its own."""
         names, renamed = clean_names(self.names.names, numbered=not self.names.n_rows)
-        named = [TextColumn.of(name, c.codes, c.levels, c.typed) for name, c in zip(names, columns, strict=True)]
+        named = [
+            TextColumn.from_codes(name, c.codes, c.levels, c.is_number) for name, c in zip(names, columns, strict=True)
+        ]
         named, beside = largest_table(named, self.names.names)
         named, stacked = join_stacked(named, self.title, stop) if self.names.n_rows else (named, [])
         rows_kept, totals = drop_subtotals(named)

@@ -46,7 +46,7 @@ class _TextEvidence:
         source: the column as it came.
         present: without its missing values.
         options: the table's and its own.
-        written: texts that the table's options call missing in it.
+        stated_missing: texts that the table's options call missing in it.
         missing: texts that are missing in it, here and in later rows.
         numbers: `present` without limits, units and stray texts, which decides whether it is one of numbers.
         limit: a text that is a limit, such as "<5"; "" for none.
@@ -57,7 +57,7 @@ class _TextEvidence:
     source: TextColumn
     present: TextColumn
     options: ReadOptions
-    written: tuple[str, ...]
+    stated_missing: tuple[str, ...]
     missing: tuple[str, ...]
     numbers: TextColumn
     limit: str = ""
@@ -124,7 +124,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             columns.append(replace(values, hint=decision.hint))
             notes += decision.notes
             is_measured = decision.spec.type in ("number", "date", "time")
-            written[column.name] = (*text.written, *text.stray) if is_measured else text.written
+            written[column.name] = (*text.stated_missing, *text.stray) if is_measured else text.stated_missing
         else:
             spec, written[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
             columns.append(read_column(column, spec)[0])
@@ -166,14 +166,14 @@ def _without_missing(
     result = []
     for column in texts:
         own = options.for_column(column.name)
-        column = column.filled_down if own.fill_down else column
+        column = column.filled_cells if own.fill_down else column
         if own.missing is not None:
             written = missing = tuple(dict.fromkeys(("", *own.missing)))
         else:
             written = (*everywhere, *detected.by_column.get(column.name, ()))
             levels = detected.levels.get(column.name, ())
             missing = tuple(token for token in in_usual_order((*written, *CERTAIN)) if token not in levels)
-        present = column.without(missing)
+        present = column.without_texts(missing)
         result.append(_TextEvidence(column, present, own, written, missing, present))
     return result, everywhere, detected.notes
 
@@ -193,7 +193,7 @@ def _find_numbers(text: _TextEvidence) -> None:
     if (plain := plain_numbers(text.numbers)) is not None:
         text.numbers, text.unit = plain
     if text.options.missing is None and (stray := stray_texts(text.numbers)):
-        text.numbers, text.stray = text.numbers.without(stray), stray
+        text.numbers, text.stray = text.numbers.without_texts(stray), stray
         if (plain := plain_numbers(text.numbers)) is not None:
             text.numbers, text.unit = plain
 
@@ -222,11 +222,11 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             name, name, "date", missing=text.missing_numbers, form=dates.form, day_first=dates.day_first,
             pivot=dates.pivot,
         )  # fmt: skip
-        return _Decision(spec, notes=notes_on_dates(text.present, dates, text.written))
+        return _Decision(spec, notes=notes_on_dates(text.present, dates, text.stated_missing))
     if may_be_numbers and (own_marks := _marks_of(text.numbers, text.options, marks)) is not None:
         missing = text.missing_numbers
         spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
-        notes = list[str]([stray_note(text.present, text.stray, text.written)] if text.stray else [])
+        notes = list[str]([stray_note(text.present, text.stray, text.stated_missing)] if text.stray else [])
         return _Decision(spec, notes=[*notes, limits_note(text)] if text.limit else notes)
     decision = _decide_levels(text)
     other = _other(marks[0])
@@ -244,7 +244,7 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         spec = ColumnSpec(name, name, "time", "numeric", missing=text.missing_numbers, form=form)
         hint = TIME_UNITS.get(form, "times, as hours: 13:30 is 13.5")
         notes = [f"{name!r} holds {hint}"] if form in TIME_UNITS else []
-        notes += [stray_note(column, text.stray, text.written, "time")] if text.stray else []
+        notes += [stray_note(column, text.stray, text.stated_missing, "time")] if text.stray else []
         return _Decision(spec, hint, notes)
     respelled, others = respell(column, text.options.spellings or ())
     mended, bands = mend_bands(respelled)
@@ -298,7 +298,7 @@ def decide_number(column: TextColumn, options: ReadOptions, missing: tuple[str, 
         return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[0])
     limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
     if limits:
-        column = TextColumn.of(name, column.codes, without_limits(column.levels))
+        column = TextColumn.from_codes(name, column.codes, without_limits(column.levels))
     plain = plain_numbers(column)
     numbers, unit = (column, None) if plain is None else plain
     marks = detect_convention([numbers], options)

@@ -252,7 +252,7 @@ def read_names(
     if count:
         return NameRows(1, first, even[0])
     unnamed = "the first row looks like those below, so it was read as data, and the columns were numbered"
-    note = DoubtNote.of(unnamed, Doubt.of(DoubtCode.NO_HEADER, {"header": True}))
+    note = DoubtNote.with_doubt(unnamed, Doubt.from_change(DoubtCode.NO_HEADER, {"header": True}))
     return NameRows(0, (), [""] * width, notes=[note] if header is None else [])
 
 
@@ -293,9 +293,9 @@ def stated_kinds(rows: Sequence[Sequence[str]]) -> StatedKinds | None:
     if len(rows) < 4:
         return None
     types, roles = ([cell.strip().lower() for cell in row] for row in rows[1:3])
-    typed = [cell in TYPES or len(_levels_stated(cell)) > 1 for cell in types]
+    has_type = [cell in TYPES or len(_levels_stated(cell)) > 1 for cell in types]
     known = [not cell or cell.split()[0] in ROLES or "=" in cell for cell in roles]
-    if not all(typed) or not all(known) or not any(roles):
+    if not all(has_type) or not all(known) or not any(roles):
         return None
     stated = list(zip(types, (cell.split()[0] if cell else "" for cell in roles), strict=True))
     kinds, note = _kinds(stated), "the rows of types and roles below the names were used"
@@ -467,7 +467,7 @@ def _filled(row: Sequence[str]) -> int:
 
 def left_out(lines: Sequence[str], where: str) -> Note:
     """Return a note about lines before or behind the table."""
-    return Note.about(NoteCode.LEFT_OUT, f"{plural(len(lines), 'line')} {where} left out: {listed(lines, 3)}")
+    return Note.with_code(NoteCode.LEFT_OUT, f"{plural(len(lines), 'line')} {where} left out: {listed(lines, 3)}")
 
 
 # ---- tables under one another ----------------------------------------------------------------------------------------
@@ -502,17 +502,17 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
     joined = []
     for column in columns:
-        typed = None if column.typed is None else column.typed[~gone]
-        rest = TextColumn.of(column.name, column.codes[~gone], column.levels, typed)
+        is_number = None if column.is_number is None else column.is_number[~gone]
+        rest = TextColumn.from_codes(column.name, column.codes[~gone], column.levels, is_number)
         joined.append(replace(rest, n_trimmed=column.n_trimmed))
     repeats = plural(len(starts), "row that repeats", "rows that repeat")
-    notes = [Note.about(NoteCode.LEFT_OUT, f"{repeats} the names left out")]
+    notes = [Note.with_code(NoteCode.LEFT_OUT, f"{repeats} the names left out")]
     if len(set(filter(None, titles))) > 1:
         part = np.searchsorted(starts, np.flatnonzero(~gone))
         name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]
         joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in part]))
         note = f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}"
-        notes.append(Note.about(NoteCode.STACKED, note))
+        notes.append(Note.with_code(NoteCode.STACKED, note))
     return joined, notes
 
 
@@ -550,10 +550,12 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
     if n_totals := int(is_total.sum()):
         first = f"the first is data row {int(is_total.argmax()) + 1:,}"
         text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}"
-        notes.append(Note.about(NoteCode.LEFT_OUT, text))
+        notes.append(Note.with_code(NoteCode.LEFT_OUT, text))
         columns = [
             replace(
-                TextColumn.of(c.name, c.codes[~is_total], c.levels, None if c.typed is None else c.typed[~is_total]),
+                TextColumn.from_codes(
+                    c.name, c.codes[~is_total], c.levels, None if c.is_number is None else c.is_number[~is_total]
+                ),
                 n_trimmed=c.n_trimmed,
             )
             for c in columns
@@ -610,11 +612,11 @@ def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list
     others = [columns[place].name for k, part in enumerate(parts) for place in part if k != best]
     rows = slice(0, heights[best])
     result = [
-        TextColumn.of(c.name, c.codes[rows], c.levels, None if c.typed is None else c.typed[rows])
+        TextColumn.from_codes(c.name, c.codes[rows], c.levels, None if c.is_number is None else c.is_number[rows])
         for c in (columns[place] for place in parts[best])
     ]
     text = f"{len(parts)} tables side by side: the largest was read, and {listed(others)} were left out"
-    return result, [Note.about(NoteCode.LEFT_OUT, text)]
+    return result, [Note.with_code(NoteCode.LEFT_OUT, text)]
 
 
 # ---- labels of groups ------------------------------------------------------------------------------------------------
@@ -634,5 +636,7 @@ def group_label_doubts(columns: Sequence[TextColumn]) -> list[str]:
             break
         note = f"{column.name!r} has {len(rows):,} values, each over empty cells ({n_empty:,}): read as missing"
         change = {"columns": {column.name: {"fill_down": True}}}
-        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.GROUP_LABELS, change, [column.name], n_empty)))
+        notes.append(
+            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.GROUP_LABELS, change, [column.name], n_empty))
+        )
     return notes

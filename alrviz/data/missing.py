@@ -75,7 +75,7 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
         tokens = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
         if not any(tokens):
             continue
-        others = column.without(tokens)
+        others = column.without_texts(tokens)
         measured = _is_measured(others)
         for token in filter(None, tokens):
             is_level = _is_level(token, others, measured)
@@ -103,15 +103,17 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
             note = f"{token!r} is missing in {listed(names)}, but a level of {listed(levels[token])}"
             if token in CERTAIN:
                 change = changed(token, levels[token], missing=True)
-                doubt = Doubt.of(DoubtCode.LEVEL_TEXT, change, levels[token], kept_cells[token], such=repr(token))
-                note = DoubtNote.of(note, doubt)
+                doubt = Doubt.from_change(
+                    DoubtCode.LEVEL_TEXT, change, levels[token], kept_cells[token], such=repr(token)
+                )
+                note = DoubtNote.with_doubt(note, doubt)
             notes.append(note)
         elif token in cells and token.isalpha():
             said = f"{token!r} was read as missing in {cells[token]:,} {'cell' if cells[token] == 1 else 'cells'} of "
             note = Sentence(*(f"{said}{listed(names)} ({how})" for how in KEEP_AS_LEVEL))
             change = changed(token, names, missing=False)
-            doubt = Doubt.of(DoubtCode.MISSING_TEXT, change, names, cells[token], such=repr(token))
-            notes.append(DoubtNote.of(note, doubt))
+            doubt = Doubt.from_change(DoubtCode.MISSING_TEXT, change, names, cells[token], such=repr(token))
+            notes.append(DoubtNote.with_doubt(note, doubt))
         elif token not in CERTAIN and token.strip(DASHES):
             notes.append(f"{token!r} in {listed(names)} was read as missing, as the other values are numbers or dates")
     if marks:
@@ -249,5 +251,9 @@ def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series]
             f"{said}(options={option} reads it as missing)",
             f'{said}(to read it as missing, add it in "How it was read" to "Missing values are written")',
         )
-        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, names, sum(cells.values()), such=token)))
+        notes.append(
+            DoubtNote.with_doubt(
+                note, Doubt.from_change(DoubtCode.SENTINEL, change, names, sum(cells.values()), such=token)
+            )
+        )
     return notes

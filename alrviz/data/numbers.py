@@ -49,7 +49,7 @@ def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop:
     samples = []
     for column in columns:
         stop.check()
-        levels = column.written.levels[:SAMPLE]
+        levels = column.text_cells.levels[:SAMPLE]
         if len(levels) and all_match(levels, NUMBERLIKE) and not _all_plain(levels):
             samples.append(levels)
     if not samples or len(choices) == 1:
@@ -65,7 +65,7 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
     mark, other = decimal, "," if decimal == "." else "."
     marked: dict[str, str] = {}
     for column in columns:
-        levels = column.written.levels
+        levels = column.text_cells.levels
         if not len(levels) or not all_match(levels, NUMBERLIKE) or _all_plain(levels):
             continue
         if thousands or not all_match(levels, rf"^[+{MINUS}]?([1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})*|0)$"):
@@ -78,7 +78,7 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
     number = as_floats(pa.array([such]), mark, "")[0]
     words: dict[str, Any] = {"such": such, "read": f"{number:g}", "other": such.replace(mark, "")}
     change = {"decimal": other, "thousands": mark}
-    return [DoubtNote.of(note, Doubt.of(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
+    return [DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
 
 
 def _all_plain(levels: pa.Array) -> bool:
@@ -90,9 +90,12 @@ def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
 
     Rows that were numbers in the source have marks of no text.
     """
-    if column.typed is not None and column.typed.any():
-        parts = [(column.within(column.typed), (".", "")), (column.within(~column.typed), (decimal, thousands))]
-        return all(is_numeric(replace(part, typed=None), *marks) for part, marks in parts if len(part.levels))
+    if column.is_number is not None and column.is_number.any():
+        parts = [
+            (column.mask_rows(column.is_number), (".", "")),
+            (column.mask_rows(~column.is_number), (decimal, thousands)),
+        ]
+        return all(is_numeric(replace(part, is_number=None), *marks) for part, marks in parts if len(part.levels))
     levels = column.levels
     if len(levels) == 0 or not all_match(levels, number_pattern(decimal, thousands)) or all_match(levels, INFINITE):
         return False

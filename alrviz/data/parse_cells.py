@@ -26,7 +26,7 @@ def source_column(name: str, values: "pa.Array") -> SourceColumn:
     if isinstance(values, pa.DictionaryArray):
         if pa.types.is_string(values.dictionary.type):
             codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-            return TextColumn.of(name, codes, values.dictionary)
+            return TextColumn.from_codes(name, codes, values.dictionary)
         values = values.dictionary_decode()
     kind = values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -47,11 +47,11 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
             dates = column.to_numpy(zero_copy_only=False)
             return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
         column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
-    column = column.filled_down if spec.fill_down else column
+    column = column.filled_cells if spec.fill_down else column
     distinct, wrong = spec.parse_texts(column.levels)
     values, bad = np.concatenate([distinct, spec.gap])[column.codes], np.append(wrong, False)[column.codes]
-    if column.typed is not None and spec.type == "number":
-        rows = np.flatnonzero(column.typed & (column.codes >= 0))
+    if column.is_number is not None and spec.type == "number":
+        rows = np.flatnonzero(column.is_number & (column.codes >= 0))
         places, back = np.unique(column.codes[rows], return_inverse=True)
         numbers = as_floats(column.levels.take(pa.array(places)), ".", "")
         values[rows], bad[rows] = spec.take_numbers(numbers[back])
@@ -69,7 +69,7 @@ class ParseErrorCounts:
     read: int = 0
 
     @classmethod
-    def of(
+    def count_rows(
         cls, column: SourceColumn, spec: ColumnSpec, parsed: ParsedValues, unread: dict[int, list[str]]
     ) -> "ParseErrorCounts":
         """Count the values of some rows, and add the unreadable ones to `unread` by row."""
@@ -128,7 +128,7 @@ def parse_features(
         parsed = parse_column(column, spec)
         features.append(parsed[0])
         if spec.source not in new_counts:  # a date is made into several features
-            new_counts[spec.source] = ParseErrorCounts.of(column, spec, parsed, unread)
+            new_counts[spec.source] = ParseErrorCounts.count_rows(column, spec, parsed, unread)
     add_counts(counts, new_counts)
     return features, unread
 

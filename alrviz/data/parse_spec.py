@@ -372,7 +372,7 @@ class Layout:
     fixed: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, names: Sequence[str], head: Sequence[str], in_force: Any, given: Any) -> "Layout":
+    def from_options(cls, names: Sequence[str], head: Sequence[str], in_force: Any, given: Any) -> "Layout":
         """Return a layout by the options that were in force, and those that were given."""
         options = {name: getattr(in_force, name) for name in LAYOUT_OPTIONS}
         fixed = tuple(name for name in LAYOUT_OPTIONS if getattr(given, name) is not None)

@@ -134,7 +134,9 @@ def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
     bare = without_limits(column.levels)
     if not all_match(bare, NUMBERLIKE) and not all_match(bare, QUANTITY_PATTERN):
         return None
-    return TextColumn.of(column.name, column.codes, bare, column.typed), column.levels.filter(signed)[0].as_py()
+    return TextColumn.from_codes(column.name, column.codes, bare, column.is_number), column.levels.filter(signed)[
+        0
+    ].as_py()
 
 
 def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
@@ -154,4 +156,4 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
     if units == {"s"} and all_match(levels, DECADE):
         return None
     numbers = pa.array(bare.numbers, type=pa.string())
-    return TextColumn.of(column.name, column.codes, numbers, column.typed), next(iter(units), "")
+    return TextColumn.from_codes(column.name, column.codes, numbers, column.is_number), next(iter(units), "")

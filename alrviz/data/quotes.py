@@ -113,7 +113,7 @@ def quotes_note(n_lines: int, first: int | None = None) -> str:
     where = "" if first is None else f" (first in line {first:,})"
     lines = plural(n_lines, "line has", "lines have")
     text = f"{lines} a quotation mark that is never closed: it was read as text{where}"
-    return Note.about(NoteCode.OPEN_QUOTES, text)
+    return Note.with_code(NoteCode.OPEN_QUOTES, text)
 
 
 class _Lines(Sequence[bytes]):

@@ -80,7 +80,7 @@ class UnevenRows:
             "cut": "more cells than there are columns: the surplus was dropped",
         }
         return [
-            Note.about(
+            Note.with_code(
                 NoteCode.UNEVEN_ROWS,
                 f"{plural(len(rows), 'line has', 'lines have')} {words} (first in {place_of(rows[0].record)})",
             )

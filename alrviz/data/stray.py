@@ -51,4 +51,4 @@ def stray_note(column: TextColumn, texts: Sequence[str], missing: Sequence[str],
     )
     change = {"columns": {column.name: {"missing": list(missing)}}}
     words = {"such": short(texts[0]), "what": f"{what}s"}
-    return DoubtNote.of(note, Doubt.of(DoubtCode.STRAY_TEXT, change, [column.name], rows, **words))
+    return DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.STRAY_TEXT, change, [column.name], rows, **words))

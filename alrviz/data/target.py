@@ -96,7 +96,7 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
 
     Where none is named like a class and the last column is a measured number, that one is first: it has to be cut.
     """
-    own = [column for column in values if not column.made and not column.name.startswith("__index_level_")]
+    own = [column for column in values if not column.is_derived and not column.name.startswith("__index_level_")]
     usable = [column for column in own if _may_be_class(column)]
     found: dict[str, TargetReason] = {}
     lowered = {column.name.lower(): column for column in reversed(own) if not _is_date(column)}
@@ -197,10 +197,10 @@ def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> li
     n_rows = int(counts[names].sum())
     missing = ["", *(options.for_column(target).missing or ()), *names]
     change = {"columns": {target: {"missing": list(dict.fromkeys(missing))}}}
-    doubt = Doubt.of(DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))
+    doubt = Doubt.from_change(DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))
     option = f"options=ReadOptions(columns={change['columns']!r}) drops their rows"
     said = f"{listed(names)} of {target!r} ({plural(n_rows, 'row')}) may be no answer, and is a class"
-    return [DoubtNote.of(Sentence(f"{said} ({option})", said), doubt)]
+    return [DoubtNote.with_doubt(Sentence(f"{said} ({option})", said), doubt)]
 
 
 def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:

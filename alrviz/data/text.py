@@ -43,7 +43,7 @@ NUMBERLIKE = rf"^[+{MINUS}]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 class TextColumn:
     """One column of text: `codes` (N,) int32 into `levels`, -1 for missing; every level occurs, none twice.
 
-    `typed` (N,) bool tells the rows that were numbers in the source, as cells of workbooks may be; None for no row.
+    `is_number` (N,) bool tells the rows that were numbers in the source, as cells of workbooks may be; None for no row.
     Their texts are as Python writes numbers, whatever the marks of numbers that the source has as text.
     `n_trimmed` counts the rows whose text is that of others but for blanks at its ends.
     """
@@ -51,34 +51,36 @@ class TextColumn:
     name: str
     codes: np.ndarray
     levels: pa.Array
-    typed: np.ndarray | None = None
+    is_number: np.ndarray | None = None
     n_trimmed: int = 0
 
     @classmethod
-    def of(cls, name: str, codes: np.ndarray, levels: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
+    def from_codes(
+        cls, name: str, codes: np.ndarray, levels: pa.Array, is_number: np.ndarray | None = None
+    ) -> "TextColumn":
         """Make a column of raw codes and levels: trims spaces, joins levels, drops what never occurs."""
         trimmed = pc.utf8_trim_whitespace(levels)
         seen = (rows := np.bincount(codes[codes >= 0], minlength=len(levels))) > 0
         if seen.all() and trimmed.equals(levels) and pc.count_distinct(levels).as_py() == len(levels):
-            return cls(name, codes, levels, typed)
+            return cls(name, codes, levels, is_number)
         joined = trimmed.filter(pa.array(seen)).dictionary_encode()
         lookup = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry answers code -1
         lookup[:-1][seen] = places = joined.indices.to_numpy()
         blank = pc.and_(pc.not_equal(levels, trimmed), pc.not_equal(trimmed, "")).to_numpy(zero_copy_only=False)[seen]
         merged = blank & (np.bincount(places, minlength=1)[places] > 1)
-        return cls(name, lookup[codes], joined.dictionary, typed, int(rows[seen][merged].sum()))
+        return cls(name, lookup[codes], joined.dictionary, is_number, int(rows[seen][merged].sum()))
 
     @classmethod
-    def from_values(cls, name: str, values: Sequence[str | None], typed: np.ndarray | None = None) -> "TextColumn":
-        """Make a column of N Python strings, None for missing; `typed` is (N,)."""
-        return cls.from_arrow(name, pa.array(values, type=pa.string()), typed)
+    def from_values(cls, name: str, values: Sequence[str | None], is_number: np.ndarray | None = None) -> "TextColumn":
+        """Make a column of N Python strings, None for missing; `is_number` is (N,)."""
+        return cls.from_arrow(name, pa.array(values, type=pa.string()), is_number)
 
     @classmethod
-    def from_arrow(cls, name: str, texts: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
-        """Make a column of an arrow array of N strings, null for missing; `typed` is (N,)."""
+    def from_arrow(cls, name: str, texts: pa.Array, is_number: np.ndarray | None = None) -> "TextColumn":
+        """Make a column of an arrow array of N strings, null for missing; `is_number` is (N,)."""
         encoded = texts.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-        return cls.of(name, codes, encoded.dictionary, typed)
+        return cls.from_codes(name, codes, encoded.dictionary, is_number)
 
     @classmethod
     def joined(cls, parts: Sequence["TextColumn"]) -> "TextColumn":
@@ -88,13 +90,15 @@ class TextColumn:
         for part in parts:
             codes.append(place[np.where(part.codes < 0, len(place) - 1, part.codes + start)])
             start += len(part.levels)
-        typed = [np.zeros(len(part.codes), dtype=bool) if part.typed is None else part.typed for part in parts]
-        return cls.of(parts[0].name, np.concatenate(codes), levels.dictionary, np.concatenate(typed))
+        is_number = [
+            np.zeros(len(part.codes), dtype=bool) if part.is_number is None else part.is_number for part in parts
+        ]
+        return cls.from_codes(parts[0].name, np.concatenate(codes), levels.dictionary, np.concatenate(is_number))
 
     @property
-    def written(self) -> "TextColumn":
+    def text_cells(self) -> "TextColumn":
         """The column without the rows that were numbers in the source: only texts show the marks of numbers."""
-        return self if self.typed is None else self.within(~self.typed)
+        return self if self.is_number is None else self.mask_rows(~self.is_number)
 
     @property
     def blanks_note(self) -> str:
@@ -109,18 +113,22 @@ class TextColumn:
         empty: np.ndarray = (self.codes < 0) | ((self.codes == place) if place >= 0 else False)
         return empty
 
-    def within(self, rows: np.ndarray) -> "TextColumn":
+    def mask_rows(self, rows: np.ndarray) -> "TextColumn":
         """Return the column with all rows but these (N,) bool made missing."""
-        return TextColumn.of(self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.typed)
+        return TextColumn.from_codes(
+            self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.is_number
+        )
 
     @property
-    def filled_down(self) -> "TextColumn":
+    def filled_cells(self) -> "TextColumn":
         """The column with the text above in each empty row."""
         rows = rows_above(self.is_empty)
-        typed = None if self.typed is None else self.typed[rows] & (rows >= 0)
-        return TextColumn.of(self.name, np.where(rows < 0, -1, self.codes[rows]).astype(np.int32), self.levels, typed)
+        is_number = None if self.is_number is None else self.is_number[rows] & (rows >= 0)
+        return TextColumn.from_codes(
+            self.name, np.where(rows < 0, -1, self.codes[rows]).astype(np.int32), self.levels, is_number
+        )
 
-    def without(self, tokens: Sequence[str]) -> "TextColumn":
+    def without_texts(self, tokens: Sequence[str]) -> "TextColumn":
         """Return the column with the levels in `tokens` made missing."""
         gone = pc.is_in(self.levels, value_set=pa.array(tokens, type=pa.string())).to_numpy(zero_copy_only=False)
         if not gone.any():
@@ -261,7 +269,7 @@ def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
     if not bands:
         return column, {}
     mended = pa.array([bands.get(level, level) for level in levels], type=pa.string())
-    return TextColumn.of(column.name, column.codes, mended, column.typed), bands
+    return TextColumn.from_codes(column.name, column.codes, mended, column.is_number), bands
 
 
 def variants_note(column: TextColumn, options: ReadOptions) -> str:
@@ -284,7 +292,7 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
     note = f"in {column.name!r} there may be other spellings: {such}"
     change = {"columns": {column.name: {"spellings": dict(options.spellings or ()) | common_of}}}
     n_cells = sum(rows[rare] for rare in common_of)
-    return DoubtNote.of(note, Doubt.of(DoubtCode.SPELLING, change, [column.name], n_cells, such=such))
+    return DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.SPELLING, change, [column.name], n_cells, such=such))
 
 
 def respell(column: TextColumn, pairs: Sequence[tuple[str, str]]) -> tuple[TextColumn, dict[str, str]]:
@@ -295,7 +303,7 @@ def respell(column: TextColumn, pairs: Sequence[tuple[str, str]]) -> tuple[TextC
     if not others:
         return column, {}
     texts = pa.array([others.get(text, text) for text in levels], type=pa.string())
-    return TextColumn.of(column.name, column.codes, texts, column.typed), others
+    return TextColumn.from_codes(column.name, column.codes, texts, column.is_number), others
 
 
 def fold(text: str) -> str:

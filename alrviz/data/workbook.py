@@ -354,7 +354,7 @@ def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
     if n_uncached:
         cells = plural(n_uncached, "formula is", "formulas are")
         note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
-        notes.append(Note.about(NoteCode.FORMULAS, note))
+        notes.append(Note.with_code(NoteCode.FORMULAS, note))
     if n_merged:
         areas = f"{plural(n_merged, 'area')} of merged cells"
         notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
@@ -371,23 +371,23 @@ class _Codes(dict[object, int]):
 
 @dataclass
 class _Column:
-    """A column of a sheet: `codes` (rows,) into `texts`, -1 for an empty cell; `typed` (texts,) tells the numbers."""
+    """A column of a sheet: `codes` (rows,) into `texts`, -1 for an empty cell; `is_number` (texts,) is a mask."""
 
     codes: np.ndarray
     texts: list[str]
-    typed: np.ndarray
+    is_number: np.ndarray
 
     @classmethod
-    def of(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
+    def from_cells(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
         texts = [_text(value) for value in values]
-        typed = [isinstance(value, int | float) and math.isfinite(value) for value in values]
+        is_number = [isinstance(value, int | float) and math.isfinite(value) for value in values]
         lookup = np.array([k if text.strip() else -1 for k, text in enumerate(texts)], dtype=np.int32)
-        return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*typed, False], dtype=bool))
+        return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*is_number, False], dtype=bool))
 
     def text(self, rows: slice) -> TextColumn:
         """Return some rows as a column without a name."""
         codes = self.codes[rows]
-        return TextColumn("", codes, pa.array(self.texts, type=pa.string()), self.typed[codes])
+        return TextColumn("", codes, pa.array(self.texts, type=pa.string()), self.is_number[codes])
 
 
 @dataclass
@@ -411,7 +411,7 @@ class _Sheet:
                 if bool in set(map(type, cells)):  # equal to 1 and 0 otherwise
                     cells = tuple(str(cell) if isinstance(cell, bool) else cell for cell in cells)
                 column_codes.extend(map(lookup.__getitem__, cells))
-        columns = [_Column.of(*column) for column in zip(codes, lookups, strict=True)]
+        columns = [_Column.from_cells(*column) for column in zip(codes, lookups, strict=True)]
         columns = [column for column in columns if (column.codes >= 0).any()]
         check_columns(len(columns), limits)
         filled = np.zeros(len(columns[0].codes) if columns else 0, dtype=bool)
