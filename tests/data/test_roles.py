@@ -130,7 +130,7 @@ def test_groups_and_times_are_what_splits_keep_to():
     assert groups.with_target("b", quartiles=False).splitting.words == groups.splitting.words
     once = groups.split_by(repeats="once")
     assert (once.splitting.call, once.with_kinds().hash) == ("split_by(repeats='once')", once.hash)
-    with pytest.raises(TableError, match="said already that rows of one 'person'"):
+    with pytest.raises(TableError, match="constraint already: rows of one 'person'"):
         groups.split_by(time="day")
     ages = made.assign(born=[("1950-59", "1960-69", "1970-79")[k % 3] for k in range(ROWS)])
     assert read_table(ages, "class", born="time").splitting.times.tolist() == [k % 3 for k in range(ROWS)]

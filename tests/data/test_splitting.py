@@ -119,7 +119,7 @@ def test_what_is_said_one_after_the_other_holds_together(frame):
         assert set(chained.splitting.words.split("; ")) == set(at_once.splitting.words.split("; "))
     assert dataset.split_by(groups=np.arange(420) // 2).split_by(repeats="once").splitting.call == ""
     assert first.split_by() is first
-    with pytest.raises(TableError, match="said already that rows of one 'person' are kept together"):
+    with pytest.raises(TableError, match="constraint already: rows of one 'person' are kept together"):
         last.split_by(time="day")
 
 
