@@ -62,7 +62,7 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
 class ParseErrorCounts:
     """How many values of a column could not be read, and how many could, over all rows."""
 
-    expected: str  # what a text has to be
+    value_description: str  # what a text has to be
     example: str  # texts that are not
     hint: str  # advice, see `ColumnSpec.hint`
     bad: int = 0
@@ -78,19 +78,19 @@ class ParseErrorCounts:
         rows = np.flatnonzero(bad)
         texts = _texts_at(column, rows) if len(rows) else []
         for row, text in zip(rows.tolist(), texts, strict=True):
-            unread.setdefault(row, []).append(f"{spec.source}={text} (not {spec.expected})")
+            unread.setdefault(row, []).append(f"{spec.source}={text} (not {spec.value_description})")
         example = ", ".join(map(short, list(dict.fromkeys(texts[:1000]))[:EXAMPLES]))
-        return cls(spec.expected, example, spec.hint, len(rows), int(present.sum()))
+        return cls(spec.value_description, example, spec.hint, len(rows), int(present.sum()))
 
-    def plus(self, other: "ParseErrorCounts") -> "ParseErrorCounts":
+    def plus(self, counts: "ParseErrorCounts") -> "ParseErrorCounts":
         """Return the counts over the rows of both."""
-        first = self if self.bad else other
-        return replace(first, bad=self.bad + other.bad, read=self.read + other.read)
+        first = self if self.bad else counts
+        return replace(first, bad=self.bad + counts.bad, read=self.read + counts.read)
 
     def note(self, name: str) -> str:
         """Return a sentence on the values of the column called `name` that cannot be read."""
         values = plural(self.bad, "value")
-        return f"{values} of {name!r} cannot be read as {self.expected}, such as {self.example}: missing"
+        return f"{values} of {name!r} cannot be read as {self.value_description}, such as {self.example}: missing"
 
     def refusal(self, name: str) -> str:
         """Return why the column called `name` cannot be read; "" if a value of it can, or a single value cannot."""
@@ -99,7 +99,7 @@ class ParseErrorCounts:
         advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
         return (
             f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.example}, is "
-            f"{self.expected}, as in the table that the model learned from{advice}"
+            f"{self.value_description}, as in the table that the model learned from{advice}"
         )
 
 

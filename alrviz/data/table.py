@@ -176,5 +176,5 @@ def read_columns(
         parsed = interpret(read_raw(path_or_frame, options, limits, stop, notes, expected_names), stop)
     else:
         parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
-        options = ReadOptions(**spec.layout.given).with_change(options.given)
+        options = ReadOptions(**spec.layout.explicit_options).with_change(options.explicit_options)
     return Table.from_raw(name, parsed, limits, options, notes, allow_one_column)

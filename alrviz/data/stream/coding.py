@@ -148,7 +148,7 @@ class _Spool:
         value = short(text.levels[int(text.codes[row])].as_py())
         raise TableError(
             f"column {feature.source!r} holds {value} in row {batch.first + row + 1:,} ({batch.path.name!r}), which is "
-            f"not {feature.expected}; the rows that were looked at first were. Say its kind, such as categorical, or "
+            f"not {feature.value_description}, as in the sampled rows. Pass its kind, such as categorical, or "
             "unreadable='missing' (--unreadable missing) to count such values as missing"
         )
 

@@ -94,7 +94,9 @@ def _load_code(origin: TableOrigin) -> str:
 
 def _options_code(options: ReadOptions | None) -> str:
     values = (
-        {} if options is None else {k: v if k == "columns" else getattr(options, k) for k, v in options.given.items()}
+        {}
+        if options is None
+        else {k: v if k == "columns" else getattr(options, k) for k, v in options.explicit_options.items()}
     )
     return f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in values.items())})" if values else ""
 
