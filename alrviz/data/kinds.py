@@ -34,7 +34,7 @@ import pandas as pd
 from alrviz.data.dates import PAIR_FORMS, split_pairs
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
-from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, number_text
+from alrviz.data.parse_values import DATE_PARTS, DAY_FORMS, MONTHS, WEEKDAYS, number_text
 from alrviz.data.values import Values, read_column, text_of
 
 # Kinds of columns that describe rows and are no features; at most one column each, and not both a group and a time.
@@ -336,7 +336,7 @@ def date_parts(values: Values) -> list[Values]:
     """Return the features of a column of dates: year, month, weekday unless all are months, hour if there are times."""
     dates = values.series.to_numpy(dtype="datetime64[us]")
     present = dates[~np.isnat(dates)]
-    has_days = values.spec is None or values.spec.form in ("", *WHOLE)  # a form of months has no days
+    has_days = values.spec is None or values.spec.form in ("", *DAY_FORMS)  # a form of months has no days
     has_hours = bool((present != present.astype("datetime64[D]")).any())
     spec = values.spec or ColumnSpec(values.name, values.name, "date")
     parts = []

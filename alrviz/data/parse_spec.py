@@ -25,11 +25,11 @@ from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOpti
 from alrviz.data.parse_values import (
     DATE_FORMS,
     DATE_PARTS,
+    DAY_FORMS,
     ISO,
     NO_DATE,
     PIVOT,
     TIME_FORMS,
-    WHOLE,
     as_floats,
     bare_numbers,
     date_part,
@@ -216,7 +216,7 @@ class ColumnSpec:
     def _dates(self, texts: "pa.Array") -> "np.ndarray":
         """Texts as dates, NaT where they are none: in the table's form, else in any whose order is known."""
         dates = np.full(len(texts), NO_DATE)
-        clear = [form for form, text in WHOLE.items() if self.day_first is not None or "first" not in text]
+        clear = [form for form, text in DAY_FORMS.items() if self.day_first is not None or "first" not in text]
         for form in dict.fromkeys((self.form or ISO, ISO, *clear)):
             is_unread = np.isnat(dates)
             if not is_unread.any():

@@ -267,7 +267,7 @@ DATE_FORMS = {
     EIGHT_DIGITS: r"^(?P<year>(?:19|20)[0-9]{2})(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12][0-9]|3[01])$",
     **SPLIT_DATE_FORMS,
 }
-WHOLE = {form: text for form, text in DATE_FORMS.items() if "<day>" in text or "<first>" in text}
+DAY_FORMS = {form: text for form, text in DATE_FORMS.items() if "<day>" in text or "<first>" in text}
 ISO = "y-m-d"  # read in every column of dates: nobody reads it another way, and JSON and programs write it
 TIME_FORMS = {
     "clock": rf"^{_CLOCK}$",

@@ -43,8 +43,8 @@ from alrviz.stop import NEVER
 
 FORMAT = 1
 DETECTED = ReadOptions()
-ROWS = 50_000  # predicted at a time
-SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # with which a formula begins for a spreadsheet
+BATCH_ROWS = 50_000  # predicted at a time
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # with which a formula begins for a spreadsheet
 # Where the comma is the decimal mark, spreadsheets cut lines at semicolons, also within quotes that begin mid-line.
 _CELL_START = re.compile(r'(?<=[;\t\r\n])(?=[ "]*[=+\-@|%])')
 
@@ -55,19 +55,19 @@ def safe_cell(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    return ("'" if value.startswith(SIGNS) else "") + _CELL_START.sub("'", value)
+    return ("'" if value.startswith(FORMULA_SIGNS) else "") + _CELL_START.sub("'", value)
 
 
 def safe_names(names: Sequence[Any]) -> list[Any]:
     """Return `safe_cell` of each column's name; of names that become equal, those that changed get a number."""
-    given, taken = set(names), dict[Any, None]()
+    originals, cells = set(names), dict[Any, None]()
     for name in names:
         cell = base = safe_cell(name)
         count = 2
-        while cell in taken or (cell != name and cell in given):
+        while cell in cells or (cell != name and cell in originals):
             cell, count = f"{base} ({count})", count + 1
-        taken[cell] = None
-    return list(taken)
+        cells[cell] = None
+    return list(cells)
 
 
 class Column:
@@ -102,14 +102,14 @@ class Column:
 
     def codes(self, values: "pa.Array") -> "np.ndarray":
         """Return the codes (N,) of an arrow array; each distinct value is encoded once."""
-        return _each(values, self.code, self.missing)
+        return _map_distinct(values, self.code, self.missing)
 
     def numbers(self, values: "pa.Array") -> "np.ndarray":
         """Return the numbers (N,) of an arrow array, NaN where they are missing."""
-        return _each(values, lambda value: np.nan if self.is_missing(value) else self.number(value), np.nan)
+        return _map_distinct(values, lambda value: np.nan if self.is_missing(value) else self.number(value), np.nan)
 
 
-def _each(values: "pa.Array", function: Callable[[Any], Any], missing: Any) -> "np.ndarray":
+def _map_distinct(values: "pa.Array", function: Callable[[Any], Any], missing: Any) -> "np.ndarray":
     distinct = values.dictionary_encode()
     lookup = np.array([function(value) for value in distinct.dictionary.to_pylist()] + [missing])
     return lookup[distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
@@ -178,8 +178,8 @@ class Model:
         measure = "p" if self.about["probabilities"] else "score"
         self.counts: Counts = {}
         yield ["row", "prediction", *safe_names([f"{measure}({label})" for label in self.classes]), "unseen"]
-        for begin in range(0, table.num_rows, ROWS):
-            values = self._values(table.slice(begin, ROWS), self.counts)
+        for begin in range(0, table.num_rows, BATCH_ROWS):
+            values = self._values(table.slice(begin, BATCH_ROWS), self.counts)
             codes = self._codes(values)
             z = self._scores(values, codes)
             numbers = _softmax(z) if measure == "p" else z
