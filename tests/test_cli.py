@@ -28,7 +28,7 @@ from alrviz.cli.fit import _pass_text
 from alrviz.cli.options import with_options
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
-from alrviz.data.stream.cache import READING, SUFFIX
+from alrviz.data.stream.cache import SPOOL_PREFIX, SUFFIX
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
@@ -583,7 +583,7 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path, more):
     assert cli.main([*given, "--cache", str(tmp_path / "other codes"), "-o", str(whole)]) == 0
     given += ["--cache", str(codes), "-o", str(out), "--resume"]
     moments = (
-        lambda: any(codes.glob(f"{READING}*")),
+        lambda: any(codes.glob(f"{SPOOL_PREFIX}*")),
         lambda: any(codes.glob(f"*{SUFFIX}")),
         (tmp_path / "killed.zip.resume").exists,
     )
