@@ -313,11 +313,11 @@ def test_a_cache_gives_back_what_was_written_in_any_order(tmp_path):
     assert not any(thread.is_alive() for thread in readers)
 
 
-def test_a_flipped_bit_is_found_and_the_cache_made_anew(tmp_path):
+def test_corrupt_cache_raises_and_is_removed(tmp_path):
     path = tmp_path / "t.codes"
     cache = small_cache(path)
     data = bytearray(path.read_bytes())
-    data[cache.parts["train"][1].at + 3] ^= 4
+    data[cache.parts["train"][1].offset + 3] ^= 4
     path.write_bytes(data)
     with pytest.raises(TableError, match=r"t.codes' are damaged \(at byte \d+\); the file was removed"):
         list(cache.chunks("train"))
