@@ -360,8 +360,8 @@ def pair_parts(values: Values) -> list[Values]:
     return parts
 
 
-def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:
-    """Return a column as a categorical of strings; numbers, and `ordered` text with a natural order, are sorted."""
+def as_levels(series: pd.Series, *, is_ordinal: bool) -> pd.Series:
+    """Return a column as a categorical of strings; numbers, and ordinal text with a natural order, are sorted."""
     if not isinstance(series.dtype, pd.CategoricalDtype):
         numbers = series.to_numpy(dtype=np.float64)
         present = ~np.isnan(numbers)
@@ -369,7 +369,7 @@ def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:
         codes = np.full(len(numbers), -1, dtype=np.int64)
         codes[present] = inverse
         labels = [number_text(number) for number in distinct]
-        return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=ordered), name=series.name)
-    if ordered and (order := sort_levels(list(series.cat.categories))) is not None:
+        return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=is_ordinal), name=series.name)
+    if is_ordinal and (order := sort_levels(list(series.cat.categories))) is not None:
         return series.cat.set_categories(order, ordered=True)
-    return series.cat.as_ordered() if ordered else series
+    return series.cat.as_ordered() if is_ordinal else series

@@ -87,10 +87,10 @@ class ReadOptions:
     @property
     def explicit_options(self) -> dict[str, Any]:
         """The options that are not None, by name, as JSON values."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {option.name: getattr(self, option.name) for option in fields(self)}
         values["missing"] = None if self.missing is None else list(self.missing)
         values["spellings"] = None if self.spellings is None else dict(self.spellings)
-        values["columns"] = {name: own.explicit_options for name, own in self.columns} or None
+        values["columns"] = {name: column_options.explicit_options for name, column_options in self.columns} or None
         return {name: value for name, value in values.items() if value is not None}
 
     def for_column(self, name: str) -> "ReadOptions":

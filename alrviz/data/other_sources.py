@@ -178,9 +178,9 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         )
     parts_by_name = [{values.name: values for values in part.columns} for part in parts]
     _check_names(paths, [list(values) for values in parts_by_name])
-    shared = _common_options(paths, in_force, options, notes)
+    options_in_force = _common_options(paths, in_force, options, notes)
     joined_values = [_joined([values[name] for values in parts_by_name]) for name in parts_by_name[0]]
-    return RawTable(joined_values, shared, notes, head=parts[0].head, sort="decided", kinds=parts[0].kinds)
+    return RawTable(joined_values, options_in_force, notes, head=parts[0].head, sort="decided", kinds=parts[0].kinds)
 
 
 def _common_options(

@@ -343,13 +343,13 @@ def _check_keys(state: Any, cls: type, subject: str) -> None:
     """Raise `TableError` for a state of `cls` that is no mapping, lacks a field or has an unknown one."""
     if not isinstance(state, Mapping):
         raise TableError(f"{subject} of a spec is {state!r}; a mapping was expected")
-    names = [each.name for each in fields(cls)]
+    names = [attribute.name for attribute in fields(cls)]
     required = [e.name for e in fields(cls) if e.default is NO_DEFAULT and e.default_factory is NO_DEFAULT]
     for key in state:
         if key not in names:
             raise TableError(f"{subject} of a spec has no {key!r}{nearest(key, names)}; it may have {', '.join(names)}")
-    if lacking := next((name for name in required if name not in state), None):
-        raise TableError(f"{subject} of a spec lacks {lacking!r}")
+    if missing_name := next((name for name in required if name not in state), None):
+        raise TableError(f"{subject} of a spec lacks {missing_name!r}")
 
 
 @dataclass(frozen=True)
@@ -465,13 +465,15 @@ class ParseSpec:
             TableError: a missing column; it names the nearest one.
         """
         columns = [column.for_columns(names) for column in self.columns]
-        if lacking := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
-            features = [column.name for column in columns if column.source == lacking[0] and column.part]
+        if missing_names := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
+            features = [column.name for column in columns if column.source == missing_names[0] and column.part]
             are = "is" if len(features) == 1 else "are"
             derived = f", of which {listed(features)} {are} made" if features else ""
-            near = nearest(lacking[0], [name for name in names if name not in self.sources])
+            near = nearest(missing_names[0], [name for name in names if name not in self.sources])
             columns_text = near or f"; its columns are {listed(list(names))}"
-            raise TableError(f"no column {lacking[0]!r} in the table{derived}{columns_text} ({len(lacking)} not found)")
+            raise TableError(
+                f"no column {missing_names[0]!r} in the table{derived}{columns_text} ({len(missing_names)} not found)"
+            )
         return [column.with_options(options.for_column(column.source)) for column in columns]
 
     def to_dict(self) -> dict[str, Any]:

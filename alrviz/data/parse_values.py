@@ -306,9 +306,9 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT)
     """
     fits, parts = _parts(levels, DATE_FORMS[form])
     day, month = (("first", "other") if day_first else ("other", "first")) if "first" in parts else ("day", "month")
-    written = np.where(parts["yy"] == "", parts["year"], parts["yy"]) if "yy" in parts else parts["year"]
-    years = _whole(written)
-    short = np.array([len(text) == 2 for text in written], dtype=bool)
+    year_texts = np.where(parts["yy"] == "", parts["year"], parts["yy"]) if "yy" in parts else parts["year"]
+    years = _whole(year_texts)
+    short = np.array([len(text) == 2 for text in year_texts], dtype=bool)
     years = np.where(short, years + np.where(years < pivot, 2000, 1900), years)
     if "name" in parts:
         months = np.array([MONTH_NAMES.get(name.lower(), 0) for name in parts["name"]], dtype=np.int64)
@@ -317,10 +317,10 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT)
     days = _whole(parts[day]) if day in parts else np.ones(len(years), dtype=np.int64)
     good = fits & (months >= 1) & (months <= 12) & (days >= 1)
     first = ((np.where(good, years, 1970) - 1970) * 12 + np.where(good, months, 1) - 1).astype("datetime64[M]")
-    found = first.astype("datetime64[D]") + (np.where(good, days, 1) - 1).astype("timedelta64[D]")
+    days_of_texts = first.astype("datetime64[D]") + (np.where(good, days, 1) - 1).astype("timedelta64[D]")
     micros, timely = _microseconds(parts, len(years))
-    good &= timely & (found.astype("datetime64[M]") == first)
-    return np.where(good, found.astype("datetime64[us]") + micros, NO_DATE)
+    good &= timely & (days_of_texts.astype("datetime64[M]") == first)
+    return np.where(good, days_of_texts.astype("datetime64[us]") + micros, NO_DATE)
 
 
 def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
@@ -328,7 +328,7 @@ def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
     fits, parts = _parts(levels, TIME_FORMS[form])
     if form in AMOUNT_UNITS:
         numbers = {unit: np.where(texts == "", "0", texts).astype(float) for unit, texts in parts.items()}
-        amounts = sum(AMOUNT_UNITS[form][unit] * each for unit, each in numbers.items())
+        amounts = sum(AMOUNT_UNITS[form][unit] * amounts_of_unit for unit, amounts_of_unit in numbers.items())
         return np.where(fits, amounts, np.nan)
     micros, timely = _microseconds(parts, len(levels), max_hour=24 if form == "clock" else 1000)
     return np.where(fits & timely, micros.astype(np.int64) / 3.6e9, np.nan)
@@ -337,8 +337,8 @@ def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
 def date_part(dates: "np.ndarray", part: str) -> "np.ndarray":
     """Return a part of dates (N,) as numbers (N,), NaN for NaT; months and weekdays count from 0."""
     present = ~np.isnat(dates)
-    some = np.where(present, dates, np.datetime64(0, "us")).astype("datetime64[us]")
-    days = some.astype("datetime64[D]")
+    dates_or_epoch = np.where(present, dates, np.datetime64(0, "us")).astype("datetime64[us]")
+    days = dates_or_epoch.astype("datetime64[D]")
     if part == "year":
         numbers = days.astype("datetime64[Y]").astype(np.int64) + 1970
     elif part == "month":
@@ -346,17 +346,17 @@ def date_part(dates: "np.ndarray", part: str) -> "np.ndarray":
     elif part == "weekday":
         numbers = (days.astype(np.int64) + 3) % 7
     else:
-        numbers = (some - days).astype(np.int64) // 3_600_000_000
+        numbers = (dates_or_epoch - days).astype(np.int64) // 3_600_000_000
     return np.where(present, numbers, np.nan)
 
 
 def _parts(levels: "pa.Array", pattern: str) -> tuple["np.ndarray", dict[str, "np.ndarray"]]:
     """Return which texts match a pattern, and its named groups as arrays of text, "" if a group is absent."""
-    found = pc.extract_regex(levels, pattern)
-    fits = found.is_valid().to_numpy(zero_copy_only=False).astype(bool)
+    matches = pc.extract_regex(levels, pattern)
+    fits = matches.is_valid().to_numpy(zero_copy_only=False).astype(bool)
     parts = {}
-    for i, part in enumerate(found.type):
-        texts = found.field(i).to_numpy(zero_copy_only=False)
+    for i, part in enumerate(matches.type):
+        texts = matches.field(i).to_numpy(zero_copy_only=False)
         parts[part.name] = texts if fits.all() else np.where(fits, texts, "")
     return fits, parts
 
@@ -428,7 +428,7 @@ _BLANKS = re.compile("[\\x00-\\x1f\\x7f\\u00a0\\u2007\\u202f]+")
 def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Return trimmed, non-empty, distinct names of limited length, and the changed ones by reason."""
     result: list[str] = []
-    taken: set[str] = set()
+    names_so_far: set[str] = set()
     # Concatenated files keep their byte order marks; no-break spaces, line ends and control characters are blanks.
     stripped = [_BLANKS.sub(" ", name.strip().removeprefix("\ufeff")).strip() for name in names]
     originals = set(stripped)
@@ -441,11 +441,11 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]
             name = f"column {position}"
             changes["empty"].append(name)
         base, count = name, 2
-        while name in taken or (name != base and name in originals):
+        while name in names_so_far or (name != base and name in originals):
             name, count = f"{base} ({count})", count + 1
         if name != base:
             changes["double"].append(name)
-        taken.add(name)
+        names_so_far.add(name)
         result.append(name)
     return result, changes
 

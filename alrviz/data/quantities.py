@@ -33,25 +33,29 @@ def counts_column(columns: Sequence[pd.Series]) -> str | None:
 
     It is named like counts, all others have levels, and no combination of these occurs twice.
     """
-    whole, others = _tell_counts(columns)
-    named = [column for column in whole if COUNT_NAME.search(str(column.name).lower())]
-    if len(named) != 1 or len(others) != len(columns) - 1 or pd.concat(others, axis=1).duplicated().any():
+    whole, level_columns = _tell_counts(columns)
+    count_columns = [column for column in whole if COUNT_NAME.search(str(column.name).lower())]
+    if (
+        len(count_columns) != 1
+        or len(level_columns) != len(columns) - 1
+        or pd.concat(level_columns, axis=1).duplicated().any()
+    ):
         return None
-    n_cells = np.prod([column.nunique() for column in others], dtype=float)
-    return str(named[0].name) if 2 * len(columns[0]) >= n_cells else None
+    n_cells = np.prod([column.nunique() for column in level_columns], dtype=float)
+    return str(count_columns[0].name) if 2 * len(columns[0]) >= n_cells else None
 
 
 def cross_table_note(columns: Sequence[pd.Series]) -> str:
     """Return a note on a cross table of counts with a column of totals; "" for other tables."""
-    whole, others = _tell_counts(columns)
+    whole, level_columns = _tell_counts(columns)
     totals = [column for column in whole if TOTAL_NAME.match(str(column.name))]
-    if len(others) != 1 or len(totals) != 1 or len(whole) != len(columns) - 1 or not others[0].is_unique:
+    if len(level_columns) != 1 or len(totals) != 1 or len(whole) != len(columns) - 1 or not level_columns[0].is_unique:
         return ""
     if (sum(column for column in whole if column is not totals[0]) != totals[0]).any():
         return ""
     return (
         "this looks like a cross table of counts, with totals at its edge, not like rows of cases: without its totals "
-        f'frame.melt({str(others[0].name)!r}, value_name="count") has a row for each cell, and the count as a weight'
+        f'frame.melt({str(level_columns[0].name)!r}, value_name="count") has a row for each cell, and the count as a weight'
     )
 
 

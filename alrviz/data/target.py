@@ -177,7 +177,7 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
             ),
             code=MEASURED_TARGET,
         )
-    return as_levels(series, ordered=False), []
+    return as_levels(series, is_ordinal=False), []
 
 
 def _quartiles(series: pd.Series) -> tuple[pd.Series, list[str]]:

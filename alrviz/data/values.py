@@ -99,8 +99,8 @@ def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, 
 
 def _tells_more(column: TextColumn, spec: ColumnSpec) -> bool:
     """Return whether cells of a column differ from the usual notation of its numbers, as 1.10 and 1E5 do."""
-    few = len(column.levels) <= MAX_WRITTEN_LEVELS
-    return few and not all_match(column.without_texts(spec.missing).levels, OWN_TEXT)
+    is_small = len(column.levels) <= MAX_WRITTEN_LEVELS
+    return is_small and not all_match(column.without_texts(spec.missing).levels, OWN_TEXT)
 
 
 def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:

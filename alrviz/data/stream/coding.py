@@ -187,8 +187,8 @@ def _encoded(
             values = spool.column(j, begin, end)
             codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
         hashes = row_hash(begin, end - begin, coding.seed + SHUFFLE_SEED)
-        moved = np.flatnonzero((moved_rows >= begin) & (moved_rows < end))
-        hashes[moved_rows[moved] - begin] = np.uint64(2**64 - 1 - len(moved_rows)) + moved.astype(np.uint64)
+        positions = np.flatnonzero((moved_rows >= begin) & (moved_rows < end))
+        hashes[moved_rows[positions] - begin] = np.uint64(2**64 - 1 - len(moved_rows)) + positions.astype(np.uint64)
         for name, rows in parts.items():
             rows_here = np.flatnonzero(rows[begin:end])
             shuffled[name].add(np.take(codes, rows_here, axis=1), y[begin:end][rows_here], hashes[rows_here])

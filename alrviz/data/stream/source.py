@@ -172,9 +172,9 @@ def _files(paths: Any) -> Iterator[Path]:
     sources = [paths] if isinstance(paths, str | os.PathLike) else paths
     is_list = isinstance(sources, list | tuple) and bool(sources)
     if not is_list or not all(isinstance(source, str | os.PathLike) for source in sources):
-        given = "an empty list" if isinstance(sources, list | tuple) and not sources else type(paths).__name__
+        description = "an empty list" if isinstance(sources, list | tuple) and not sources else type(paths).__name__
         raise TableError(
-            f"a table cannot be opened from {given}; a path, a folder, a pattern or a list of them was expected "
+            f"a table cannot be opened from {description}; a path, a folder, a pattern or a list of them was expected "
             "(read_table takes what is in memory)"
         )
     for source in sources:

@@ -163,9 +163,9 @@ class Stream:
         path = self.cache / f"{key[:32]}{SUFFIX}"
         coding = Coding(self.source, self.spec.features, self._class_spec, self.unreadable, encoder, holdout, seed)
         cache = load_or_encode(coding, path, progress, stop)
-        fitted = Encoder.from_dict(cache.facts["encoder"])
-        fitted.lost_ = tuple(cache.facts["lost"])
-        return EncodedTable(cache, fitted, coding)
+        encoder_in_cache = Encoder.from_dict(cache.facts["encoder"])
+        encoder_in_cache.lost_ = tuple(cache.facts["lost"])
+        return EncodedTable(cache, encoder_in_cache, coding)
 
     @property
     def _class_spec(self) -> ColumnSpec:
