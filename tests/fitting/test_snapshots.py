@@ -43,7 +43,7 @@ def test_copies_are_single_precision_and_our_own():
 def test_nothing_is_kept_before_the_first():
     kept = Snapshots()
     assert kept.indices == []
-    with pytest.raises(IndexError, match="no weights are at or before step 0"):
+    with pytest.raises(IndexError, match="no weights are stored at or before step 0"):
         kept.at(0)
 
 

@@ -172,8 +172,8 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
     point = objective.value_grad(w0)
     loop = (objective, point, 1 / objective.hessian_diagonal(point), 1e9, 1e-6)
     few, every = CurvaturePairs(MAX_PAIRS, objective.buffers), CurvaturePairs(1000, objective.buffers)
-    plain, turns = newton_step(*loop, seen=few)
-    newton_step(*loop, seen=every)
+    plain, turns = newton_step(*loop, new_pairs=few)
+    newton_step(*loop, new_pairs=every)
     assert len(few.pairs) <= MAX_PAIRS < turns == len(every.pairs)
     for direction, bent, weight in few.pairs:
         np.testing.assert_allclose(objective.hvp(point, direction.astype(float)), bent, rtol=1e-4, atol=1e-3)

@@ -31,7 +31,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether a row of the table may be shown."""
     effects, label = facts.effects, facts.evaluation.interest
     if effects is None:
-        return f"<p>This model cannot be taken apart into effects: {safe(facts.no_effects, 400)}.</p>"
+        return f"<p>This model cannot be split into effects: {safe(facts.no_effects, 400)}.</p>"
     classes = [str(name) for name in effects.classes]
     if label not in classes:  # the class occurs only in test rows
         label = classes[int(np.bincount(effects.encoded.y).argmax())]

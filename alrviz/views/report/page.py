@@ -335,7 +335,7 @@ def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
-        "Judged on": judging_rows,
+        "Tested on": judging_rows,
         "Figures": f"error {percent(summary.error)}, log loss {loss_text(summary.log_loss)} nats{auc}, calibration "
         f"error (ECE, {BINNING}) {points(summary.ece)} percentage points",
         "Groups compared": ", ".join(safe(name, 40) for name in facts.groups),

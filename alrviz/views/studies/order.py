@@ -105,7 +105,7 @@ def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     if study.phase != "waiting":
         return folds_html(study, verdict, lines)
     folds = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
-    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {folds}.</span>"
+    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, tested on the same {folds}.</span>"
 
 
 _SE = "± <abbr title='standard error'>se</abbr>"
