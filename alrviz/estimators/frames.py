@@ -37,8 +37,11 @@ def tuple_names(members: Iterable[Iterable[int]], columns: Sequence[str]) -> lis
 
 
 def require_contributions(rows: int, lines: int, classes: int, max_memory: int | None, copies: int = 2) -> None:
-    """Raise `MemoryLimitError` if a line for each row and tuple takes more than `max_memory` bytes (None: half the free
-    memory).
+    """Raise `MemoryLimitError` if the contributions to each row's scores take more than `max_memory` bytes (None: half
+    the free memory).
+
+    lines: contributions per row and class, one for each tuple and for the intercept if there is one.
+    copies: arrays of that size held at once.
     """
     needed_bytes = copies * 8 * rows * lines * classes
     max_bytes = free_memory() // 2 if max_memory is None else max_memory

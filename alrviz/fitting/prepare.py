@@ -162,7 +162,9 @@ class TrainingData:
             return self._rows(stop)[0][1]
 
     def cells_seen(self, tuples: Tuples, count: Callable[[], int], stop: StopToken = NEVER) -> int:
-        """Return the number of cells of tuples that occur in the training rows, cached; `count` counts them."""
+        """Return how many cells of these tuples occur in the training rows: from the cache, or else by calling
+        `count()`.
+        """
         with _locked(self._lock, stop):
             return _remember(self._seen, tuples, count)
 

@@ -282,15 +282,15 @@ def _with_parts_counted(
         of = space.tuple_of(cells)
         large = np.flatnonzero(sizes[of] == n)
         of, codes = of[large], space.codes_of(cells[large])[:, :n]
-        found = [(cells[:0], rows[:0])]
+        seen_parts = [(cells[:0], rows[:0])]
         for j in range(n if len(large) else 0):
             part = np.array([numbers.get((*own[:j], *own[j + 1 :]), 0) for own in members])[of]
             number = space.first[part] + (np.delete(codes, j, axis=1) * space.strides[part, : n - 1]).sum(axis=1)
             order = np.lexsort((number, of))
             of_sorted, number = of[order], number[order]
             begin = np.flatnonzero(np.append(True, (np.diff(number) != 0) | (np.diff(of_sorted) != 0)))
-            found.append((number[begin], np.add.reduceat(rows[large[order]], begin)))
-        parts, sums = (np.concatenate(of_all) for of_all in zip(*found, strict=True))
+            seen_parts.append((number[begin], np.add.reduceat(rows[large[order]], begin)))
+        parts, sums = (np.concatenate(of_all) for of_all in zip(*seen_parts, strict=True))
         fresh = ~np.isin(parts, cells)
         added, place = np.unique(parts[fresh], return_inverse=True)
         weights = np.zeros(len(added))

@@ -224,16 +224,16 @@ def _number_parts(
 
     if tree.parent[root] >= 0:
         distinguish(codes[tree.parent[root], rows], int(tree.levels[tree.parent[root]]))
-    has_column = {root: np.ones(len(rows), bool)}  # of each row's part
+    rows_with_column_by_node = {root: np.ones(len(rows), bool)}  # of each row's part
     at = tree.place[root]
     while at < tree.last[root]:
         stop.check()
         j, at = tree.order[at], at + 1
-        in_part = has_column[j] if j == root else has_column[tree.parent[j]]
+        in_part = rows_with_column_by_node[j] if j == root else rows_with_column_by_node[tree.parent[j]]
         distinguish(np.where(in_part, np.minimum(codes[j, rows], tree.levels[j]), 0), int(tree.levels[j]))
         if tree.last[j] > at:
-            has_column[j] = in_part & missing[j, rows]
-            if not has_column[j].any():
+            rows_with_column_by_node[j] = in_part & missing[j, rows]
+            if not rows_with_column_by_node[j].any():
                 at = tree.last[j]
     _, first, number = np.unique(number, return_index=True, return_inverse=True)
     return first, number

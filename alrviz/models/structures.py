@@ -82,15 +82,15 @@ def structure_of_parents(parents: Mapping[Any, Any], names: Sequence[str]) -> St
     Raises:
         RecipeError: a name is no column, or a column is its own ancestor.
     """
-    number = {name: j for j, name in enumerate(names)}
+    number_by_name = {name: j for j, name in enumerate(names)}
 
     def column_number(name: Any) -> int:
-        if name not in number:
+        if name not in number_by_name:
             raise RecipeError(
                 f"structure names {name!r}, which is no column; expected one of {', '.join(names)}"
-                f"{nearest(str(name), number)}"
+                f"{nearest(str(name), number_by_name)}"
             )
-        return number[name]
+        return number_by_name[name]
 
     parents_of_columns: list[tuple[int, ...]] = [()] * len(names)
     for child, parent_names in parents.items():
@@ -107,7 +107,9 @@ def _topological_order(parents: Sequence[tuple[int, ...]], names: Sequence[str])
     while len(order) < len(parents):
         next_columns = [j for j, own in enumerate(parents) if j not in order and all(p in order for p in own)]
         if not next_columns:
-            rest = ", ".join(names[j] for j in range(len(parents)) if j not in order)
-            raise RecipeError(f"structure has a circle among {rest}; expected that no column is its own ancestor")
+            cycle_names = ", ".join(names[j] for j in range(len(parents)) if j not in order)
+            raise RecipeError(
+                f"structure has a circle among {cycle_names}; expected that no column is its own ancestor"
+            )
         order += next_columns
     return tuple(order)

@@ -74,14 +74,16 @@ def extend_tuples(selected: Iterable[Columns], n_columns: int, strong: bool) -> 
     At least one of their subtuples is selected, or with `strong` all are.
     """
     selected_set = set(selected)
-    extended = {tuple(sorted((*columns, c))) for columns in selected_set for c in range(n_columns) if c not in columns}
+    extended_tuples = {
+        tuple(sorted((*columns, c))) for columns in selected_set for c in range(n_columns) if c not in columns
+    }
     if strong:
-        extended = {
+        extended_tuples = {
             columns
-            for columns in extended
+            for columns in extended_tuples
             if all(part in selected_set for part in combinations(columns, len(columns) - 1))
         }
-    return sorted(extended)
+    return sorted(extended_tuples)
 
 
 def excess_test(tables: Tables, excess: Floats, by_cell: bool = False) -> tuple[Floats, Floats]:

@@ -205,8 +205,10 @@ def _hover_ground(hover: HoverTool, surface: Surface) -> None:
             levels = {"words": list(axis.levels)}
             formatters[special] = CustomJSHover(args=levels, code="return words[Math.floor(value)] ?? ''")
             places.append((str(axis.name), special + "{custom}"))
-    value = ("p" if surface.probability else "score") + (f"({surface.classes[1]})" if len(surface.classes) == 2 else "")
-    tips = [*places, ("wins", "@winner{custom}"), (value, "@value{0.[0000]}")]
+    value_head = ("p" if surface.probability else "score") + (
+        f"({surface.classes[1]})" if len(surface.classes) == 2 else ""
+    )
+    tips = [*places, ("wins", "@winner{custom}"), (value_head, "@value{0.[0000]}")]
     hover.update(formatters=formatters, tooltips=tips)
 
 

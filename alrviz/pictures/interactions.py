@@ -86,7 +86,7 @@ def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, da
     """Bars to the right of their tuples' columns, a dot each; those most often there, or first, come first."""
     count = Counter(name for parts in members for name in parts)
     columns = sorted(count, key=lambda name: (-count[name], list(count).index(name)))
-    n, m, place = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
+    n, m, place_by_column = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
     wide = max(m, 6)  # of the bars, in dots
     values = bars[["value", "high"]].to_numpy(float)
     top = float(np.nanmax(values, initial=0.0)) or 1.0
@@ -94,13 +94,15 @@ def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, da
     data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
     data |= {"y": y, "zero": [m + 0.3] * n}
     data |= {f"at_{name}": m + 0.3 + wide * bars[name].to_numpy(float) / top for name in ("value", "low", "high")}
-    at = [(place[name] + 0.5, float(height)) for parts, height in zip(members, y, strict=True) for name in parts]
+    dot_x = [
+        (place_by_column[name] + 0.5, float(height)) for parts, height in zip(members, y, strict=True) for name in parts
+    ]
     inks = [
         FOR_COLOUR if name.startswith("» ") else INKS[dark]
         for name, parts in zip(data["name"], members, strict=True)
         for _ in parts
     ]
-    ends = [[place[name] + 0.5 for name in parts] for parts in members]
+    ends = [[place_by_column[name] + 0.5 for name in parts] for parts in members]
     spans = {"x0": [min(parts) for parts in ends], "x1": [max(parts) for parts in ends], "y": y}
     ticks = [*(k + 0.5 for k in range(m)), m + 0.3, m + 0.3 + wide / 2, m + 0.3 + wide]
     words = [*map(short, columns), "0", f"{top / 2:.2g}", f"{top:.2g}"]
@@ -108,7 +110,7 @@ def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, da
     return Picture(
         draw=partial(_draw_dotted, ticks=ticks, words=words, dark=dark), x=(0.0, m + 0.3 + 1.04 * wide),
         y=(0.0, float(max(n, 1))), labels=(f"columns; {along}", ""),
-        data={"bars": data, "dots": {"x": [x for x, _ in at], "y": [height for _, height in at], "colour": inks},
+        data={"bars": data, "dots": {"x": [x for x, _ in dot_x], "y": [height for _, height in dot_x], "colour": inks},
               "spans": spans, "grid": grid},
         key=(tuple(columns), n, top, along, dark),
     )  # fmt: skip

@@ -101,22 +101,25 @@ def _across(end: int, span: str) -> Range:
 def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:
     colours = racer_colours([label for _, label in racers], dark)
     ends = [k for k, line in enumerate(lines) if len(line["x"])]
-    at = [float(lines[k]["x"][-1]) for k in ends]
+    text_x = [float(lines[k]["x"][-1]) for k in ends]
     heights = [float(lines[k]["y"][-1]) for k in ends]
     names = [racers[k][0] for k in ends]
     inside = np.clip(heights, *y).tolist()
     shifts = spread(Box(0.0, 1.0, y[0], y[1]), inside)
-    colour = [readable(colours[k], dark) for k in ends]
-    return {"x": at, "y": inside, "words": names, "dy": shifts, "colour": colour}
+    text_colours = [readable(colours[k], dark) for k in ends]
+    return {"x": text_x, "y": inside, "words": names, "dy": shifts, "colour": text_colours}
 
 
 def crossing_text(crossing: Crossing, rows: int) -> str:
     """A crossing in words."""
-    end = ", at the end by less than a standard error" if crossing.slight else ""
+    end_text = ", at the end by less than a standard error" if crossing.slight else ""
     if crossing.seen is None:
-        return f"{crossing.higher} is not below {crossing.lower} after {rows:,} rows{end.replace(', at the end', ',')}"
-    since = "the start" if crossing.from_start else f"{crossing.seen:,} rows on"
-    return f"{crossing.higher} stays below {crossing.lower} from {since}{end}"
+        return (
+            f"{crossing.higher} is not below {crossing.lower} after {rows:,} "
+            f"rows{end_text.replace(', at the end', ',')}"
+        )
+    since_text = "the start" if crossing.from_start else f"{crossing.seen:,} rows on"
+    return f"{crossing.higher} stays below {crossing.lower} from {since_text}{end_text}"
 
 
 def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int], measure: str, dark: bool) -> None:
@@ -130,8 +133,8 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int
         dashes = _LEAK_DASHES if k in leaking else []
         hovers.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dashes, name=text))
     ink = readable(GREY, dark)
-    corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
-    note = Label(text=_LEAK_NOTE, text_color=ink, text_font_size="16px", text_font=FONT_NAME, **corner)
+    corner_position = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    note = Label(text=_LEAK_NOTE, text_color=ink, text_font_size="16px", text_font=FONT_NAME, **corner_position)
     fig.add_layout(note)
     plot.parts["note"] = note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)

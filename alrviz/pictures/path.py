@@ -111,8 +111,8 @@ def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
         return 0.0, 1.0
     low, high = float(every.min()), float(every.max())
     near = 0.3 * ((high - low) or abs(high))
-    inside = [value for value in levels if low - near <= value <= high + near]
-    low, high = min([low, *inside]), max([high, *inside])
+    inside_levels = [value for value in levels if low - near <= value <= high + near]
+    low, high = min([low, *inside_levels]), max([high, *inside_levels])
     air = max(high - low, 0.1 * abs(high)) or 0.5  # what differs by less is not to fill the picture
     return (low - 0.08 * air if low > 0.08 * air else -0.03 * air), high + 0.1 * air
 
@@ -135,9 +135,9 @@ def _labelled(
         if not arrow:
             inside["y"].append(loss)
             inside["colour"].append(colour)
-        value = f" {loss_text(loss)}{arrow}"
-        fits = LETTER * len(model.name + value) < room
-        labels.append(((model.name if fits else model.short or model.name) + value, loss, colour, "normal"))
+        value_text = f" {loss_text(loss)}{arrow}"
+        fits = LETTER * len(model.name + value_text) < room
+        labels.append(((model.name if fits else model.short or model.name) + value_text, loss, colour, "normal"))
     names = [name for name, *_ in labels]
     heights = [float(np.clip(height, *y)) for _, height, *_ in labels]
     shifts = place(Box(0.0, 1.0, *y), [1 - LABELS] * len(names), heights, names, [False] * len(names))

@@ -36,7 +36,7 @@ class Ground:
 def ground_content(ground: Ground) -> dict[str, Any]:
     """Return a map's data for the player."""
     last = ground.surfaces[-1]
-    frames = np.array([_bytes(surface) for surface in ground.surfaces])
+    frames = np.array([_class_and_certainty_codes(surface) for surface in ground.surfaces])
     return {
         "across": _axis(last.across),
         "up": _axis(last.up),
@@ -53,7 +53,8 @@ def ground_content(ground: Ground) -> dict[str, Any]:
     }
 
 
-def _bytes(surface: Surface) -> NDArray[np.uint8]:
+def _class_and_certainty_codes(surface: Surface) -> NDArray[np.uint8]:
+    """Return one byte for each cell of the map: winning class times shades, plus a shade for its certainty."""
     shades = 256 // len(surface.classes)
     codes = np.maximum(surface.winner, 0) * shades + np.rint(certainty(surface) * (shades - 1)).astype(np.intp)
     return codes.astype(np.uint8)

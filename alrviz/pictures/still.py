@@ -377,5 +377,5 @@ def _nice(low: float, high: float, count: int) -> list[float]:
 def _log_ticks(low: float, high: float) -> list[float]:
     first, last = math.floor(math.log10(max(low, 1e-300))), math.ceil(math.log10(max(high, 1e-300)))
     tens = [10.0**k for k in range(first, last + 1, max(1, (last - first) // 6))]
-    inside = [ten for ten in tens if low <= ten <= high]
-    return inside if len(inside) > 1 else [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
+    inside_ticks = [ten for ten in tens if low <= ten <= high]
+    return inside_ticks if len(inside_ticks) > 1 else [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]

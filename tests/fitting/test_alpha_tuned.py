@@ -38,7 +38,7 @@ def planted(rows, seed=0, noise=0.15):
 def test_slopes_are_those_of_differences(monkeypatch, recipe):
     monkeypatch.setattr(alpha_tuned, "SEARCH_TOL", 1e-14)
     monkeypatch.setattr(alpha_tuned, "MAX_STEPS", 500)
-    monkeypatch.setattr(alpha_tuned, "SLOPE_TOL", 1e-8)
+    monkeypatch.setattr(alpha_tuned, "SLOPE_SOLVE_TOL", 1e-8)
     X, y = planted(300)
     _, solver, folds = tuning(alrviz.Dataset.from_arrays(X, y), **recipe)
     at = np.log([5.0, 2.0][: solver.strategy.n_alphas])
@@ -58,7 +58,7 @@ def test_slopes_lead_down_where_alphas_are_small(monkeypatch):
     _, _, folds = tuning(alrviz.load_demo("balance-scale"), family="hlr", order=2, discretize="smooth")
     at = np.log([0.001, 1.0])
     own = choose_alpha.evaluate_alphas(folds, at, sloped=True).slope
-    monkeypatch.setattr(alpha_tuned, "SLOPE_TOL", 1e-5)
+    monkeypatch.setattr(alpha_tuned, "SLOPE_SOLVE_TOL", 1e-5)
     true = choose_alpha.evaluate_alphas(folds, at, sloped=True).slope
     assert own @ true > 0.95 * np.linalg.norm(own) * np.linalg.norm(true)
 

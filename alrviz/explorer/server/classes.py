@@ -391,20 +391,24 @@ class Classes:
             ClassRefused: if no class has the code, or there were too many wrong codes.
         """
         with self._lock:
-            browser = f"{address} {cookie}"
-            letters = "".join(sign for sign in code.upper() if sign in LETTERS)
+            browser_key = f"{address} {cookie}"
+            code_letters = "".join(sign for sign in code.upper() if sign in LETTERS)
             classroom = next(
-                (candidate for candidate in self._classes.values() if secrets.compare_digest(candidate.code, letters)),
+                (
+                    candidate
+                    for candidate in self._classes.values()
+                    if secrets.compare_digest(candidate.code, code_letters)
+                ),
                 None,
             )
             if classroom is not None and cookie and classroom.student(cookie) in classroom.students:
                 return classroom
             if wait := max(
-                self._browser_limit.wait(browser), self._address_limit.wait(address), self._total_limit.wait("")
+                self._browser_limit.wait(browser_key), self._address_limit.wait(address), self._total_limit.wait("")
             ):
                 raise ClassRefused(429, "Too many wrong codes. Use the QR code, or try again", wait)
             if classroom is None:
-                self._browser_limit.count(browser)
+                self._browser_limit.count(browser_key)
                 self._address_limit.count(address)
                 self._total_limit.count("")
                 raise ClassRefused(404, "No class has this code. It has six letters and is on the wall.")

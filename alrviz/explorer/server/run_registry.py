@@ -93,9 +93,11 @@ class Registry:
             self._drop_old(entry.owner)
 
     def _drop_old(self, owner: str) -> None:
-        resting = [e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.in_queue]
-        surplus = len(resting) - self.limits.kept if self.limits.kept is not None else 0
-        for entry in resting[: max(surplus, 0)]:
+        resting_entries = [
+            e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.in_queue
+        ]
+        surplus = len(resting_entries) - self.limits.kept if self.limits.kept is not None else 0
+        for entry in resting_entries[: max(surplus, 0)]:
             self._queue.end(entry)
             del self._queue.entries[entry.id]
 
@@ -182,11 +184,13 @@ class Registry:
         idle = self.limits.idle
         if idle is None or now - self._last_visit <= idle:
             return 0
-        shown = {entry.id for runs in self._open_pages for entry in runs.entries}
-        dropped = [e for e in self._queue.entries.values() if e.id not in shown and self._can_drop(e, now - idle)]
-        for entry in dropped:
+        shown_ids = {entry.id for runs in self._open_pages for entry in runs.entries}
+        dropped_entries = [
+            e for e in self._queue.entries.values() if e.id not in shown_ids and self._can_drop(e, now - idle)
+        ]
+        for entry in dropped_entries:
             del self._queue.entries[entry.id]
-        return len(dropped)
+        return len(dropped_entries)
 
     def _can_drop(self, entry: Entry, since: float) -> bool:
         """Return whether a run is inactive, was not looked at since a time, and is stored completely."""

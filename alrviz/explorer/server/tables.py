@@ -144,17 +144,17 @@ class UploadedTables:
         absent_owners = [name for name in bytes_by_owner if idle is not None and now - self._last_seen[name] > idle]
         absent_owners.sort(key=self._last_seen.__getitem__)
         claimed_bytes = sum(other_claim.size for other_claim in self.claims if other_claim is not claim)
-        used_bytes, evicted = sum(bytes_by_owner.values()) + claimed_bytes, []
+        used_bytes, evicted_tables = sum(bytes_by_owner.values()) + claimed_bytes, []
         while absent_owners and not is_within(used_bytes + size, self.limits.uploads):
-            evicted.append(absent_owners.pop(0))
-            used_bytes -= bytes_by_owner[evicted[-1]]
+            evicted_tables.append(absent_owners.pop(0))
+            used_bytes -= bytes_by_owner[evicted_tables[-1]]
         if not is_within(used_bytes + size, self.limits.uploads):
             raise TableError(
                 f"there is no room for another {size_text(size)}: the server holds {size_text(used_bytes)} of at most "
                 f"{size_text(self.limits.uploads or 0)} of tables; try a smaller table, or try again later"
             )
-        self._uploads = {key: upload for key, upload in self._uploads.items() if key[0] not in evicted}
-        for holder in evicted:
+        self._uploads = {key: upload for key, upload in self._uploads.items() if key[0] not in evicted_tables}
+        for holder in evicted_tables:
             del self._last_seen[holder]
 
     def keep(self, owner: str, hash16: str, upload: Upload) -> None:

@@ -112,15 +112,15 @@ class Shell:
         slug = state.page if state.page in self.pages else self._first
         with pn.io.hold():
             self._hide_front(slug)  # no page may react while the session's parameters change
-            rebuilt = {slug, *self._views}
-            for page_slug in rebuilt:
+            rebuilt_pages = {slug, *self._views}
+            for page_slug in rebuilt_pages:
                 self._close(page_slug)
             was_returning, self._is_returning = self._is_returning, True  # and no link is written meanwhile
             try:
                 self.session.link.open(state, message)
             finally:
                 self._is_returning = was_returning
-            self.pages |= {cls.slug: cls(self.session) for cls in self._classes if cls.slug in rebuilt}
+            self.pages |= {cls.slug: cls(self.session) for cls in self._classes if cls.slug in rebuilt_pages}
             self._requested = "another"
             self.show_page()
             self.write_link()

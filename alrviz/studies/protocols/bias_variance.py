@@ -170,6 +170,8 @@ def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: in
     if rounds < 3:
         return line | {f"{part}_se": float("nan") for part in PARTS}
     replicates = leave_one_out(predicted, y, n_classes, weights)
-    spread = {part: np.array([getattr(one, part) for one in replicates]) for part in PARTS}
+    replicates_by_part = {part: np.array([getattr(one, part) for one in replicates]) for part in PARTS}
     factor = (rounds - 1) / rounds
-    return line | {f"{part}_se": float(np.sqrt(factor * ((v - v.mean()) ** 2).sum())) for part, v in spread.items()}
+    return line | {
+        f"{part}_se": float(np.sqrt(factor * ((v - v.mean()) ** 2).sum())) for part, v in replicates_by_part.items()
+    }

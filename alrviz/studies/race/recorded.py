@@ -28,7 +28,7 @@ def as_race(shown: Any) -> Race:
     if hasattr(shown, "runs") and hasattr(shown, "recorded"):
         return cast(Race, shown)
     kind = type(shown).__name__
-    expected = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
+    expected_text = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
     if hasattr(shown, "to_recipe") and not isinstance(shown, type):
         if getattr(shown, "trace_", None) is None:
             raise AlrvizError(f"this {kind} has no recorded fit: call its fit first (a model's file has none)")
@@ -38,8 +38,8 @@ def as_race(shown: Any) -> Race:
     from alrviz.data.dataset import Dataset
 
     if isinstance(shown, Dataset):
-        raise TableError(f"a data set alone is no race; {expected}")
-    raise AlrvizError(f"a {kind} cannot be shown as a race; {expected}")
+        raise TableError(f"a data set alone is no race; {expected_text}")
+    raise AlrvizError(f"a {kind} cannot be shown as a race; {expected_text}")
 
 
 def record(race: Race, version: str) -> str:

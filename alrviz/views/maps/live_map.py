@@ -100,10 +100,10 @@ class LiveMap(LiveFigure):
         if self.plot is None or self._points is None:
             return
         colour, mark = class_colours(n_classes)[k], MARKERS[k % len(MARKERS)]
-        new = {"x": x, "y": y, "row": -1, "outline": colour, "fill": colour, "marker": mark}
-        new |= {"truth": label, "predicted": label}
+        new_point = {"x": x, "y": y, "row": -1, "outline": colour, "fill": colour, "marker": mark}
+        new_point |= {"truth": label, "predicted": label}
         with self._updating:
-            self.plot["points"].stream({name: [value] for name, value in new.items()})
+            self.plot["points"].stream({name: [value] for name, value in new_point.items()})
 
     def _connect(self, plot: Plot) -> None:
         for kind in PRESS_EVENTS:

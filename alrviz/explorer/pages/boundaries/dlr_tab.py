@@ -37,7 +37,7 @@ class DlrTab(DlrState):
         super().__init__(session, open_drawer, "", ("dlr",), first_recipe(session.seed), has_film=True)
         self._dialogs = dialogs
         self.name = self.name or FIRST_PEER
-        self.frames = FrameQueue(session, self.tasks, self.show_frame, self._advance)
+        self.frames = FrameQueue(session, self.tasks, self.show_frame, self._take_results)
         self.table = self.frame = None
         self._session_table: Dataset | None = None  # the table that `table` is a part of
         self._was_drawing = False
@@ -280,12 +280,12 @@ class DlrTab(DlrState):
         if frames.stale and not drawing and not late:
             self._request_frame()
         coming = self.model_part.pump(None if drawing else player.player.race)
-        return bool(self._advance() or waiting or moving or frames.stale or coming)
+        return bool(self._take_results() or waiting or moving or frames.stale or coming)
 
-    def _advance(self) -> bool:
+    def _take_results(self) -> bool:
         """Take over what threads have finished; return whether there may be more."""
         self.frames.take()
-        drawing = self.drawing.advance()
+        drawing = self.drawing.take_peer()
         busy = self.pictures.pump()
         self._say()
         return busy or drawing or self.frames.busy

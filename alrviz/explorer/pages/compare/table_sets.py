@@ -129,7 +129,7 @@ def open_all(
     openers: list[tuple[str, Callable[[], NamedTable]]] = [(name, partial(demo, name)) for name in sets.demos]
     openers += [(link.name, partial(open_own, link, choices, stop)) for link, choices in sets.own_tables]
     tables: list[NamedTable] = []
-    failed: list[tuple[str, str]] = []
+    failed_names: list[tuple[str, str]] = []
     for name, make in openers:
         stop.check()
         tell(f"opening {name}")
@@ -138,14 +138,14 @@ def open_all(
         except AlrvizError as error:
             if stop.stopped:
                 raise
-            failed.append((name, for_page(error)))
+            failed_names.append((name, for_page(error)))
             continue
         duplicate = next((opened for opened in tables if opened.dataset.hash == table.dataset.hash), None)
         if duplicate is not None:
-            failed.append((name, f"it is the same table as {duplicate.dataset.name}"))
+            failed_names.append((name, f"it is the same table as {duplicate.dataset.name}"))
         else:
             tables.append(_with_unique_name(table, [opened.dataset.name for opened in tables]))
-    return tuple(tables), tuple(failed)
+    return tuple(tables), tuple(failed_names)
 
 
 def _with_unique_name(table: NamedTable, used_names: Sequence[str]) -> NamedTable:

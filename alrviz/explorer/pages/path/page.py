@@ -45,8 +45,10 @@ class PathGrid:
     def recipes(self, template: Recipe) -> tuple[Recipe, ...]:
         """Return the recipes of all valid pairs of family and center; other settings are the template's."""
         pairs = [(family, center) for family in FAMILIES[self.families] for center in CENTERS[self.centers]]
-        available = [(family, center) for family, center in pairs if center in choices(family, "center")]
-        return tuple(template.replace(family=family, center=center, order=self.order) for family, center in available)
+        available_pairs = [(family, center) for family, center in pairs if center in choices(family, "center")]
+        return tuple(
+            template.replace(family=family, center=center, order=self.order) for family, center in available_pairs
+        )
 
 
 def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
@@ -174,13 +176,13 @@ class PathPage(StudyPage):
         view, seed, costs = self.study_view, self.session.seed, self.runner.costs
         if costs is None:
             return ""
-        best = "".join(
+        chosen_code = "".join(
             f"chosen = study.recipes[{verdict.racer}].replace(alpha={verdict.alpha!r}, seed={seed})\n"
             f"print(chosen.name, {verdict.value:.6f})  # the lowest test {view.measure} of this path\n"
             for verdict in ([] if view.outdated else view.readings)
         )
-        prints = f"{self.spec_class.print_code}print(sentence(study, {view.measure!r}))\n{best}"
-        return str(self.spec.script(self.session, costs, __version__, prints))
+        print_code = f"{self.spec_class.print_code}print(sentence(study, {view.measure!r}))\n{chosen_code}"
+        return str(self.spec.script(self.session, costs, __version__, print_code))
 
     def close(self) -> None:
         """End the threads' work; the study is the registry's."""

@@ -97,13 +97,13 @@ print(study.verdict().sentence)
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first selective recipe, set to select tuples; the share comes from the view."""
-        fixed = {name: cls.default_recipes[0].params[name] for name in ("keep", "unit")}
-        selective = [recipe.replace(**fixed) for recipe in recipes if recipe.family in FAMILIES.values()]
-        with_order = [
+        fixed_params = {name: cls.default_recipes[0].params[name] for name in ("keep", "unit")}
+        selective_recipes = [recipe.replace(**fixed_params) for recipe in recipes if recipe.family in FAMILIES.values()]
+        recipes_with_order = [
             recipe.replace(order=cls.default_recipes[0].params["order"]) if recipe.params["order"] == "auto" else recipe
-            for recipe in selective
+            for recipe in selective_recipes
         ]
-        return tuple(with_order)[:1]
+        return tuple(recipes_with_order)[:1]
 
     def orders(self) -> range:
         """Return the orders that are compared."""
