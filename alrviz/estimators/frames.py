@@ -110,6 +110,7 @@ def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: 
     """Return (T,) the variance over `total` training rows of what each tuple adds to the scores, summed over classes.
 
     What a cell adds to all classes alike changes no probability, so the mean over the classes is subtracted first.
+    seen: (S,) numbers of the cells that occur. counts, phi: (S, C) of them.
     """
     tuples, rows = space.tuple_of(seen), counts.sum(axis=1)
     centered = phi - phi.mean(axis=1, keepdims=True)

@@ -233,7 +233,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _encoding(
         self, X: Any, y: NDArray[Any], weights: Floats, splitting: Splitting = AT_RANDOM
     ) -> Callable[[Recipe], TrainingData]:
-        """Return the function that encodes the rows of a checked table as a recipe says."""
+        """Return the function that encodes the rows of a checked table as a recipe says.
+
+        splitting: rule by which rows are split for holdouts and folds (at random, by groups, by time).
+        """
         return partial(
             encode_rows, X=X, y=y, weights=weights, categorical_features=self.categorical_features,
             n_jobs=threads(self.n_jobs), splitting=splitting,
@@ -425,7 +428,7 @@ def _trial_text(trial: Mapping[str, float]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a pickle depends on."""
+    """Return the version of each package that a pickle depends on, by name."""
     return {"alrviz": __version__, "numpy": np.__version__, "scikit-learn": sklearn_version}
 
 

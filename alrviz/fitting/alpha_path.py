@@ -76,9 +76,10 @@ class AlphaPath:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """As `Fold` says: return the validation loss, without slopes.
+        """Return (validation losses, no slopes, passes) at one alpha; the arguments are those of `Fold.evaluate`.
 
-        Raises `MemoryLimitError` if the folds do not fit into memory together.
+        Raises:
+            MemoryLimitError: if the folds do not fit into memory together.
         """
         try:
             run = self.fit(float(value[0]), stop)

@@ -69,7 +69,10 @@ def cell_gain(tables: Tables, excess: Floats) -> Floats:
 def cell_levels(
     rows: SelectionRows, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
 ) -> Iterator[CellLevel]:
-    """Yield the levels of a selection of cells; arguments as in `tuple_selection.levels`, without "cv"."""
+    """Yield the levels of a selection of cells: the scored and kept cells of each order.
+
+    The arguments are those of `tuple_selection.levels`; the score "cv" is not available for cells.
+    """
     candidates: Tuples = 1 if hierarchy else order
     base_tuples: Tuples = 0 if hierarchy else order - 1
     kept_so_far: list[SelectedCells] = []

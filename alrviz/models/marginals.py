@@ -207,9 +207,10 @@ class Parts:
 def _number_parts(
     tree: Tree, root: int, codes: NDArray[np.unsignedinteger], missing: NDArray[np.bool_], rows: Ints, stop: StopToken
 ) -> tuple[Ints, Ints]:
-    """Number the distinct parts below `root` that `rows` (n,) of codes (a, N) have.
+    """Number the distinct parts (sets of missing columns below `root`) that `rows` (n,) of codes (a, N) have.
 
-    Return the first row of each, and the number (n,) of each row's part; missing (a, N) is where codes are no levels.
+    Return the first row of each part, and the number (n,) of each row's part. missing: (a, N) where codes are no
+    levels.
     """
     number, n_numbers = np.zeros(len(rows), np.int64), 1
 

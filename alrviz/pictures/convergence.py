@@ -305,7 +305,7 @@ def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
 
 
 def _kinds(measure: str) -> list[str]:
-    """The words of the kinds of lines that a measure has."""
+    """Return the words for the lines that a measure has: of training rows, of test rows, or neither."""
     of = MEASURES[measure]
     columns = (of.train, of.heldout) if of.of_rows else (None, None)
     return [words for (words, _), column in zip(KINDS, columns, strict=True) if column is not None]

@@ -53,8 +53,8 @@ CURVES: dict[str, CurveKind] = {
 def confusion(evaluation: Evaluation, shares: str | None = None, most: int = CLASSES, *, dark: bool = False) -> Picture:
     """Return the picture of the confusion matrix.
 
-    shares: None for rows; "true" for shares of the lines, "pred" of the columns. most: classes, of more the rest is
-    one.
+    shares: what a cell shows: None for its number of rows, "true" for the share of its true class (line), "pred" for
+    the share of its predicted class (column). most: number of classes shown; further ones are merged.
     """
     counts, parts = evaluation.confusion(max_classes=most), evaluation.confusion("true", max_classes=most)
     values = counts if shares is None else evaluation.confusion(shares, max_classes=most)

@@ -29,7 +29,7 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.row_explanation import RowExplanation
 
 FOR_COLOUR, AGAINST_COLOUR = "#0072B2", "#D55E00"
-ORDERS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, triples, more
+ORDER_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, triples, more
 MAX_BARS = 16  # bars
 COLUMNS = 24  # of the matrix
 BARS = 32  # levels that have a bar each; of more a line is drawn
@@ -46,7 +46,7 @@ _MAX_NUMBERED_CELLS = 60  # cells whose numbers are written in them, at most
 
 def order_colour(order: int) -> str:
     """Return the colour of tuples of so many columns."""
-    return ORDERS[min(order, len(ORDERS)) - 1]
+    return ORDER_COLOURS[min(order, len(ORDER_COLOURS)) - 1]
 
 
 def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -260,7 +260,7 @@ def matrix(
     names = [str(columns[j]) for j in shown]
     data: Data = {
         "left": x + 0.03, "right": x + 0.97, "bottom": n - 1 - y + 0.03, "top": n - y - 0.03, "value": value,
-        "alpha": alpha, "colour": np.where(on, ORDERS[0], ORDERS[1]), "across": [names[k] for k in x],
+        "alpha": alpha, "colour": np.where(on, ORDER_COLOURS[0], ORDER_COLOURS[1]), "across": [names[k] for k in x],
         "up": [names[k] for k in y],
     }  # fmt: skip
     return Picture(

@@ -49,9 +49,15 @@ def learning_curve(
 ) -> Picture:
     """Return the picture.
 
-    curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of LOSSES. span: of SPANS. rows: of
-    the table. window: rows a point averages. crossed: of `crossings`, for this measure. leaking: the racers that know
-    something of rows before they are judged on them.
+    Args:
+        curves: the table that `measured` returns; it may be empty.
+        racers: (name, label) of each recipe.
+        measure: one of LOSSES.
+        span: one of SPANS: how many rows the horizontal axis shows.
+        rows: number of rows of the table.
+        window: number of rows that a point averages.
+        crossed: the crossings of curves by this measure.
+        leaking: indices of racers that have counted rows before they predict them.
     """
     racers = [(f"{name} {LEAK_MARK}" if k in leaking else name, label) for k, (name, label) in enumerate(racers)]
     end = rows if span == "all" else min(START, rows)

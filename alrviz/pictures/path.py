@@ -31,7 +31,7 @@ _ALPHA = "alpha, log scale: strong to weak"
 class Named:
     """A path or a reference: its name, the family's label (for the colour), and its place among the study's racers.
 
-    short: what stands for the name where there is no room for it, "" for the name.
+    short: shorter name, for a place without room for the name; "" if the name is to be written there too.
     """
 
     name: str
@@ -102,7 +102,7 @@ def _line(part: pd.DataFrame, column: str, name: str) -> Data:
 
 
 def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
-    """Return the range of the vertical axis, from the paths and the references near them."""
+    """Return the range of the vertical axis, from the paths (`lines`) and the references (`levels`) near them."""
     every = np.concatenate([np.empty(0), *(line["y"] for line in lines)])
     every = every[np.isfinite(every)]
     if not len(every):

@@ -322,7 +322,7 @@ class Classes:
         self._lock = threading.RLock()
 
     def open(self, owner: str) -> Classroom:
-        """Return a teacher's class; open one if there is none.
+        """Return the class of the teacher with the id `owner`; open one if there is none.
 
         Raises:
             AlrvizError: if the server has MAX_CLASSES classes.
@@ -364,7 +364,9 @@ class Classes:
                     return
 
     def class_of(self, owner: str) -> Classroom | None:
-        """Return the class of a teacher; None without one."""
+        """Return the class of the teacher with the id `owner`, or of the digest that a restart leaves; None without
+        one.
+        """
         keys = (owner, owner_digest(owner))
         classroom = next((candidate for candidate in list(self._classes.values()) if candidate.owner in keys), None)
         if classroom is not None:

@@ -69,6 +69,8 @@ class Registry:
     def add(self, job: Race | Study, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
         """Add a job that was not started, and return its entry.
 
+        owner: the visitor's id, for fair queues. bytes, threads: what the job takes while it runs, as estimated.
+
         Raises:
             CapReached: if the job needs more memory than the server gives all runs together.
         """

@@ -76,7 +76,9 @@ def link_of(upload: Upload, table: Table) -> FileLink:
 
 
 class UploadClaim:
-    """A reservation of `size` bytes of the process's memory for uploads, until `release`."""
+    """A reservation of `size` bytes of the process's memory for uploads of a visitor (`owner`: the id), until
+    `release`.
+    """
 
     def __init__(self, tables: "UploadedTables", owner: str):
         self._tables, self._owner, self.size = tables, owner, 0
@@ -99,7 +101,7 @@ class UploadClaim:
 
 
 class UploadedTables:
-    """The uploads of a process, by owner and hash."""
+    """The uploads of a process, by visitor and hash. limits: on the bytes of a visitor's uploads and of all."""
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic):
         self.limits = limits

@@ -42,7 +42,10 @@ def problem_html(error: Exception) -> str:
 
 
 def time_text(seconds: float, share: float | None) -> str:
-    """Return the time of work so far, and the estimated rest if its progress is known."""
+    """Return the time of work so far, and an estimate of the time left.
+
+    share: part of the work that is done, from 0 to 1; None (or hardly begun): no estimate.
+    """
     text = f"{seconds:.0f} s"
     if share is None or share < 0.05 or seconds < 1:
         return text

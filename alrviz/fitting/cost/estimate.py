@@ -235,7 +235,10 @@ def without_seconds(estimate: Estimate) -> Estimate:
 
 
 def _free(share: object, n_seen: int, n_tuples: int, n_classes: int) -> int:
-    """Return the number of free weights; see models/parameterisation.py."""
+    """Return the number of free weights, intercepts included.
+
+    share: which weights are equal: none ("cell-class"), those of a cell ("cell"), of a tuple ("tuple") or "all".
+    """
     n_weights_by_share = {"cell": n_seen, "tuple": min(n_seen, n_tuples), "all": 1}
     return n_weights_by_share[share] + n_classes if share in n_weights_by_share else (n_seen + 1) * n_classes
 

@@ -130,7 +130,7 @@ class CellFamily(Family):
         return with_folds(estimate_cells(recipe, shape, max_memory), recipe, shape)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile the passes of the fit, for keys of 32 bits or not."""
+        """Compile the passes of the fit. wide: for keys of 32 bits, else of 16."""
         return warm_fit(recipe, n_classes, wide)
 
     def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:

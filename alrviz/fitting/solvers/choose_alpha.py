@@ -223,7 +223,11 @@ class Descent:
     def _descent(
         self, folds: Sequence[Fold], start: Floats, stop: StopToken, spent: float = 0.0
     ) -> Generator[Candidate, None, Candidate]:
-        """Minimise by BFGS between bounds; a step is at most a decade, the first half. `spent`: passes before."""
+        """Yield ever better candidates by BFGS between bounds, and return the best.
+
+        A step is at most a decade, the first at most half of one. start: log alphas. spent: passes over the rows
+        before.
+        """
         current = evaluate_alphas(folds, start, stop, sloped=True)
         current = replace(current, passes=current.passes + spent)
         yield current

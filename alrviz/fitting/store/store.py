@@ -143,7 +143,18 @@ class Store:
         link: str = "",
         id: str = "",
     ) -> str:
-        """Save that a run has started; return its id: the given one (32 hex digits), or a new one."""
+        """Save that a run has started; return its id: the given one (32 hex digits), or a new one.
+
+        Args:
+            owner: the visitor's id, whose history shows the run.
+            kind: "race", or the name of a study.
+            spec: JSON of the settings.
+            data_hash, data_name: of the data set.
+            name: name of the run.
+            version: of alrviz.
+            link: link that opens the run in the explorer; "" if there is none.
+            id: "" for a new one.
+        """
         now = time.time()
         run = StoredRun(
             id or token_hex(16), kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link

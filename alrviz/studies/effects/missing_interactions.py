@@ -123,7 +123,10 @@ class TupleTests:
     def lacking(
         self, scores: Floats, known: Collection[Columns], order: int | None, stop: StopToken = NEVER
     ) -> pd.DataFrame:
-        """Return `lacking` of the tuples of an order that the model lacks; None: of the lowest order with any."""
+        """Return `lacking` of the tuples of an order that the model lacks.
+
+        scores: (N, C) the model's. known: the tuples it has. order: None for the lowest at which it lacks any.
+        """
         orders = range(1, len(self._varying) + 1) if order is None else [self._valid_order(order)]
         for size in orders:
             if self.count(size) > sum(

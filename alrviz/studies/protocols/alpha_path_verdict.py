@@ -173,7 +173,10 @@ def alpha_text(alpha: float) -> str:
 
 
 def _ends(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> tuple[str, str]:
-    """Describe both ends: the strongest and the weakest penalty fitted, and the reference models beyond them."""
+    """Describe both ends: the strongest and the weakest penalty fitted, and the reference models beyond them.
+
+    lines: the study's summary, a row for each recipe and alpha.
+    """
     recipe = study.recipes[verdict.racer]
     path = lines[lines.racer == verdict.racer]
     references = lines[(lines.racer >= len(paths_of(study))) & (lines.order == recipe.params["order"])]

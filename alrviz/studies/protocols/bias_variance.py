@@ -108,6 +108,11 @@ class Errors:
     """Decomposed errors of recipes on one table, cached until another round of a recipe is complete.
 
     A page asks for the summary with every task that finishes; to decompose everything each time takes seconds.
+
+    Args:
+        labels: (N,) classes of the table.
+        splitting: rule by which the study's tasks split rows (at random, by groups, by time), to find the test rows.
+        weights: (N,) row weights; None: each row counts once.
     """
 
     def __init__(self, labels: NDArray[Any], splitting: Splitting = AT_RANDOM, weights: Floats | None = None):

@@ -127,6 +127,8 @@ def of_predictions(
 ) -> Evaluation:
     """Evaluate the table that `predict_table` returns if the column of the class is kept in it.
 
+    notes: sentences on how the rows were read. target: the class column. what: the rows in words, for texts.
+
     Raises:
         TableError: if it is not kept, or the model has no probabilities.
     """
@@ -159,6 +161,9 @@ def evaluation_of(
     notes: tuple[str, ...] = (),
 ) -> Evaluation:
     """Return the evaluation of log probabilities (N, C) of classes (C,) for labels y (N,), matched as text.
+
+    Rows without a class and rows of a class that the model has not learned are left out, with a note. X: the rows'
+    columns, for groups. what: the rows in words, for texts.
 
     Raises:
         TableError: if the numbers of labels and rows differ, or weights are invalid.

@@ -202,6 +202,8 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
 
     For a table read in batches, columns are described by its sample, and figures are measured on some of its rows.
 
+    tell: called with a sentence before each part of the work.
+
     Raises:
         AlrvizError: if the run has no step yet, or its objective gives no probabilities.
     """

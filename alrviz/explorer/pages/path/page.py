@@ -23,7 +23,7 @@ from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict, alpha_
 from alrviz.views.studies.path import PathView
 
 ORDERS = (1, 2, 3)
-FAMILIES = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
+FAMILY_SETS = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
 FAMILY_NAMES = {"alr": "alr", "lr": "lr", "lr and alr": "both"}
 CENTERS: dict[str, tuple[Any, ...]] = {"anje": ("anje",), "0": (0,), "1": (1,), "all": (0, 1, "anje")}
 CENTER_NAMES = {"AnJE": "anje", "nothing (0)": "0", "ones (1)": "1", "compare all": "all"}
@@ -36,7 +36,7 @@ _ROOM = room(280, 246, 126)  # two lines of menus, the sentence, the measures, t
 
 @dataclass(frozen=True)
 class PathGrid:
-    """Paths that the menus can produce: slugs of FAMILIES and CENTERS, and an order."""
+    """Values of the three menus: keys of FAMILY_SETS and of CENTERS, and the order of interactions."""
 
     families: str
     centers: str
@@ -44,7 +44,7 @@ class PathGrid:
 
     def recipes(self, template: Recipe) -> tuple[Recipe, ...]:
         """Return the recipes of all valid pairs of family and center; other settings are the template's."""
-        pairs = [(family, center) for family in FAMILIES[self.families] for center in CENTERS[self.centers]]
+        pairs = [(family, center) for family in FAMILY_SETS[self.families] for center in CENTERS[self.centers]]
         available_pairs = [(family, center) for family, center in pairs if center in choices(family, "center")]
         return tuple(
             template.replace(family=family, center=center, order=self.order) for family, center in available_pairs
@@ -54,7 +54,7 @@ class PathGrid:
 def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
     """Return the menus' values for recipes; None if the menus cannot produce these."""
     order = recipes[0].params["order"]
-    grids = (PathGrid(families, centers, order) for families in FAMILIES for centers in CENTERS)
+    grids = (PathGrid(families, centers, order) for families in FAMILY_SETS for centers in CENTERS)
     return next((grid for grid in grids if grid.recipes(recipes[0]) == tuple(recipes)), None)
 
 
