@@ -76,7 +76,7 @@ class AlphaPath:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """Return (validation losses, no slopes, passes) at one alpha; the arguments are those of `Fold.evaluate`.
+        """Return the validation loss at one alpha as (1,), and 0 for slopes and passes; arguments as in `Fold.evaluate`.
 
         Raises:
             MemoryLimitError: if the folds do not fit into memory together.

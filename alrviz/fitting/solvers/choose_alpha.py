@@ -223,7 +223,7 @@ class Descent:
     def _descent(
         self, folds: Sequence[Fold], start: Floats, stop: StopToken, spent: float = 0.0
     ) -> Generator[Candidate, None, Candidate]:
-        """Yield ever better candidates by BFGS between bounds, and return the best.
+        """Minimise by BFGS between bounds: yield each candidate, and return the best.
 
         A step is at most a decade, the first at most half of one. start: log alphas. spent: passes over the rows
         before.
