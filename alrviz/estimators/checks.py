@@ -197,5 +197,5 @@ def _are_numbers(texts: Sequence[Any]) -> bool:
     """Return whether all texts are numbers, and more than codes or grades would be."""
     if not all(PLAIN_NUMBER.fullmatch(text) for text in texts):
         return False
-    whole = all(text.lstrip("-").isdigit() for text in texts)
-    return len(texts) > (MAX_WHOLE_CODES if whole else MAX_DECIMAL_CODES)
+    are_whole = all(text.lstrip("-").isdigit() for text in texts)
+    return len(texts) > (MAX_WHOLE_CODES if are_whole else MAX_DECIMAL_CODES)

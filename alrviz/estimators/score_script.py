@@ -265,8 +265,8 @@ def _other_format(head: bytes) -> str:
         return name
     if bare[:9].lower() == b"@relation":
         return "an ARFF file"
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return "" if wide or head.count(b"\0") <= len(head) // 10 else "binary data"
+    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return "" if is_utf16 or head.count(b"\0") <= len(head) // 10 else "binary data"
 
 
 def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":

@@ -76,7 +76,8 @@ class AlphaPath:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """Return the validation loss at one alpha as (1,), and 0 for slopes and passes; arguments as in `Fold.evaluate`.
+        """Return the validation loss at one alpha as (1,), and 0 for slopes and passes; arguments as in
+        `Fold.evaluate`.
 
         Raises:
             MemoryLimitError: if the folds do not fit into memory together.

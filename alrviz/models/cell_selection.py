@@ -89,10 +89,10 @@ def cell_levels(
             scores = cell_gain(tables, rows.excess(candidates, base_tuples))
         else:
             scores = cell_information(tables, score == "mi-mm")
-        kept = select_scores(scores, keep, score)
+        kept_indices = select_scores(scores, keep, score)
         space, seen = tables.space, tables.seen
-        kept_cells = as_selected_cells(space, seen[kept])
-        yield CellLevel(space.tuples[tables.tuple_of_seen], scores, kept, space.codes_of(seen), kept_cells)
+        kept_cells = as_selected_cells(space, seen[kept_indices])
+        yield CellLevel(space.tuples[tables.tuple_of_seen], scores, kept_indices, space.codes_of(seen), kept_cells)
         kept_so_far = [*kept_so_far, kept_cells] if score == "gain" else [kept_cells]
         base_tuples = join_sizes(kept_so_far, rows.levels)
         if i < order:

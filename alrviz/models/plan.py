@@ -160,7 +160,10 @@ def _with_lower_orders(plan: Plan, space: OrdersSpace) -> Plan:
             lower_tuples[b] += [t for t in numbers if t is not None]
         if not uncovered_tuples:
             break
-    blocks = tuple(_renumbered_block(block, space, own) for block, own in zip(plan.blocks, lower_tuples, strict=True))
+    blocks = tuple(
+        _renumbered_block(block, space, tuple_numbers)
+        for block, tuple_numbers in zip(plan.blocks, lower_tuples, strict=True)
+    )
     links = plan.links + space.n_lower * plan.joint / max(1, len(plan.blocks))
     return Plan(blocks, plan.joint, links, plan.largest)
 

@@ -37,7 +37,7 @@ class Structure:
 
     def cut(self, k: int, n_columns: int) -> "Structure":
         """Return the structure of the first n_columns of the order, with at most k parents each."""
-        return Structure(tuple(own[:k] for own in self.parents), self.order[:n_columns])
+        return Structure(tuple(parents_of_column[:k] for parents_of_column in self.parents), self.order[:n_columns])
 
 
 def naive(n_columns: int) -> Structure:
@@ -105,7 +105,11 @@ def _topological_order(parents: Sequence[tuple[int, ...]], names: Sequence[str])
     """Return the columns in an order in which parents come first."""
     order: list[int] = []
     while len(order) < len(parents):
-        next_columns = [j for j, own in enumerate(parents) if j not in order and all(p in order for p in own)]
+        next_columns = [
+            j
+            for j, parents_of_column in enumerate(parents)
+            if j not in order and all(p in order for p in parents_of_column)
+        ]
         if not next_columns:
             cycle_names = ", ".join(names[j] for j in range(len(parents)) if j not in order)
             raise RecipeError(

@@ -188,10 +188,10 @@ class SelectionRows(Protocol):
 
 def select_scores(scores: Floats, keep: float, score: str) -> NDArray[np.intp]:
     """Return the scores (T,) to keep, as `top_scores`; of gains only those above 0, or the best if none is."""
-    kept = top_scores(scores, keep)
+    kept_indices = top_scores(scores, keep)
     if score != "gain":
-        return kept
-    return kept[scores[kept] > 0] if (scores > 0).any() else top_scores(scores, 1e-12)
+        return kept_indices
+    return kept_indices[scores[kept_indices] > 0] if (scores > 0).any() else top_scores(scores, 1e-12)
 
 
 def next_tuples(selected: Sequence[Columns], n_columns: int, strong: bool) -> tuple[Columns, ...]:

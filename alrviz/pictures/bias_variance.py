@@ -75,11 +75,11 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     """
     known = table[table["error"].notna()] if table["error"].notna().any() else table
     share, shares = known["train_share"].max(), table["train_share"].nunique()
-    shown = table if axis == "train_share" else table[table["train_share"] == share]
+    shown_rows = table if axis == "train_share" else table[table["train_share"] == share]
     axis_text = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
-    values = _values(shown[axis])
+    values = _values(shown_rows[axis])
     places = {value: float(k) for k, value in enumerate(values)}
-    by_name = _along(shown, axis)
+    by_name = _along(shown_rows, axis)
     parts = list(by_name.values())
     definition = KINDS[kind]
     columns = {"bias": definition.bias, "variance": definition.variance, "error": "error"}
@@ -92,7 +92,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     labels = tuple(str(rows["label"].iloc[0]) for rows in parts)
     dashed = tuple(not any(value in places for value in rows[axis]) for rows in parts)
     ticks = tuple(_tick(axis, value) for value in values)
-    drawn = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
+    named_colours = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
     titles = {
         "bias": definition.on_axis(definition.bias_words),
         "variance": definition.on_axis(definition.variance_words),
@@ -101,7 +101,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     ranges = _ranges(lines)
     return {
         part: Picture(
-            draw=partial(_draw, lines=drawn, ticks=ticks, title=title),
+            draw=partial(_draw, lines=named_colours, ticks=ticks, title=title),
             x=ends, y=ranges[part], labels=(axis_text, title), data={"lines": lines[part]},
             key=(tuple(by_name), labels, ticks, axis, kind, dark),
         )

@@ -119,10 +119,10 @@ def convergence(
     height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
     within = view if size is None else replace(view, width=size[0], height=size[1])
-    drawn = [*(line for pair in curve_pairs for line in pair)] if rests else []
+    drawn_lines = [*(line for pair in curve_pairs for line in pair)] if rests else []
     ends_of = heldout if MEASURES[measure].train is None else train
     ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in ends_of]
-    heads, words, grey = marks(curves, ends, levels, within, dark, drawn)
+    heads, words, grey = marks(curves, ends, levels, within, dark, drawn_lines)
     markers = [_markers(line, k, len(curves), within) for k, line in enumerate(ends_of)]
     kinds = _kinds(measure)
     parts: dict[str, Any] = {
@@ -240,9 +240,9 @@ def _told(words: str, end: tuple[float, float], heads: Sequence[tuple[float, flo
 
     end: of the line, in pixels. heads: of the racers' lines.
     """
-    width, wide = end[0], LETTER * len(words)
-    hidden = any(x > width - wide and abs(y - end[1]) < LINE for x, y in heads)
-    return words if wide < MAX_LABEL_SHARE * width and not hidden else words.partition(":")[0]
+    width, words_width = end[0], LETTER * len(words)
+    is_hidden = any(x > width - words_width and abs(y - end[1]) < LINE for x, y in heads)
+    return words if words_width < MAX_LABEL_SHARE * width and not is_hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
@@ -259,7 +259,7 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     for k, colour in enumerate(racer_colours([curve.label for curve in curves], dark)):
         name, train = curves[k].name, plot["train"][k]
         fig.line("x", "y", source=plot["beyond"][k], color=colour, line_width=2, alpha=0.25)
-        full = fig.line("x", "y", source=train, color=colour, line_width=2.6, name=name)
+        train_line = fig.line("x", "y", source=train, color=colour, line_width=2.6, name=name)
         dashed = fig.line(
             "x", "y", source=plot["heldout"][k], color=colour, line_width=2.2, line_dash=DASHES, name=name
         )
@@ -267,8 +267,8 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
         marker: Any = fig.scatter(
             "x", "y", source=plot["markers"][k], color=colour, size=9, marker=MARKERS[k % len(MARKERS)]
         )
-        hovered_renderers += [full, dashed]
-        items.append((name, [full, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])]))
+        hovered_renderers += [train_line, dashed]
+        items.append((name, [train_line, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])]))
     fig.scatter("x", "y", source=plot["heads"], marker="marker", size=10, color="colour")
     label_offsets: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
     write(fig, plot["words"], size=16, bold=True, front=dark, **label_offsets)

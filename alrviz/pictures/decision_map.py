@@ -102,10 +102,10 @@ def _ground(surface: Surface) -> Data:
     bytes_[..., 3] = np.where(
         winner < 0, 0, np.rint(255 * (MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * certainty(surface)))
     )
-    shown = surface.values[..., -1] if len(surface.classes) == 2 else surface.values.max(axis=2)
+    ground_values = surface.values[..., -1] if len(surface.classes) == 2 else surface.values.max(axis=2)
     return {
         "image": [bytes_.view(np.uint32).reshape(winner.shape)],
-        "value": [np.ascontiguousarray(shown)],
+        "value": [np.ascontiguousarray(ground_values)],
         "winner": [winner.astype(np.int32)],
         "x": [surface.across.low],
         "y": [surface.up.low],

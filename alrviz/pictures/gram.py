@@ -51,7 +51,7 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
     fig = plot.figure
     fig.update(sizing_mode="fixed", width=size, height=size)
     fig.grid.visible = False
-    drawn = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=plot["image"], level="image")
+    image = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=plot["image"], level="image")
     fig.segment("x0", "y0", "x1", "y1", source=plot["borders"], line_color=INKS[dark], line_width=1.5)
     for axis in (fig.xaxis[0], fig.yaxis[0]):
         _name_classes(axis, gram)
@@ -61,7 +61,7 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
     row = CustomJSHover(args=args, code=code)
     fig.add_tools(
         HoverTool(
-            renderers=[drawn],
+            renderers=[image],
             tooltips=[("across", "$x{custom}"), ("down", "$y{custom}"), ("k", "@value{0.000}")],
             formatters={"$x": row, "$y": row},
         )

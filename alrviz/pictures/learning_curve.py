@@ -62,8 +62,8 @@ def learning_curve(
     racers = [(f"{name} {LEAK_MARK}" if k in leaking else name, label) for k, (name, label) in enumerate(racers)]
     end = rows if span == "all" else min(START, rows)
     has_measure = len(curves) > 0 and measure in curves
-    shown = curves[curves["seen"] <= end] if has_measure else curves
-    parts = [shown[shown["racer"] == k] if has_measure else shown for k in range(len(racers))]
+    shown_curves = curves[curves["seen"] <= end] if has_measure else curves
+    parts = [shown_curves[shown_curves["racer"] == k] if has_measure else shown_curves for k in range(len(racers))]
     lines = tuple(_line(part, measure) for part in parts)
     # Of points that average enough rows: the very first leap from 0 to 1.
     spans = (line[side][line["x"] >= MIN_ROWS] for line in lines for side in ("low", "high"))

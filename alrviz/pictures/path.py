@@ -156,16 +156,16 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
         fig.line("x", "y", source=dashed, line_color=colour, line_width=2.6, line_dash=[7, 5])
         dots.append(fig.scatter("x", "y", source=dashed, color=colour, size=5))
     fig.scatter("x", "y", source=plot["best"], size=18, fill_color=None, line_color="colour", line_width=3)
-    trail, live = (ColumnDataSource({"x": [], "train": [], "heldout": [], "colour": []}) for _ in range(2))
+    trail, latest_points = (ColumnDataSource({"x": [], "train": [], "heldout": [], "colour": []}) for _ in range(2))
     _add_head(plot)
     for of in ("train", "heldout"):
         fig.scatter("x", of, source=trail, size=5, color="colour", fill_alpha=1.0 if of == "train" else 0.0)
-    fig.scatter("x", "train", source=live, size=11, color="colour")
-    fig.scatter("x", "heldout", source=live, size=11, line_color="colour", line_width=3, fill_color=None)
+    fig.scatter("x", "train", source=latest_points, size=11, color="colour")
+    fig.scatter("x", "heldout", source=latest_points, size=11, line_color="colour", line_width=3, fill_color=None)
     write(fig, plot["words"], x=end, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
     tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {LOSSES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-    plot.sources |= {"trail": trail, "live": live}
+    plot.sources |= {"trail": trail, "live": latest_points}
 
 
 def point_at(
@@ -229,8 +229,8 @@ def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
     for (low, high), opacity in zip(BANDS, (0.13, 0.2, 0.4), strict=True):
         fig.varea("x", f"away_{low}", f"away_{high}", source=bands, fill_color=colour, fill_alpha=opacity)
     fig.line("x", "away_50", source=bands, line_color=colour, line_width=2)
-    live = plot.sources["live"] = ColumnDataSource({"x": [], "low": [], "high": []})
-    fig.segment("x", "low", "x", "high", source=live, line_color=colour, line_width=6)
+    latest_band = plot.sources["live"] = ColumnDataSource({"x": [], "low": [], "high": []})
+    fig.segment("x", "low", "x", "high", source=latest_band, line_color=colour, line_width=6)
     _add_head(plot)
 
 

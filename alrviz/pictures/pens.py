@@ -216,8 +216,8 @@ def _ink(what: str, colour: Any) -> str:
     if colour is None or isinstance(colour, str):
         return f' {what}="{escape(colour or "none")}"'
     red, green, blue, opacity = colour
-    shown = f' {what}="#{red:02x}{green:02x}{blue:02x}"'
-    return shown if opacity == 255 else f'{shown} {what}-opacity="{opacity / 255:.2f}"'
+    attribute = f' {what}="#{red:02x}{green:02x}{blue:02x}"'
+    return attribute if opacity == 255 else f'{attribute} {what}-opacity="{opacity / 255:.2f}"'
 
 
 def one_line(words: str) -> str:

@@ -28,11 +28,13 @@ class Prediction:
     words: tuple[str, ...]
 
 
-def draw_prediction(fig: figure, said: Prediction, dark: bool = False) -> list[Any]:
+def draw_prediction(fig: figure, prediction: Prediction, dark: bool = False) -> list[Any]:
     """Draw a prediction on a figure; return the renderers added, none if the axes cannot show its values."""
     # Renderers alone: a part of `center` that comes with a renderer has no view yet when Bokeh's browser paints.
     ink, parts = INKS[dark], []
-    marks = [(x, y, words) for (x, y), words in zip(said.places, said.words, strict=True) if _can(fig, x, y)]
+    marks = [
+        (x, y, words) for (x, y), words in zip(prediction.places, prediction.words, strict=True) if _can(fig, x, y)
+    ]
     if not marks:
         return []
     line_properties: dict[str, Any] = {"line_color": ink, "line_width": 2.5, "line_dash": _DOTS}

@@ -68,5 +68,5 @@ def _points(surface: Surface) -> list[tuple[float, float, int]]:
     points = surface.points
     if points is None:
         return []
-    drawn = np.linspace(0, len(points.x) - 1, min(POINTS, len(points.x))).astype(np.intp)
-    return [(float(f"{points.x[i]:.5g}"), float(f"{points.y[i]:.5g}"), int(points.truth[i])) for i in drawn]
+    drawn_points = np.linspace(0, len(points.x) - 1, min(POINTS, len(points.x))).astype(np.intp)
+    return [(float(f"{points.x[i]:.5g}"), float(f"{points.y[i]:.5g}"), int(points.truth[i])) for i in drawn_points]

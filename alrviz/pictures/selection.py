@@ -84,8 +84,8 @@ class _Blocks:
         """
         image = np.zeros(self._rows[k] * self._across[k], np.uint32)
         image[: len(states)] = states
-        wide = self.begin[k + 1] - self.begin[k]
-        return image.reshape(self._rows[k], -1)[::-1], self.begin[k] + 0.04 * wide, 0.9 * wide
+        n_columns = self.begin[k + 1] - self.begin[k]
+        return image.reshape(self._rows[k], -1)[::-1], self.begin[k] + 0.04 * n_columns, 0.9 * n_columns
 
     def at(self, k: int, ranks: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x and y of nodes of these ranks in level k."""
@@ -134,16 +134,16 @@ def tuples(
     for at, (level, complete) in enumerate(_shown(search)):
         by_rank, dot = _order(level)[:MAX_NODES], blocks.sizes[at]
         x, y = blocks.at(at, np.arange(len(by_rank)))
-        kept, scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
+        is_kept, is_scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
         if (many := min(totals[at], MAX_NODES)) > MAX_MARKS:
             states = np.zeros(many if complete and totals[at] <= MAX_NODES else len(by_rank), np.intp)
-            states[: len(by_rank)] = 1 + scored + (scored & kept)
-            image, left_end, wide = blocks.cells(at, palette[states])
-            for name, value in zip(images, (image, left_end, wide, blocks.top), strict=True):
+            states[: len(by_rank)] = 1 + is_scored + (is_scored & is_kept)
+            image, left_end, image_width = blocks.cells(at, palette[states])
+            for name, value in zip(images, (image, left_end, image_width, blocks.top), strict=True):
                 images[name].append(value)
         # Marks over the cells: of those kept, to be pointed at.
         marks = np.arange(len(by_rank)) < MAX_MARKS if many > MAX_MARKS else np.ones(len(by_rank), bool)
-        shown_by_state = {"kept": kept & marks, "discarded": scored & ~kept, "waiting": ~scored}
+        shown_by_state = {"kept": is_kept & marks, "discarded": is_scored & ~is_kept, "waiting": ~is_scored}
         parts = {
             name: of if many <= MAX_MARKS or name == "kept" else np.zeros_like(of)
             for name, of in shown_by_state.items()
@@ -160,10 +160,10 @@ def tuples(
             names["words"] += [short(search.name(level.tuples[k]), blocks.letters(at)) for k in by_rank]
             names["align"] += ["right" if left else "left"] * len(x)
             names["dx"] += [-10 if left else 10] * len(x)
-            names["colour"] += [ink if one else quiet for one in kept]
+            names["colour"] += [ink if one else quiet for one in is_kept]
         new_place_by_tuple = {
             tuple(level.tuples[k].tolist()): (float(px), float(py))
-            for k, px, py, one in zip(by_rank, x, y, kept, strict=True) if one
+            for k, px, py, one in zip(by_rank, x, y, is_kept, strict=True) if one
         }  # fmt: skip
         for columns, end in islice(new_place_by_tuple.items(), LINED if place_by_tuple else 0):
             lesser = (columns[:j] + columns[j + 1 :] for j in range(len(columns)))
@@ -212,11 +212,11 @@ def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
     fig.segment("x0", "y0", "x1", "y1", source=plot["edges"], line_color=colour, line_alpha=0.4, line_width=1.2)
     fig.scatter("x", "y", size="size", source=plot["waiting"], line_color=None, fill_color=GREY, fill_alpha=0.3)
     grey = fig.scatter("x", "y", size="size", source=plot["discarded"], line_color=GREY, fill_color=None, line_width=1)
-    full = fig.scatter("x", "y", size="size", source=plot["kept"], line_color=None, fill_color=colour)
+    kept_marks = fig.scatter("x", "y", size="size", source=plot["kept"], line_color=None, fill_color=colour)
     write(fig, plot["names"], size=14, align="align", baseline="middle", x_offset="dx", front=dark)
     write(fig, plot["heads"], INKS[dark], bold=True, baseline="middle")
     tips = [("", "@name"), ("rank", "@rank"), ("score", "@score{0.00000}")]
-    fig.add_tools(HoverTool(renderers=[full, grey], tooltips=tips))
+    fig.add_tools(HoverTool(renderers=[kept_marks, grey], tooltips=tips))
 
 
 def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = False) -> Picture:

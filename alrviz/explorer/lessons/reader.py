@@ -224,8 +224,8 @@ def _hidden(fields: Mapping[str, _Field]) -> tuple[str, ...]:
         if key in fields
     }
     # By default only the picture is shown: other parts take space, distract, or give away the answer.
-    hidden = set(parts.get("hide", PARTS)) - parts.get("show", set())
-    return tuple(part for part in PARTS if part in hidden)
+    hidden_parts = set(parts.get("hide", PARTS)) - parts.get("show", set())
+    return tuple(part for part in PARTS if part in hidden_parts)
 
 
 def _read_question(field: _Field, page: str) -> Question:

@@ -170,8 +170,8 @@ class Registry:
             now, idle, hours = self._clock(), self.limits.idle, self.limits.hours
             for entry in list(self._queue.entries.values()):
                 seconds = idle if not entry.keep else hours * 3600 if hours is not None else None
-                busy = entry.under_way or entry.in_queue
-                if busy and seconds is not None and now - entry.last_look > seconds:
+                is_active = entry.under_way or entry.in_queue
+                if is_active and seconds is not None and now - entry.last_look > seconds:
                     self._queue.end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
             self._queue.admit()
             n_dropped = self._drop_stored(now)

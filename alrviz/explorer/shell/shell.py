@@ -194,15 +194,15 @@ class Shell:
                 return
             if self.session.holds_tasks:
                 self._await_drawn()
-            busy = self.session.pump(is_watched)
+            is_busy = self.session.pump(is_watched)
             if self.session.table.loading is not None:
                 self.notice.show()
-            busy |= self._front is not None and bool(self._front.pump())
+            is_busy |= self._front is not None and bool(self._front.pump())
             if self.lesson is not None:
                 self.lesson.look()
-            busy |= self.classes.look()
+            is_busy |= self.classes.look()
             self._hold_session(self.session.busy)
-            self._quiet_ticks = 0 if busy else self._quiet_ticks + 1
+            self._quiet_ticks = 0 if is_busy else self._quiet_ticks + 1
             if self._quiet_ticks > 20 and self._callback is not None and self._callback.running:
                 self._callback.stop()
 

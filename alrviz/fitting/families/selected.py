@@ -124,8 +124,12 @@ class SelectiveALR(ALR):
             tables = rows.tables(order - 1)
             parts = as_selected_cells(tables.space, tables.seen) if by_cell else tuple(map(tuple, tables.space.members))
             chosen_tuples.insert(0, parts)
-        kept = chosen_tuples if gains else chosen_tuples[-1:]
-        return join_sizes(kept, rows.levels) if by_cell else tuple(columns for part in kept for columns in part)
+        counted_tuples = chosen_tuples if gains else chosen_tuples[-1:]
+        return (
+            join_sizes(counted_tuples, rows.levels)
+            if by_cell
+            else tuple(columns for part in counted_tuples for columns in part)
+        )
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
         """Return alr's tuples; those of lower orders too, if the parts of tuples are in the model."""

@@ -71,12 +71,12 @@ def _seconds_left(
     ratios = [mean / expected[racer] for racer, mean in means.items() if expected.get(racer)]
     predicted = {racer: seconds * median(ratios) for racer, seconds in expected.items()} if ratios else {}
     predicted |= {PRIOR: 0.0} | means
-    busy = sum(map(sum, durations.values()))
+    total_seconds = sum(map(sum, durations.values()))
     remaining = (task.racer for place, task in enumerate(tasks) if place not in results)
     first = min(timed_places, key=lambda place: finished[place])
     # Measured from the start of the first task: processes take seconds to start.
     elapsed = max(finished[place] for place in timed_places) - finished[first] + _seconds(results[first])
-    return elapsed / busy * sum(predicted.get(racer, busy / len(timed_places)) for racer in remaining)
+    return elapsed / total_seconds * sum(predicted.get(racer, total_seconds / len(timed_places)) for racer in remaining)
 
 
 def _seconds(result: Result) -> float:

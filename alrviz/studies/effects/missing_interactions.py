@@ -199,15 +199,15 @@ def lacking(
         run_parts(purify_tuple, len(counted.tuples), counted.jobs)
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
     of = tables.tuple_of_seen
-    found = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
+    gain_of_tuples = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
     df = counted.free(looked, parts, stop)
     return pd.DataFrame(
         {
-            "gain": (found - 2.0 * df) / (2.0 * n),
-            "gain_error": np.sqrt(2.0 * df + 4.0 * np.maximum(0.0, found - df)) / (2.0 * n),
-            "chi2": found,
+            "gain": (gain_of_tuples - 2.0 * df) / (2.0 * n),
+            "gain_error": np.sqrt(2.0 * df + 4.0 * np.maximum(0.0, gain_of_tuples - df)) / (2.0 * n),
+            "chi2": gain_of_tuples,
             "df": df,
-            "p": np.where(df > 0, chi2.sf(found, np.maximum(df, 1e-9)), 1.0),
+            "p": np.where(df > 0, chi2.sf(gain_of_tuples, np.maximum(df, 1e-9)), 1.0),
         }
     )
 

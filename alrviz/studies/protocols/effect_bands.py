@@ -115,8 +115,8 @@ class EffectStudy(Study):
         return self._numbers(begin, begin + 3 * len(effects.names), 3)
 
     def _numbers(self, begin: int, end: int, width: int) -> Floats:
-        drawn = self._refits_by_draw.copy()  # the study's thread may add to it meanwhile
-        parts = [drawn[draw][begin:end] for draw in sorted(drawn)]
+        refits_by_draw = self._refits_by_draw.copy()  # the study's thread may add to it meanwhile
+        parts = [refits_by_draw[draw][begin:end] for draw in sorted(refits_by_draw)]
         return np.array(parts, np.float64).reshape(len(parts), (end - begin) // width, width)
 
     def importance(self) -> pd.DataFrame:

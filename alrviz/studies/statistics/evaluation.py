@@ -209,11 +209,11 @@ class Evaluation:
         if max_classes is not None and len(names) > max_classes:
             wrong = y != predicted
             confused = sum(np.bincount(k[wrong], self._weights[wrong], minlength=len(names)) for k in (y, predicted))
-            shown = np.sort(np.lexsort((-self.shares, -np.asarray(confused)))[:max_classes])
+            shown_classes = np.sort(np.lexsort((-self.shares, -np.asarray(confused)))[:max_classes])
             place = np.full(len(names), max_classes)
-            place[shown] = np.arange(max_classes)
+            place[shown_classes] = np.arange(max_classes)
             y, predicted = place[y], place[predicted]
-            names = [*(names[k] for k in shown), OTHER]
+            names = [*(names[k] for k in shown_classes), OTHER]
         counts = confusion_matrix(
             y, predicted, labels=np.arange(len(names)), sample_weight=self.weight, normalize=normalize
         )

@@ -174,8 +174,8 @@ class DensityRatioView(NotebookViewer):
             "w&nbsp;&phi;(x)" if self.weighted else "&phi;(x)"
         )  # fmt: skip
         meaning_text = f"above 0 speaks for {safe(scene.classes[1], 40)}" if is_binary else "one line per class"
-        hidden = len(scene.columns) - len(self.cells)
-        shown_text = f"; {len(self.cells)} of {len(scene.columns)} columns shown" if hidden else ""
+        n_hidden = len(scene.columns) - len(self.cells)
+        shown_text = f"; {len(self.cells)} of {len(scene.columns)} columns shown" if n_hidden else ""
         note = f" <b>{safe(scene.note, 80)}</b>" if scene.note else ""
         say(self.sentence, f"<p class='quiet'>Density log-ratio {quantity_html}: {meaning_text}{shown_text}.{note}</p>")
 

@@ -218,10 +218,10 @@ class DecisionMapView(NotebookViewer):
     def pump(self) -> bool:
         """Show new maps; return whether there may be more."""
         with pn.io.hold():
-            busy = self._map.poll()
-        if not busy:
+            map_busy = self._map.poll()
+        if not map_busy:
             self._show_status()
-        return busy
+        return map_busy
 
     def settle(self) -> None:
         """Wait for the finest map and show it."""

@@ -106,9 +106,9 @@ class Player:
     @property
     def _just_begun(self) -> bool:
         """Whether the race started automatically so recently that the reader may not have noticed."""
-        unseen = self.active_reader is not None and self.active_reader.last < 0
+        is_unseen = self.active_reader is not None and self.active_reader.last < 0
         seconds = time.monotonic() - self._autostarted_at
-        return self._autostarted_at > -math.inf and (unseen or seconds < PRESS_GRACE_SECONDS)
+        return self._autostarted_at > -math.inf and (is_unseen or seconds < PRESS_GRACE_SECONDS)
 
     def step(self) -> None:
         """Show the next iteration; compute it if necessary."""

@@ -237,13 +237,13 @@ class SelectionView(StudyView):
             self._seek()
 
     def _seek(self) -> None:
-        live, recipe = self._live, self.recipe
-        if live is None or recipe is None or self.over_rows:
+        follower, recipe = self._live, self.recipe
+        if follower is None or recipe is None or self.over_rows:
             return
         self._problem = None
         if self.search is None:
             say(self.search_text, "<div class='sentence quiet'>Preparing the table for the search …</div>")
-        self._task.run(lambda stop: live.search(recipe, stop), self._store_search, self._store_error)
+        self._task.run(lambda stop: follower.search(recipe, stop), self._store_search, self._store_error)
         if (
             self._draw_seconds < MIN_SECONDS_SHOWN
         ):  # slower drawings wait for the next tick, or they would lag behind the slider
@@ -411,12 +411,12 @@ def search_html(search: Search) -> str:
     if search.tells is None or search.gains is None:
         return words
     telling = np.flatnonzero(search.tells)
-    kept = set(search.numbers(last.tuples[last.kept]).tolist())
+    kept_numbers = set(search.numbers(last.tuples[last.kept]).tolist())
     parts = "classes alone" if search.order == 1 else "columns apart" if search.order == 2 else "parts"
     if not len(telling):
         return f"{words} None tells more about the class than its {parts}."
     gains = search.gains
-    missed = sorted(set(telling.tolist()) - kept, key=lambda k: -gains[k])
+    missed = sorted(set(telling.tolist()) - kept_numbers, key=lambda k: -gains[k])
     tells = "tells" if len(telling) == 1 else "tell"
     words += (
         f" <b>{len(telling):,}</b> {tells} more about the class than {'its' if len(telling) == 1 else 'their'} {parts}"

@@ -120,10 +120,10 @@ def of_points(
         rest: seconds to wait first, in case more points follow.
     """
     stop.rest(rest)
-    for live in follow(X, y, recipe, _fitted_density(previous), stop):
-        scene = density_frame_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
+    for fit in follow(X, y, recipe, _fitted_density(previous), stop):
+        scene = density_frame_of(fit.model, fit.encoded, _labels(fit.encoder), note="Of the points drawn.")
         stop.check()
-        yield DlrFrame(_model(live, 0), scene, None, live, None, X, y)
+        yield DlrFrame(_model(fit, 0), scene, None, fit, None, X, y)
 
 
 def peer_of_points(
@@ -152,5 +152,5 @@ def _labels(encoder: Encoder) -> list[Any]:
     return [column.labels for column in encoder.columns_]
 
 
-def _model(live: LiveDensity, step: int) -> StepModel:
-    return StepModel(step, live.encoder.classes_, live.encoder, live.model)
+def _model(fit: LiveDensity, step: int) -> StepModel:
+    return StepModel(step, fit.encoder.classes_, fit.encoder, fit.model)

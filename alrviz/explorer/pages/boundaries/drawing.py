@@ -283,8 +283,8 @@ class Drawing:
 
     def take_peer(self) -> bool:
         """Show the peer if a thread has fitted it; return whether a fit is still going on."""
-        busy = self._peers.poll()
-        return self.is_drawing and busy
+        peer_busy = self._peers.poll()
+        return self.is_drawing and peer_busy
 
     def _show_peer(self, peer: tuple[Any, pd.DataFrame, np.ndarray]) -> None:
         if self.is_drawing:

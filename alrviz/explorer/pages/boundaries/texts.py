@@ -177,14 +177,14 @@ def _peer_texts(tab: "DlrState") -> list[str]:
 
 
 def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
-    live = frame.live
-    assert live is not None
+    fit = frame.live
+    assert fit is not None
     widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in frame.scene.columns if r.x is not None]
-    loss = loss_words(recipe.params["bandwidth"], live.nll)
+    loss = loss_words(recipe.params["bandwidth"], fit.nll)
     return (
         f"<p><b>dlr</b> <span class='quiet'>on the drawn points, without test rows:</span> {loss} per point, "
-        f"bandwidths {', '.join(widths)}<span class='quiet'>{'' if live.settled else ' &hellip;'}</span>"
-        f"{few_rows_html(live.encoded, 'point')}</p>"
+        f"bandwidths {', '.join(widths)}<span class='quiet'>{'' if fit.settled else ' &hellip;'}</span>"
+        f"{few_rows_html(fit.encoded, 'point')}</p>"
     )
 
 

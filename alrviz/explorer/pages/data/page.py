@@ -273,9 +273,9 @@ class DataPage(Page):
 
     def pump(self) -> bool:
         """Take over what threads have finished."""
-        busy = self._tasks.poll()
+        tasks_busy = self._tasks.poll()
         self._show_costs()
-        return busy
+        return tasks_busy
 
     def close(self) -> None:
         """End the threads' work."""

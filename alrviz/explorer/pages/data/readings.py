@@ -43,8 +43,8 @@ class Reading:
         return f"<div class='scroll'><table><tr>{header_cells}</tr>{body}</table></div><p class='quiet'>{self.size}</p>"
 
     def _cell(self, row: int, column: int, text: str | None) -> str:
-        shown = "<i>missing</i>" if text is None else safe(text, MAX_CELL_CHARS)
-        return f"<td>{_mark(shown, (row, column) in self.changed_cells)}</td>"
+        cell_html = "<i>missing</i>" if text is None else safe(text, MAX_CELL_CHARS)
+        return f"<td>{_mark(cell_html, (row, column) in self.changed_cells)}</td>"
 
 
 def compare_readings(current: "Table", alternative: "Table", doubted: Sequence[str] = ()) -> tuple[Reading, Reading]:
