@@ -194,7 +194,7 @@ def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
 
     file_options = read_options(options)
     try:
-        table = read_columns(file, options=file_options, expected={options.target} if options.target else ())
+        table = read_columns(file, options=file_options, expected_names={options.target} if options.target else ())
         try:
             return dataset_of(table, options.target, quartiles=options.quartiles or None)
         except AlrvizError as error:

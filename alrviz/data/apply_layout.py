@@ -1,6 +1,6 @@
-"""Find the table in a file like one that was read before.
+"""Find the table in a new file by the layout of an earlier one.
 
-The layout of that one's spec is tried first; it fits if the columns' names are found. Else (no title lines this time,
+The layout of the spec is tried first, and fits if the columns' names are found. Otherwise (no title lines this time,
 commas instead of semicolons) the layout is detected, and a note reports it. Part of score.py in every model file.
 """
 
@@ -17,20 +17,20 @@ from alrviz.errors import AlrvizError, TableError
 ReadRaw = Callable[[ReadOptions, Layout], RawTable]
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
-# Of the notes that are about these rows, not about the layout.
+# Notes on the file's rows, which are passed on; others are about its layout.
 _ROW_CODES: set[NoteCode | DoubtCode] = {
     *(NoteCode.LEFT_OUT, NoteCode.STACKED, NoteCode.STRAY_BYTES, NoteCode.FORMULAS, NoteCode.OPEN_QUOTES),
     *(NoteCode.UNEVEN_ROWS, DoubtCode.ENCODING),
 }
 
 
-def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRaw, notes: list[str]) -> RawTable:
-    """Return the columns of a file in the spec's layout; if that does not fit, in the layout that is detected.
+def apply_layout(data: Buffer, spec: ParseSpec, overrides: ReadOptions, read: ReadRaw, notes: list[str]) -> RawTable:
+    """Return the columns of a file in the spec's layout; if that does not fit, in the detected layout.
 
     Args:
         data: the file's bytes, unpacked.
-        given: options for this file alone.
-        read: reads the columns by options and a layout whose names are known.
+        overrides: options for this file alone.
+        read: reads the columns, given options and the spec's layout.
         notes: sentences about the file are added.
 
     Raises:
@@ -39,7 +39,7 @@ def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRa
     layout, sources = spec.layout, set(spec.sources)
     problem: TableError | None = None
     best: RawTable | None = None
-    for options, as_before in _candidates(layout, given, _encoding(data, layout)).items():
+    for options, as_before in _candidates(layout, overrides, _encoding(data, layout)).items():
         try:
             raw = read(options, layout)
         except TableError as error:
@@ -64,7 +64,7 @@ def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRa
 
 
 def _encoding(data: Buffer, layout: Layout) -> str | None:
-    """Return the spec's encoding; None where it is detected, as UTF-8 reliably is."""
+    """Return the spec's encoding; None to detect it, which is reliable for UTF-8 and UTF-16."""
     if "encoding" in layout.fixed or layout.encoding in (None, *_UTF8):
         return layout.encoding if "encoding" in layout.fixed else None
     try:
@@ -74,8 +74,8 @@ def _encoding(data: Buffer, layout: Layout) -> str | None:
         return None if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else layout.encoding
 
 
-def _candidates(layout: Layout, given: ReadOptions, encoding: str | None) -> dict[ReadOptions, bool]:
-    """Return the options to try, in order, each with whether it is the spec's layout."""
+def _candidates(layout: Layout, overrides: ReadOptions, encoding: str | None) -> dict[ReadOptions, bool]:
+    """Return the options to try, in order, each with whether they are the spec's layout."""
     options = ReadOptions(
         delimiter=layout.delimiter,
         encoding=encoding,
@@ -83,27 +83,28 @@ def _candidates(layout: Layout, given: ReadOptions, encoding: str | None) -> dic
         comment=layout.comment,
         sheet=layout.sheet,
         skip_rows=layout.skip_rows,
-        # lines behind the table are looked for where there were some: a file of one row may have none
+        # A footer is detected again if the earlier table had one, as this file may have none.
         skip_footer=layout.skip_footer if "skip_footer" in layout.fixed or not layout.skip_footer else None,
     )
     attempts = [(True, options), (True, replace(options, skip_rows=0)), (True, replace(options, skip_rows=None))]
     attempts += [(False, replace(options, sheet=None)), (False, ReadOptions(header=True))]
-    if layout.is_unnamed:  # names that are numbers are in no file: lines before the rows are looked for again
-        named = ReadOptions(delimiter=options.delimiter, header=True, sheet=options.sheet)
+    if layout.is_unnamed:  # numbered names are in no file, so title lines cannot be recognised by them
+        named_options = ReadOptions(delimiter=options.delimiter, header=True, sheet=options.sheet)
         skip = layout.skip_rows if "skip_rows" in layout.fixed else None if layout.skip_rows else 0
-        attempts = [(True, named), (True, replace(options, skip_rows=skip)), (False, ReadOptions(header=False))]
+        attempts = [(True, named_options), (True, replace(options, skip_rows=skip)), (False, ReadOptions(header=False))]
     candidates: dict[ReadOptions, bool] = {}
     for as_before, options in attempts:
-        candidates.setdefault(options.with_change(given.given), as_before)
+        candidates.setdefault(options.with_change(overrides.explicit_options), as_before)
     return candidates
 
 
 def _changes_note(layout: Layout, options: ReadOptions) -> str:
-    """Return the note that the layout differs from the spec's, with the options that differ."""
+    """Return the note on a layout that differs from the spec's, with the different options."""
     changes = [
-        f"{name.replace('_', ' ')} {now!r}, not {before!r}"
+        f"{name.replace('_', ' ')} {value!r}, not {expected_value!r}"
         for name in LAYOUT_OPTIONS
-        if (now := getattr(options, name)) not in (None, before := getattr(layout, name)) and before is not None
+        if (value := getattr(options, name)) not in (None, expected_value := getattr(layout, name))
+        and expected_value is not None
     ]
     return "the rows are laid out in another way than the table that the model learned from" + (
         f" ({'; '.join(changes)})" if changes else ""

@@ -27,14 +27,14 @@ class NewRows:
     """Rows read by a spec.
 
     Attributes:
-        X: the features, as `Dataset.X` has them.
-        given: all columns as the source has them.
-        unread: by row, the values that could not be read and are missing: "age=abc (not a number)".
-        notes: sentences: differences from the table of the spec, values that could not be read by column.
+        X: the features, in the form of `Dataset.X`.
+        source_rows: all columns, with the values of the source.
+        unread: by row, unreadable values, which are missing in X: "age=abc (not a number)".
+        notes: sentences on differences from the spec's table, and on unreadable values of each column.
     """
 
     X: pd.DataFrame
-    given: pd.DataFrame
+    source_rows: pd.DataFrame
     unread: dict[int, list[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -50,11 +50,11 @@ def read_new_rows(
     """Read the features of new rows by a spec.
 
     Args:
-        source: a table as `read_table` takes it, or one row as a dict.
+        source: a table that `read_table` accepts, or one row as a dict.
         options: for this source alone, in place of those of `spec`.
 
     Raises:
-        TableError: a column that is not there, by its name in the source; one of which no value can be read; no rows.
+        TableError: a missing column, a column without any readable value, or no rows.
     """
     options, spec = options or ReadOptions(), replace(spec, columns=spec.features)
     source = named_rows(source, spec.sources)
@@ -74,10 +74,10 @@ def read_new_rows(
 
 
 def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return all columns of `spec` as `Values`; other columns of the source are left out, with a note.
+    """Return all columns of `spec` as `Values`, without other columns of the source, on which there is a note.
 
     Raises:
-        TableError: a column that is not there, or of which no value can be read.
+        TableError: a missing column, or one without any readable value.
     """
     notes: list[str] = []
     raw = read_as_before(source, spec, options, limits, stop, notes)
@@ -88,24 +88,24 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
         stop.check()
         column = columns[column_spec.source]
         read, bad = read_column(column, column_spec)
-        # Numbers that the spec's table has as categories are the categories, not their texts.
+        # Levels that are numbers in the spec's table are compared as numbers: 1.10 is 1.1, whatever its text.
         values.append(replace(read, texts=None) if column_spec.kind == "categorical" else read)
         if not column_spec.part:
             parsed = read.series.to_numpy(), bad
-            counts[column.name] = ParseErrorCounts.of(source_cells(column), column_spec, parsed, {})
+            counts[column.name] = ParseErrorCounts.count_rows(source_cells(column), column_spec, parsed, {})
     check_counts(counts)
     notes += count_notes(counts)
-    if others := [name for name in columns if name not in spec.sources]:
-        columns_text = plural(len(others), "column is", "columns are")
-        notes.append(f"{columns_text} not in the spec and left out: {listed(others)}")
+    if extra_names := [name for name in columns if name not in spec.sources]:
+        columns_text = plural(len(extra_names), "column is", "columns are")
+        notes.append(f"{columns_text} not in the spec and left out: {listed(extra_names)}")
     return replace(raw, columns=values, notes=notes, kinds={})
 
 
 def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> list[ColumnSpec]:
-    """Return the specs for these columns, with marks of numbers where `spec` has none; `notes` get those detected.
+    """Return the specs for these columns; marks of numbers that `spec` lacks are detected, with a note.
 
     Raises:
-        TableError: a column that is not there.
+        TableError: a missing column.
     """
     columns = {column.name: column for column in raw.columns}
     return _with_marks(spec.for_columns(columns, options), columns, raw.options, options, notes)
@@ -114,11 +114,11 @@ def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: l
 def apply_features(
     columns: Sequence[TextColumn | Values], features: Sequence[ColumnSpec], counts: Counts, stop: StopToken = NEVER
 ) -> NewRows:
-    """Return the features of some columns' rows; values that could be read and that could not are added to `counts`."""
+    """Return the features of columns; the numbers of readable and unreadable values are added to `counts`."""
     sources = {feature.source for feature in features}
     cells = {column.name: source_cells(column) for column in columns if column.name in sources}
     values, unread = parse_features(cells, features, counts, stop)
-    rows = pd.DataFrame({column.name: _as_given(column) for column in columns})
+    rows = pd.DataFrame({column.name: _source_series(column) for column in columns})
     X = {
         feature.name: pd.Series(numbers, dtype=np.float64 if feature.kind == "numeric" else object)
         for feature, numbers in zip(features, values, strict=True)
@@ -131,21 +131,29 @@ def _joined(parts: Sequence[NewRows]) -> NewRows:
     for part in parts:
         unread |= {row + rows: values for row, values in part.unread.items()}
         rows += len(part.X)
-    X, given = (pd.concat(frames, ignore_index=True) for frames in zip(*((p.X, p.given) for p in parts), strict=True))
-    return NewRows(X, given, unread, tuple(note for part in parts for note in part.notes))
+    X, source_rows = (
+        pd.concat(frames, ignore_index=True) for frames in zip(*((p.X, p.source_rows) for p in parts), strict=True)
+    )
+    return NewRows(X, source_rows, unread, tuple(note for part in parts for note in part.notes))
 
 
 def read_as_before(
     source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]
 ) -> RawTable:
-    """Return the columns of a source in the spec's layout; if that does not fit, in the layout that is detected."""
-    given = ReadOptions(**spec.layout.given).with_change(options.given)
+    """Return the columns of a source in the spec's layout; if that does not fit, in the detected layout."""
+    all_options = ReadOptions(**spec.layout.explicit_options).with_change(options.explicit_options)
     if is_taken(source):
-        return read_raw(source, given, limits, stop, notes)
-    data = load_bytes(source, limits, stop, notes, given.sheet)
+        return read_raw(source, all_options, limits, stop, notes)
+    data = load_bytes(source, limits, stop, notes, all_options.sheet)
     if sniff_format(data) not in LAID_OUT:
-        return raw_of_bytes(data, given, limits, stop)
-    return apply_layout(data, spec, options, lambda tried, known: raw_of_bytes(data, tried, limits, stop, known), notes)
+        return raw_of_bytes(data, all_options, limits, stop)
+    return apply_layout(
+        data,
+        spec,
+        options,
+        lambda candidate, known_layout: raw_of_bytes(data, candidate, limits, stop, known_layout),
+        notes,
+    )
 
 
 def _with_marks(
@@ -155,7 +163,7 @@ def _with_marks(
     options: ReadOptions,
     notes: list[str],
 ) -> list[ColumnSpec]:
-    """Return specs with detected marks of numbers where the table's own numbers were no text."""
+    """Return specs with detected marks of numbers, if the spec's table had numbers and the new one has text."""
     unmarked = [
         spec
         for spec in specs
@@ -163,7 +171,7 @@ def _with_marks(
     ]
     if not unmarked:
         return list(specs)
-    texts = [columns[spec.source].without(spec.missing) for spec in unmarked]
+    texts = [columns[spec.source].without_texts(spec.missing) for spec in unmarked]
     decimal, thousands = detect_convention(
         texts, replace(in_force, decimal=options.decimal, thousands=options.thousands)
     )
@@ -173,8 +181,8 @@ def _with_marks(
     return [replace(spec, decimal=decimal, thousands=thousands) if spec in unmarked else spec for spec in specs]
 
 
-def _as_given(column: TextColumn | Values) -> pd.Series:
-    """Return a column as its source has it."""
+def _source_series(column: TextColumn | Values) -> pd.Series:
+    """Return a column with the values of its source."""
     if isinstance(column, Values):
         return column.series
     return pd.Series(np.array([*column.levels.to_pylist(), None], dtype=object)[column.codes], dtype=object)

@@ -160,7 +160,7 @@ def _values(
 ) -> tuple[Values, list[str]]:
     """Return a column as its type states, and notes."""
     name, declared, notes = column.name, None, list[str]()
-    present = column.without(missing)
+    present = column.without_texts(missing)
     spec = ColumnSpec(name, name, missing=missing)
     if attribute.type == "numeric" and merges(present.levels):
         notes = [digits_note(present)]

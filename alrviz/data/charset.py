@@ -53,12 +53,14 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
             note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}{others}"
             other = "mac_roman" if encoding == WESTERN else WESTERN
             words: dict[str, Any] = {"read": f"{encoding} ({script})", "other": f"{other} ({EUROPEAN[other]})"}
-            notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.ENCODING, {"encoding": other}, **words)))
+            notes.append(
+                DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.ENCODING, {"encoding": other}, **words))
+            )
     if encoding == MIXED:
         _, bad, first = _count_lines(data, stop)
         are = "line is" if bad == 1 else "lines are"
         note = f"{bad:,} {are} not UTF-8 (first in line {first:,}): stray bytes were read as {WESTERN}"
-        notes += [Note.about(NoteCode.STRAY_BYTES, note)] * (bad > 0)
+        notes += [Note.with_code(NoteCode.STRAY_BYTES, note)] * (bad > 0)
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = b"".join(text.encode("utf-8", "replace") for text in _decoded(data, encoding, stop))
     else:

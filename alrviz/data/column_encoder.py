@@ -1,11 +1,10 @@
-"""ColumnEncoder: how one column becomes codes.
+"""`ColumnEncoder` encodes one column, in one of two forms:
 
-Two forms:
     cuts     numeric, cut into intervals; value <= cut goes left: code = number of cuts below the value
     values   one code per value seen in training (categorical, ordinal, or numeric with `discretize=None`)
 
-Missing, where it is a level, is the last one. The number of levels, `len(labels)`, is also the code for "no level". A
-column that has no value at all has one level: "missing", or under `missing="skip"` one that no row has.
+If missing is a level, it is the last one. The number of levels, `len(labels)`, is also the code for "no level". A
+column without any value has one level: "missing", or with `missing="skip"` one that no row has.
 """
 
 import math
@@ -20,24 +19,24 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.columns import Level, as_float, as_levels, as_numbers, distinct_levels, holds_text, sorted_levels
-from alrviz.data.options import MISSING as SIGNS
+from alrviz.data.options import MISSING as MISSING_TEXTS
 from alrviz.data.parse_values import LevelCodes
 from alrviz.errors import ReadingWarning
 from alrviz.warn_once import warn_once
 
 MISSING = "missing"
-NOBODY = "(no value seen)"
-# Types of single values that mean the same whatever column they are in: numbers, and what may be a level besides.
-_NUMBERS = {int, float, np.float64, np.float32, *(np.dtype(code).type for code in "bhilqBHILQ")}
-_PLAIN = {*_NUMBERS, str, np.str_, bool, np.bool_}
-_WHOLE = 1e15  # numbers below are whole to the last digit
+NO_VALUE_LABEL = "(no value seen)"
+# Types of single values whose code does not depend on the column's dtype: of numbers, and of all levels.
+_NUMBER_TYPES = {int, float, np.float64, np.float32, *(np.dtype(code).type for code in "bhilqBHILQ")}
+_SINGLE_VALUE_TYPES = {*_NUMBER_TYPES, str, np.str_, bool, np.bool_}
+_MAX_WHOLE = 1e15  # whole numbers below are written without an exponent or a rounded digit
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnEncoder:
-    """The levels of one column: its name, kind, a label per code, and the cuts or the values they stand for.
+    """The levels of one column: its name, kind, a label for each code, and their cuts or values.
 
-    smooth: whether they are smooth levels: neighbours are pulled together.
+    `smooth`: whether the weights of neighbouring levels are pulled together.
     """
 
     name: str
@@ -50,7 +49,7 @@ class ColumnEncoder:
 
     @property
     def n_levels(self) -> int:
-        """Levels seen in training; as a code it means "no level"."""
+        """Number of levels seen in training; as a code it means "no level"."""
         return len(self.labels)
 
     def transform(self, column: pd.Series) -> np.ndarray:
@@ -71,24 +70,24 @@ class ColumnEncoder:
             codes[np.isnan(numbers)] = missing
             return codes
         if isinstance(values := column.array, pd.Categorical):
-            return self._codes_of(values.categories)[values.codes]  # a missing row's is -1: the last entry
-        places, found = as_levels(column, self.name)
-        return np.array([*map(self._levels.code, found), missing], dtype=np.intp)[places]
+            return self._codes_of(values.categories)[values.codes]  # -1 of a missing row selects the last entry
+        places, levels = as_levels(column, self.name)
+        return np.array([*map(self._levels.code, levels), missing], dtype=np.intp)[places]
 
     def code(self, value: Any) -> int | None:
-        """Return the code of one value of a column, as `transform` has it; None where that takes the column's dtype."""
+        """Return the code that `transform` gives one value; None if that depends on the dtype of its column."""
         missing = self.n_levels if self.missing_code is None else self.missing_code
         if self.cuts is None:
-            if self.kind == "numeric" or type(value) not in _PLAIN:
+            if self.kind == "numeric" or type(value) not in _SINGLE_VALUE_TYPES:
                 return None
             return self._levels.code(value)
-        number = as_float(value) if type(value) in _NUMBERS else math.inf
+        number = as_float(value) if type(value) in _NUMBER_TYPES else math.inf
         return missing if math.isnan(number) else None if math.isinf(number) else bisect_left(self._cuts, number)
 
     def _codes_of(self, categories: pd.Index) -> np.ndarray:
-        """The code of each category, and behind them that of missing; a table's are asked for again and again."""
-        known, codes = self.__dict__.get("_last", (None, np.empty(0, np.intp)))
-        if known is not categories:
+        """Return the code of each category, then that of missing; cached, as a table is often encoded repeatedly."""
+        cached_categories, codes = self.__dict__.get("_last", (None, np.empty(0, np.intp)))
+        if cached_categories is not categories:
             missing = self.n_levels if self.missing_code is None else self.missing_code
             codes = np.array([*map(self._levels.code, categories), missing], dtype=np.intp)
             self.__dict__["_last"] = categories, codes
@@ -99,16 +98,16 @@ class ColumnEncoder:
         return bool((self._codes_of(categories)[:-1] < self.n_levels).all())
 
     def _match_numbers(self, numbers: np.ndarray, missing: int) -> np.ndarray:
-        known = self._known_numbers
-        if not len(known):
+        level_numbers = self._known_numbers
+        if not len(level_numbers):
             return np.where(np.isnan(numbers), missing, self.n_levels)
-        codes = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-        codes[known[codes] != numbers] = self.n_levels
+        codes = np.minimum(np.searchsorted(level_numbers, numbers), len(level_numbers) - 1)
+        codes[level_numbers[codes] != numbers] = self.n_levels
         codes[np.isnan(numbers)] = missing
         return codes
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the look-up tables out of pickles; they are made again where they are needed."""
+        """Return the fields without the cached look-up tables, which are rebuilt when needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
@@ -122,14 +121,14 @@ class ColumnEncoder:
     @cached_property
     def _levels(self) -> LevelCodes:
         missing = self.n_levels if self.missing_code is None else self.missing_code
-        return LevelCodes(self.values or (), missing, self.n_levels, SIGNS)
+        return LevelCodes(self.values or (), missing, self.n_levels, MISSING_TEXTS)
 
     def is_missing(self, value: Any) -> bool:
-        """Return whether a value of a column of levels stands for none."""
+        """Return whether a value of a column of levels is missing."""
         return self._levels.is_missing(value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the encoder as JSON values."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -142,7 +141,7 @@ class ColumnEncoder:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "ColumnEncoder":
-        """Rebuild what `to_dict` gave."""
+        """Rebuild the encoder from `to_dict`'s state."""
         return cls(
             name=state["name"],
             kind=state["kind"],
@@ -150,29 +149,32 @@ class ColumnEncoder:
             cuts=None if state["cuts"] is None else np.array(state["cuts"], dtype=np.float64),
             missing_code=state["missing_code"],
             values=None if state["values"] is None else tuple(state["values"]),
-            smooth=bool(state.get("smooth", False)),  # files of earlier versions have none
+            smooth=bool(state.get("smooth", False)),  # files of earlier versions lack the key
         )
 
 
 def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> ColumnEncoder:
-    """Give every distinct value of a training column its own level, sorted (an ordinal keeps its declared order)."""
+    """Return an encoder with a level for each distinct value of a training column, sorted unless it is ordinal."""
     if kind == "numeric":
         numbers = as_numbers(column, name)
-        seen = np.unique(numbers[~np.isnan(numbers)]) + 0.0  # -0.0 and 0.0 are one level, whichever came first
-        values: Sequence[Level] = seen.tolist()
+        distinct = np.unique(numbers[~np.isnan(numbers)]) + 0.0  # makes -0.0 0.0, which is the same level
+        values: Sequence[Level] = distinct.tolist()
         any_missing = bool(np.isnan(numbers).any())
         return _finish(
             name,
             kind,
-            [str(int(value)) if value % 1 == 0 and abs(value) < _WHOLE else repr(value) for value in seen.tolist()],
+            [
+                str(int(value)) if value % 1 == 0 and abs(value) < _MAX_WHOLE else repr(value)
+                for value in distinct.tolist()
+            ],
             values,
             None,
             any_missing and keep_missing,
         )
-    places, found = as_levels(column, name)
-    occurs = np.zeros(len(found) + 1, dtype=bool)  # the last entry takes the missing rows
+    places, levels = as_levels(column, name)
+    occurs = np.zeros(len(levels) + 1, dtype=bool)  # index -1 of a missing row is the last entry
     occurs[places] = True
-    present = [value for value, here in zip(found, occurs, strict=False) if here]
+    present = [value for value, is_present in zip(levels, occurs, strict=False) if is_present]
     values = distinct_levels(present) if kind == "ordinal" else sorted_levels(present)
     any_missing = bool(occurs[-1]) or "" in present
     return _finish(name, kind, [str(value) for value in values], values, None, any_missing and keep_missing)
@@ -181,17 +183,19 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
 def code_intervals(
     column: pd.Series, name: str, keep_missing: bool, find_cuts: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> ColumnEncoder:
-    """Cut a numeric training column; `find_cuts(numbers, present)` gets the numbers that are there
-    (P,) and their mask (N,).
+    """Return an encoder with intervals of a numeric training column.
+
+    `find_cuts(numbers, is_present)` gets the column's numbers without missing ones (P,), and the mask (N,) of their
+    rows.
     """
     numbers = as_numbers(column, name)
     present = ~np.isnan(numbers)
     keep_missing = keep_missing and not present.all()
     if not present.any():
         return _finish(name, "numeric", [], (), None, keep_missing)
-    there = numbers[present]
-    cuts = find_cuts(there, present)
-    labels = interval_labels(cuts, bool((there == np.floor(there)).all()))
+    present_numbers = numbers[present]
+    cuts = find_cuts(present_numbers, present)
+    labels = interval_labels(cuts, bool((present_numbers == np.floor(present_numbers)).all()))
     return _finish(name, "numeric", labels, None, cuts, keep_missing)
 
 
@@ -199,14 +203,14 @@ def _finish(
     name: str, kind: str, labels: list[str], values: Sequence[Level] | None, cuts: np.ndarray | None, missing: bool
 ) -> ColumnEncoder:
     missing_code = len(labels) if missing else None
-    labels = [*labels, MISSING] if missing else labels or [NOBODY]
+    labels = [*labels, MISSING] if missing else labels or [NO_VALUE_LABEL]
     return ColumnEncoder(name, kind, tuple(labels), cuts, missing_code, None if values is None else tuple(values))
 
 
 def interval_labels(cuts: np.ndarray, whole: bool = False) -> list[str]:
-    """Return the intervals between `cuts` (k,) in words (k + 1,), with as few digits as tell the cuts apart.
+    """Return a label for each of the k + 1 intervals between `cuts` (k,), with as few digits as keep the cuts distinct.
 
-    whole: whether all numbers are whole; the intervals are then named by those that lie in them, where each has some.
+    `whole`: whether all numbers are whole; the labels are then the whole numbers in an interval, if each has some.
 
     >>> interval_labels(np.array([3.5, 7]))
     ['<= 3.5', '(3.5, 7]', '> 7']
@@ -216,10 +220,10 @@ def interval_labels(cuts: np.ndarray, whole: bool = False) -> list[str]:
     if not len(cuts):
         return ["any number"]
     ends = np.floor(cuts)
-    if whole and (np.diff(ends) > 0).all() and np.abs(ends).max() < _WHOLE:
+    if whole and (np.diff(ends) > 0).all() and np.abs(ends).max() < _MAX_WHOLE:
         last = [int(end) for end in ends]
-        within = [str(high) if high == low + 1 else f"{low + 1} to {high}" for low, high in pairwise(last)]
-        return [f"<= {last[0]}", *within, f"> {last[-1]}"]
+        inner_labels = [str(high) if high == low + 1 else f"{low + 1} to {high}" for low, high in pairwise(last)]
+        return [f"<= {last[0]}", *inner_labels, f"> {last[-1]}"]
     for digits in range(6, 18):
         texts = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(texts)) == len(texts):

@@ -1,11 +1,11 @@
-"""Columns of whatever table comes: names, kinds by dtype, numbers and levels.
+"""Columns of any kind of table in memory: their names, kinds by dtype, numbers and levels.
 
 A table is a DataFrame (any dtype: nullable, arrow-backed, categorical), a numpy matrix (numbers, text or objects) or a
 list of rows. Kinds by dtype: booleans, text and mixed columns are categorical, ordered categoricals ordinal, numbers
 numeric; an object column that holds only numbers is numeric. Dates are neither level nor number: they are refused.
 
-Levels are compared by their texts (`reading.level_text`), as a file has them: 1, 1.0 and "1" are one level, blanks at
-the ends of a text do not count, and an empty text is a missing value.
+Levels are compared by their texts in a file (`parse_values.level_text`): 1, 1.0 and "1" are one level, blanks at the
+ends of a text are ignored, and an empty text is a missing value.
 """
 
 import math
@@ -28,7 +28,7 @@ _DATES = {"datetime", "datetime64", "date", "timedelta", "timedelta64", "time", 
 
 
 def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
-    """Return the names of X's columns, the columns, and whether the names are the table's own.
+    """Return the names of X's columns, the columns, and whether X has names ("x0", "x1" ... are made up otherwise).
 
     Raises:
         TableError: X is no table of rows and columns, or two columns have one name.
@@ -37,9 +37,11 @@ def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
         X = X.to_pandas()
     if isinstance(X, pd.DataFrame):
         names = tuple(str(name) for name in X.columns)
-        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-        if twice:
-            raise TableError(f"column names must differ, but {twice[0]!r} occurs {names.count(twice[0])} times")
+        duplicates = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if duplicates:
+            raise TableError(
+                f"column names must differ, but {duplicates[0]!r} occurs {names.count(duplicates[0])} times"
+            )
         return names, [column for _, column in X.items()], True
     if isinstance(X, (list, tuple)):
         columns = [column for _, column in pd.DataFrame(X).infer_objects().items()]
@@ -76,7 +78,7 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
 
 
 def _kind_of_numbers(column: pd.Series, name: str) -> str:
-    """Return "numeric", but "categorical", with a warning, where floats would make one of different numbers."""
+    """Return "numeric", or "categorical" with a warning if float64 cannot distinguish the column's numbers."""
     if not float_loss(column):
         return "numeric"
     warnings.warn(
@@ -88,10 +90,10 @@ def _kind_of_numbers(column: pd.Series, name: str) -> str:
 
 
 def float_loss(column: pd.Series) -> str:
-    """Say what would be lost of a column's numbers as float64, empty where nothing is that matters.
+    """Return a clause on what a column's numbers would lose as float64; "" if nothing that matters.
 
-    Whole numbers are compared one by one: from 2**53 on they are ids more often than amounts. Of decimal fractions,
-    which floats nearly always round, it is only asked whether most of them stay different.
+    Every whole number must stay exact: from 2**53 on they are ids more often than amounts. Decimal fractions, which
+    floats nearly always round, must mostly stay distinct.
     """
     dtype = column.dtype
     values: list[Any]
@@ -103,14 +105,16 @@ def float_loss(column: pd.Series) -> str:
     elif types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
         values = list({value for value in column if isinstance(value, int | np.integer) or _is_decimal(value)})
     elif dtype == np.longdouble and np.dtype(np.longdouble).itemsize > 8:
-        exact = column.dropna().to_numpy()
-        return _loss(len(np.unique(exact)), len(np.unique(exact.astype(np.float64))))
+        numbers = column.dropna().to_numpy()
+        return _loss(len(np.unique(numbers)), len(np.unique(numbers.astype(np.float64))))
     else:
         return ""
     floats = {value: as_float(value) for value in values}
-    wrong = [value for value, number in floats.items() if not isinstance(value, Decimal) and not _equal(value, number)]
-    if wrong:
-        return f"{len(wrong):,} of them are whole numbers of more digits than a float keeps"
+    inexact = [
+        value for value, number in floats.items() if not isinstance(value, Decimal) and not _equal(value, number)
+    ]
+    if inexact:
+        return f"{len(inexact):,} of them are whole numbers of more digits than a float keeps"
     return _loss(len(floats), len(set(floats.values())))
 
 
@@ -122,12 +126,12 @@ def _equal(value: Any, number: float) -> bool:
     return math.isfinite(number) and int(value) == int(number)
 
 
-def _loss(exact: int, kept: int) -> str:
-    return f"{exact:,} different numbers would be {kept:,}" if 2 * kept < exact else ""
+def _loss(n_values: int, n_floats: int) -> str:
+    return f"{n_values:,} different numbers would be {n_floats:,}" if 2 * n_floats < n_values else ""
 
 
 def as_float(value: Any) -> float:
-    """Return the float nearest to a number, infinite where it is beyond them all."""
+    """Return the float nearest to a number; infinity if it is outside the range of floats."""
     try:
         return float(value)
     except OverflowError:
@@ -138,16 +142,16 @@ def choose_kinds(columns: Sequence[pd.Series], names: Sequence[str], categorical
     """Return each column's kind; `categorical_features`: "from_dtype", "all", None (none), names, mask or indices."""
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return [kind_by_dtype(column, name) for column, name in zip(columns, names, strict=True)]
-    chosen = _chosen(names, categorical_features)
+    categorical = _chosen_indices(names, categorical_features)
     kinds = []
     for j, column in enumerate(columns):
-        ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
-        kinds.append(("ordinal" if ordered else "categorical") if j in chosen else "numeric")
+        is_ordinal = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
+        kinds.append(("ordinal" if is_ordinal else "categorical") if j in categorical else "numeric")
     return kinds
 
 
-def _chosen(names: Sequence[str], features: Any) -> set[int]:
-    """Return the indices that `categorical_features` names, or a `RecipeError` that says what it could be."""
+def _chosen_indices(names: Sequence[str], features: Any) -> set[int]:
+    """Return the indices of the columns that `categorical_features` selects; `RecipeError` if it is invalid."""
     if features is None:
         return set()
     if isinstance(features, str):
@@ -178,7 +182,7 @@ def _chosen(names: Sequence[str], features: Any) -> set[int]:
 
 
 def as_numbers(column: pd.Series, name: str) -> np.ndarray:
-    """Return the column as float64 (N,), NaN where missing; text and infinities are a `TableError` that names it."""
+    """Return the column as float64 (N,), NaN where missing; `TableError` for text that is no number, and infinities."""
     try:
         if types.is_object_dtype(column.dtype) or isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)):
             column = pd.to_numeric(column.astype(object))
@@ -194,7 +198,7 @@ def as_numbers(column: pd.Series, name: str) -> np.ndarray:
 
 
 def holds_text(column: pd.Series) -> bool:
-    """Return whether a column holds a text."""
+    """Return whether a value of the column is text."""
     if types.is_object_dtype(column.dtype):
         content = types.infer_dtype(column, skipna=True)
         return content == "string" or (content.startswith("mixed") and any(isinstance(value, str) for value in column))
@@ -202,10 +206,10 @@ def holds_text(column: pd.Series) -> bool:
 
 
 def as_levels(column: pd.Series, name: str) -> tuple[np.ndarray, list[Level]]:
-    """Return each row's place (N,) in the list of distinct values (-1 where missing), and that list.
+    """Return each row's index (N,) into the list of distinct values, -1 where missing, and that list.
 
     Raises:
-        TableError: a cell holds several values: a list, a tuple, a set, a dict or an array.
+        TableError: a cell contains several values: a list, a tuple, a set, a dict or an array.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.intp), [as_level(value) for value in column.cat.categories]
@@ -215,7 +219,7 @@ def as_levels(column: pd.Series, name: str) -> tuple[np.ndarray, list[Level]]:
                 f"column {name!r} holds a {type(nested).__name__} in a cell, {str(nested)[:60]!r}; expected one text, "
                 "number or boolean in each: make a column of each part, or text of the whole"
             )
-        # pandas takes True and 1 for one value; as levels they are two, as they are in a file
+        # pandas.factorize merges True and 1, which are two levels in a file.
         first: dict[Any, Any] = {}
         for value in column:
             if isinstance(first.setdefault(level_text(value), value), str):
@@ -228,7 +232,7 @@ def as_levels(column: pd.Series, name: str) -> tuple[np.ndarray, list[Level]]:
 
 def as_level(value: Any) -> Level:
     """Return the value as bool, int, float or text; whole floats become ints, so that 1.0 reads as 1."""
-    if type(value) is str:  # nearly all of them: spares a column of many levels half its time
+    if type(value) is str:  # the common case: checking it first halves the time of a column of many levels
         return value.strip()
     if isinstance(value, np.generic):
         value = value.item()
@@ -240,7 +244,7 @@ def as_level(value: Any) -> Level:
 
 
 def distinct_levels(levels: Iterable[Level]) -> list[Level]:
-    """Return the first of the levels of each text, in their order, without the empty text."""
+    """Return the levels in their order, without those whose text occurred before, and without the empty text."""
     first: dict[str, Level] = {}
     for level in levels:
         first.setdefault(level_text(level), level)
@@ -249,7 +253,7 @@ def distinct_levels(levels: Iterable[Level]) -> list[Level]:
 
 
 def sorted_levels(levels: Iterable[Level]) -> list[Level]:
-    """Return the distinct levels, numbers before text, each in its own order."""
+    """Return the distinct levels sorted, numbers before texts."""
     distinct = distinct_levels(levels)
     numbers: list[Level] = [level for level in distinct if not isinstance(level, str)]
     numbers.sort(key=lambda level: (level, level_text(level)))  # True and 1 are equal, and two levels

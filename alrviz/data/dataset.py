@@ -1,8 +1,8 @@
 """A table with its meaning: which column is the class, what kind each other one is, and a hash of both.
 
-A `Dataset` is a `Table` for one target: rows without a class are gone, kinds are guessed or given, `X` carries the
+A `Dataset` is a `Table` for one target: rows without a class are dropped, kinds are guessed or stated, `X` carries the
 kinds as dtypes and `y` the classes as text. It is immutable; `with_target` and `with_kinds` return new ones, which keep
-the kinds that were given.
+the kinds that the user, the file or a demo stated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,14 +48,15 @@ from alrviz.errors import Sentence, TableError, for_page, listed, nearest, plura
 from alrviz.stop import NEVER, StopToken
 
 _NOTED_REPEATS = 0.01  # share of the rows from which repeats are noted
-MOST_DROPPED = 0.5  # of the rows: a guessed class that more rows lack is asked for
+MAX_DROPPED_SHARE = 0.5  # of the rows; a guessed target that is missing on more of them must be confirmed
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column as shown: kind, whether it was guessed and why (`code`), distinct values and rows without one.
+    """The description of one column: kind, whether and why it was guessed, number of distinct values and missing rows.
 
-    A kind of `ROLES` makes it no feature: "weight" (how often each row counts), "group" or "time" (as in `split_by`).
+    A column of a kind in `ROLES` is no feature: "weight" says how often a row counts; for "group" and "time" see
+    `Dataset.split_by`.
     """
 
     name: str
@@ -100,27 +101,34 @@ class Dataset:
     quartiles: bool
     table: Table = field(compare=False)
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
-    # used columns that alone almost determine the class, and the share of the rows whose class each tells
+    # features that alone almost determine the class, and the share of the rows whose class each determines
     leaks: Mapping[str, float] = field(default_factory=dict)
-    splitting: Splitting = field(default=AT_RANDOM, compare=False)  # what splits of the rows keep to
+    splitting: Splitting = field(default=AT_RANDOM, compare=False)  # constraints of all splits of the rows
     spec: ParseSpec = field(kw_only=True, compare=False)
-    weight_unit: float = field(default=1.0, compare=False)  # by what weights are divided
+    weight_unit: float = field(default=1.0, compare=False)  # divisor of the column of weights
 
     @classmethod
     def from_arrays(
         cls, X: Any, y: Any, *, target: str = "class", name: str = "table", quartiles: bool | None = None, **kinds: str
     ) -> "Dataset":
-        """Return a data set of features and classes as scikit-learn takes them.
+        """Return a data set of features and classes in the form that scikit-learn accepts.
 
-        `X` (N, p) is an array, a data frame, a dict of columns or a list of rows, `y` (N,) a class for each; a number
-        of more than 20 values needs `quartiles`. `target` is what the class is called. `kinds` as in `read_table`.
+        Args:
+            X: (N, p) an array, a data frame, a dict of columns or a list of rows.
+            y: (N,) the class of each row; numbers with more than 20 distinct values need `quartiles`.
+            target: the name for the column of classes.
+            kinds: as in `read_table`.
 
-        Raises `TableError` where X and y have not as many rows, or a column of X is called as the target is.
+        Raises:
+            TableError: X and y have different numbers of rows, or a column of X has the target's name.
 
         >>> Dataset.from_arrays([[1.5, 2], [2.5, 1], [0.5, 2]], ["no", "yes", "no"])
         <Dataset 'table': 3 rows, 2 columns, 2 classes of 'class'>
         """
-        features, classes = read_columns(X, name=name, alone=True), read_columns({target: np.asarray(y)}, alone=True)
+        features, classes = (
+            read_columns(X, name=name, allow_one_column=True),
+            read_columns({target: np.asarray(y)}, allow_one_column=True),
+        )
         if features.n_rows != classes.n_rows:
             raise TableError(
                 f"X has {features.n_rows:,} rows and y {classes.n_rows:,}; a class for each row was expected"
@@ -132,7 +140,7 @@ class Dataset:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Doubtful decisions of the reading, each with the options for the other reading."""
+        """Doubtful decisions of the reader, each with the options for the alternative."""
         return doubts_among(self.notes)
 
     @property
@@ -142,17 +150,17 @@ class Dataset:
 
     @property
     def given_kinds(self) -> dict[str, str]:
-        """The kinds that were not guessed: the user, the file or the maker of a demo set gave them."""
+        """The kinds that were stated by the user, the file or a demo, rather than guessed."""
         return {column.name: column.kind for column in self.columns if not column.guessed and column.kind != "target"}
 
     @property
     def n_rows(self) -> int:
-        """Rows that have a class."""
+        """Number of rows; all of them have a class."""
         return len(self.labels)
 
     @property
     def n_classes(self) -> int:
-        """Classes that occur."""
+        """Number of classes that occur."""
         return len(self.labels.cat.categories)
 
     @property
@@ -181,12 +189,11 @@ class Dataset:
 
     @cached_property
     def weights(self) -> NDArray[np.float64] | None:
-        """How often each row counts, (N,) above 0; None where each counts once.
+        """The weight of each row, (N,) above 0, from the column of kind "weight"; None if all are 1.
 
-        They come from the column of kind "weight". Whole numbers are used as they stand: a row of weight 2 is the row
-        twice, exactly. Others, as surveys have them, are divided by their mean, so that N rows count as N, in whatever
-        unit weights are given. A penalty stands against their sum, as in scikit-learn: rows that count ten times leave
-        it a tenth of its say.
+        Whole numbers are used unchanged: a row of weight 2 equals the row twice, exactly. Other weights, such as those
+        of surveys, are divided by their mean, so that their unit does not matter and N rows count as N. As in
+        scikit-learn, a penalty is relative to the sum of the weights: ten times the weights make it a tenth as strong.
         """
         name = next((name for name, kind in self.kinds.items() if kind == "weight"), None)
         if name is None:
@@ -196,15 +203,15 @@ class Dataset:
         return None if np.abs(weights - 1.0).max() < 1e-12 else weights
 
     def with_target(self, name: str, /, *, quartiles: bool | None = None) -> "Dataset":
-        """Return the same table with another target; `quartiles=True` cuts a numeric one into four classes.
+        """Return the same table, with the same rules of `split_by`, for another target.
 
-        The rules of `split_by` are kept.
+        `quartiles=True` cuts a numeric target into four classes.
         """
         kinds = {column: kind for column, kind in self.given_kinds.items() if column != name}
         return split_again(dataset_of(self.table, name, kinds=kinds, quartiles=quartiles), self.splitting)
 
     def with_kinds(self, /, **kinds: str) -> "Dataset":
-        """Return the same table with these columns' kinds changed; the others stay as they are, and so do splits.
+        """Return the same table, with the same rules of `split_by`, with the kinds of these columns changed.
 
         Raises:
             TableError: no such column, or no kind of that name.
@@ -221,12 +228,12 @@ class Dataset:
 
     @cached_property
     def repeated(self) -> np.ndarray:
-        """Of each row (N,) whether an earlier one has the same class and the same values of all columns used."""
+        """Mask (N,) of the rows that equal an earlier one in class and all features."""
         return repeated_rows(self.X, self.y)
 
     @property
     def leaks_note(self) -> str:
-        """The note on columns that alone almost determine the class; "" where there is none."""
+        """The note on columns that alone almost determine the class; "" if no column does."""
         return leaks_note(self.leaks)
 
     @cached_property
@@ -244,22 +251,22 @@ class Dataset:
         )
 
     def split_by(self, *, repeats: str = "separate", groups: Any = None, time: Any = None) -> "Dataset":
-        """Return the same rows with what every split of them keeps to: folds of studies, held-out rows of runs.
+        """Return the same rows with constraints on all splits of them: folds of studies, test rows of runs.
 
         Args:
-            repeats: of rows that are equal in all columns: "separate" (each is a row like any other), "once" (all but
-                the first are left out; rows of equal values and another class are not equal), "together" (rows of
-                equal values are never on both sides of a split, whatever their class).
-            groups: the name of a column, used or not, or an array (N,): rows of one group are never on both sides, as
-                in scikit-learn's StratifiedGroupKFold; rows without a group are groups of their own.
-            time: the name of a column, or an array (N,): rows are judged by models of earlier rows alone, as in
-                scikit-learn's TimeSeriesSplit; a holdout is the last rows. There is one such order, so repeats of a
-                study are one.
+            repeats: how duplicate rows are split: "separate" (like any other rows), "once" (all but the first row with
+                equal features and equal class are dropped), "together" (rows with equal features, whatever their
+                class, are never on both sides of a split).
+            groups: the name of any column, or an array (N,): rows of one group are never on both sides, as in
+                scikit-learn's StratifiedGroupKFold; a row without a group is a group of one.
+            time: the name of a column, or an array (N,): models are tested on later rows than they were trained on, as
+                in scikit-learn's TimeSeriesSplit; a holdout is the last rows. As there is one such order, a study with
+                `repeats` has one.
 
-        Its hash is another: other splits are other studies. Called on a result again, both hold.
+        The result has another hash, because other splits make another study. A second call adds its constraint.
 
         Raises:
-            TableError: a column that there is not, times that are missing, or two of these, at once or one by one.
+            TableError: an unknown column, missing times, or two constraints that cannot be combined.
 
         >>> from alrviz import load_demo
         >>> load_demo("monks-1").split_by(repeats="together").splitting.words
@@ -268,17 +275,17 @@ class Dataset:
         return split_by(self, repeats, groups, time)
 
     def __repr__(self) -> str:
-        used, ignored = len(self.X.columns), list(self.kinds.values()).count("ignore")
-        left = f" ({ignored} ignored)" if ignored else ""
-        size = f"{self.n_rows:,} rows, {used} columns{left}, {self.n_classes} classes"
+        n_features, n_ignored = len(self.X.columns), list(self.kinds.values()).count("ignore")
+        ignored = f" ({n_ignored} ignored)" if n_ignored else ""
+        size = f"{self.n_rows:,} rows, {n_features} columns{ignored}, {self.n_classes} classes"
         return f"<Dataset {self.name!r}: {size} of {self.target!r}>"
 
 
-def require_dataset(given: object) -> None:
-    """Raise `TableError` for what is no data set: a frame, say, does not tell which of its columns is the class."""
-    if not isinstance(given, Dataset):
+def require_dataset(value: object) -> None:
+    """Raise `TableError` for a value that is no `Dataset`, such as a data frame, which does not name its target."""
+    if not isinstance(value, Dataset):
         raise TableError(
-            f"a {type(given).__name__} is no data set; expected what read_table(path_or_frame, target=...) or "
+            f"a {type(value).__name__} is no data set; expected what read_table(path_or_frame, target=...) or "
             "load_demo(name) returns"
         )
 
@@ -291,59 +298,59 @@ def dataset_of(
     quartiles: bool | None = None,
     stop: StopToken = NEVER,
 ) -> Dataset:
-    """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed).
+    """Return the table as a data set; a target of None, and kinds of columns not in `kinds`, are guessed.
 
     Raises:
         TableError: no such column, no kind of that name, or a target that cannot be a class or be guessed.
     """
-    notes, guessed = list(table.notes), target is None
+    notes, is_guessed = list(table.notes), target is None
     if target is None:
         choice = table.default_target
-        target, why = choice.name, choice.why
-        others = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else table.other_targets(target)
-        text = f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else "")
-        notes.append(Note.about(NoteCode.TARGET, text))
+        target, reason = choice.name, choice.why
+        alternatives = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else table.other_targets(target)
+        text = f"the target is {target!r} ({reason})" + (f"; it may also be {alternatives}" if alternatives else "")
+        notes.append(Note.with_code(NoteCode.TARGET, text))
     position = table.position(target)
     try:
         classes, remarks = class_labels(table.values[position], quartiles)
     except TableError as error:
-        others = table.other_targets(target) if guessed else ""
-        if not others:
+        alternatives = table.other_targets(target) if is_guessed else ""
+        if not alternatives:
             raise
-        advice = f"; such as {others}"
+        advice = f"; such as {alternatives}"
         raise TableError(Sentence(f"{error}{advice}", for_page(error) + advice), code=error.code) from error
     keep = classes.notna().to_numpy()
-    dropped = int(len(keep) - keep.sum())
+    n_dropped = int(len(keep) - keep.sum())
     kinds = dict(kinds or {})
     _check_kinds(kinds, target, table)
-    weighed, unit = _weighed(table, {**table.stated_kinds, **kinds}, keep, notes)
-    if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
-        others = table.other_targets(target)
-        text = f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
-        advice = f", such as {others}" if others else ""
+    has_weight, weight_unit = _positive_weights(table, {**table.stated_kinds, **kinds}, keep, notes)
+    if is_guessed and MAX_DROPPED_SHARE * len(keep) < n_dropped < len(keep):
+        alternatives = table.other_targets(target)
+        text = f"column {target!r} ({reason}) has no value on {n_dropped:,} of {len(keep):,} rows, which would be left "
+        advice = f", such as {alternatives}" if alternatives else ""
         raise TableError(
             Sentence(
                 f"{text}out; pass target={target!r} if that is meant, or another column{advice}",
                 f"{text}out; choose it as the class if that is meant, or another column{advice}",
             )
         )
-    if dropped:
-        left = f", {len(keep) - dropped:,} are left" if dropped > MOST_DROPPED * len(keep) else ""
-        rows = plural(dropped, "row without a class was", "rows without a class were")
-        notes.append(f"{rows} dropped{left}")
+    if n_dropped:
+        remainder = f", {len(keep) - n_dropped:,} are left" if n_dropped > MAX_DROPPED_SHARE * len(keep) else ""
+        rows = plural(n_dropped, "row without a class was", "rows without a class were")
+        notes.append(f"{rows} dropped{remainder}")
     notes += remarks
-    keep = keep & weighed
+    keep = keep & has_weight
     classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
     notes += check_labels(target, classes, table.limits)
     notes += no_answer_doubt(target, classes, table.options)
-    values = table.values if keep.all() else tuple(column.where(keep) for column in table.values)
-    return _build(table, target, classes, values, kinds, bool(quartiles), notes, stop, guessed, unit)
+    values = table.values if keep.all() else tuple(column.select_rows(keep) for column in table.values)
+    return _build(table, target, classes, values, kinds, bool(quartiles), notes, stop, is_guessed, weight_unit)
 
 
-def _weighed(
+def _positive_weights(
     table: Table, kinds: Mapping[str, str], has_class: NDArray[np.bool_], notes: list[str]
 ) -> tuple[NDArray[np.bool_], float]:
-    """Return which rows (N,) have a weight above 0, and by what weights are divided (see `Dataset.weights`)."""
+    """Return a mask (N,) of the rows with a weight above 0, and the divisor of the weights (see `Dataset.weights`)."""
     name = next((name for name, kind in kinds.items() if kind == "weight"), None)
     if name is None:
         return np.ones_like(has_class), 1.0
@@ -355,16 +362,18 @@ def _weighed(
             f"column {name!r} has the weight {weights[row]:g} in row {row + 1:,}; expected none below 0, "
             f"or another kind, such as {name}='numeric'"
         )
-    used = weights[has_class & (weights > 0)]
-    if not len(used):
+    positive = weights[has_class & (weights > 0)]
+    if not len(positive):
         raise TableError(f"column {name!r} has no weight above 0 in a row with a class; one at least was expected")
-    if lost := int(has_class.sum()) - len(used):
-        notes.append(f"{plural(lost, 'row')} of weight 0, or without a weight, dropped")
-    if (used == np.floor(used)).all():
-        notes.append(f"rows count as often as {name!r} says: {used.sum():,.0f} in all, of {len(used):,} rows")
+    if n_dropped := int(has_class.sum()) - len(positive):
+        notes.append(f"{plural(n_dropped, 'row')} of weight 0, or without a weight, dropped")
+    if (positive == np.floor(positive)).all():
+        notes.append(f"rows count as often as {name!r} says: {positive.sum():,.0f} in all, of {len(positive):,} rows")
         return weights > 0, 1.0
-    mean = float(used.mean())
-    notes.append(f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(used):,} rows")
+    mean = float(positive.mean())
+    notes.append(
+        f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(positive):,} rows"
+    )
     return weights > 0, mean
 
 
@@ -377,28 +386,28 @@ def _build(
     quartiles: bool,
     notes: list[str],
     stop: StopToken,
-    guessed: bool,
+    is_guessed: bool,
     weight_unit: float,
 ) -> Dataset:
     columns, series = [], {}
     specs: list[ColumnSpec] = []
-    counts = counts_column([column.series for column in values if not column.made])
+    counts = counts_column([column.series for column in values if not column.is_derived])
     for column in values:
         stop.check()
         if column.name == target:
-            column_shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
+            description = Column(target, "target", is_guessed, "the class to predict", len(classes.cat.categories), 0)
             parsed, spec = column.series, column.spec or spec_of_typed(column)
         else:
-            column_shown, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
-            if column_shown.guessed and column.name == counts:
-                why = "counts of cases? no combination of the other columns is there twice"
-                column_shown = replace(column_shown, kind="ignore", why=why, code=KindCode.COUNT)
-        specs.append(replace(spec, kind=column_shown.kind, order=_unnatural_order(parsed, column_shown.kind)))
-        columns.append(column_shown)
+            description, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
+            if description.guessed and column.name == counts:
+                reason = "counts of cases? no combination of the other columns is there twice"
+                description = replace(description, kind="ignore", why=reason, code=KindCode.COUNT)
+        specs.append(replace(spec, kind=description.kind, order=_unnatural_order(parsed, description.kind)))
+        columns.append(description)
         series[column.name] = parsed
-    used = {column.name: series[column.name] for column in columns if column.kind in FEATURE_KINDS}
-    n_repeats = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
-    if n_repeats and not repeat_by_nature(pd.DataFrame(used)):
+    features = {column.name: series[column.name] for column in columns if column.kind in FEATURE_KINDS}
+    n_repeats = int(repeated_rows(pd.DataFrame(features), classes.cat.codes.to_numpy()).sum()) if features else 0
+    if n_repeats and not repeat_by_nature(pd.DataFrame(features)):
         repeated = "are duplicates of earlier ones" if n_repeats > 1 else "is a duplicate of an earlier one"
         repeat = f"{n_repeats:,} of {len(classes):,} rows {repeated} in all columns used; "
         repeat += "a random split may have such rows on both sides "
@@ -406,14 +415,14 @@ def _build(
             Sentence(f"{repeat}(split_by(repeats='once') drops them)", f'{repeat}("Split rows" can drop them)')
         )
     digests = []
-    for column_shown in columns:
+    for description in columns:
         stop.check()
-        digests.append(digest_series(classes if column_shown.kind == "target" else series[column_shown.name], stop))
-    suspects = find_leaks(used, classes, stop)
+        digests.append(digest_series(classes if description.kind == "target" else series[description.name], stop))
+    suspects = find_leaks(features, classes, stop)
     notes += filter(None, [leaks_note(suspects)])
     notes += column_notes(columns)
-    names = [column.name for column in table.values if not column.made]
-    if not used:
+    names = [column.name for column in table.values if not column.is_derived]
+    if not features:
         notes.append("no column is left to predict from; change a kind from 'ignore'")
     dataset = Dataset(
         name=table.name,
@@ -427,14 +436,16 @@ def _build(
         table=table,
         labels=classes,
         leaks=suspects,
-        spec=ParseSpec(Layout.of(names, table.head, table.options, table.asked), tuple(specs), quartiles),
+        spec=ParseSpec(
+            Layout.from_options(names, table.head, table.options, table.given_options), tuple(specs), quartiles
+        ),
         weight_unit=weight_unit,
     )
     return split_by_role(dataset)
 
 
 def _unnatural_order(series: pd.Series, kind: str) -> tuple[str, ...]:
-    """Return the levels of an ordered category in their order; () where they have a natural one."""
+    """Return the ordered levels of an ordinal column; () if `sort_levels` finds the order or it is alphabetical."""
     if kind != "ordinal" or not isinstance(series.dtype, pd.CategoricalDtype):
         return ()
     levels = series.cat.categories.tolist()
@@ -444,9 +455,9 @@ def _unnatural_order(series: pd.Series, kind: str) -> tuple[str, ...]:
 def _feature_column(
     column: Values, given_kind: str | None, table: Table, notes: list[str]
 ) -> tuple[Column, pd.Series, ColumnSpec]:
-    """Return a feature as shown, its series and its spec, of the given kind, else the file's, else the guessed one.
+    """Return a feature's description, series and spec; its kind is `given_kind`, else the file's, else guessed.
 
-    A kind of the file that the column cannot have is noted.
+    A note is added if the file states a kind that the column cannot have.
     """
     stated = table.stated_kinds.get(column.name)
     if given_kind is not None:
@@ -458,12 +469,15 @@ def _feature_column(
             notes.append(f"the kind that the file states was not used: {error}")
     n_levels, missing = column.series.nunique(), int(column.series.isna().sum())
     guess = guess_kind(column, n_levels=n_levels, n_present=len(column.series) - missing, limits=table.limits)
-    shown = Column(column.name, guess.kind, True, guess.why, n_levels, missing, guess.code)
-    return shown, column.series, column.spec or spec_of_typed(column)
+    description = Column(column.name, guess.kind, True, guess.why, n_levels, missing, guess.code)
+    return description, column.series, column.spec or spec_of_typed(column)
 
 
-def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[Column, pd.Series, ColumnSpec]:
-    """Return a column of a kind, made numeric where it is text; `TableError` where it cannot be."""
+def _column_of_kind(column: Values, kind: str, reason: str, table: Table) -> tuple[Column, pd.Series, ColumnSpec]:
+    """Return the description, series and spec of a column for a kind; `TableError` if it cannot be of that kind.
+
+    Text is read as numbers if the kind needs numbers.
+    """
     series, spec = column.series, column.spec or spec_of_typed(column)
     if kind in (*FEATURE_KINDS, "weight") and pd.api.types.is_datetime64_any_dtype(series.dtype):
         raise TableError(
@@ -471,7 +485,7 @@ def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[
         )
     if kind in ("numeric", "weight") and isinstance(series.dtype, pd.CategoricalDtype):
         text = text_of(series)
-        spec = decide_number(text, table.options, among_numbers(spec.missing, table.asked))
+        spec = decide_number(text, table.options, among_numbers(spec.missing, table.given_options))
         series, bad = read_values(text, spec)
         check_numbers(text, bad, spec.decimal)
     if kind == "categorical" and column.texts is not None:  # codes: 1.10 is not 1.1, 1E5 not 100000
@@ -480,7 +494,7 @@ def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[
     n_levels, missing = series.nunique(), int(series.isna().sum())
     if kind in ("categorical", "ordinal"):
         check_levels(column.name, n_levels, table.limits)
-    return Column(column.name, kind, False, why, n_levels, missing), series, spec
+    return Column(column.name, kind, False, reason, n_levels, missing), series, spec
 
 
 def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
@@ -501,9 +515,9 @@ def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
 
 
 def column_notes(columns: Sequence[Column]) -> list[str]:
-    """Return a sentence for each group of columns that were guessed to be something, or left out."""
+    """Return a sentence for each group of columns with the same noteworthy guess, such as ignored ids."""
     guessed = [column for column in columns if column.guessed]
-    names, dated = {column.name for column in columns}, _of_code(guessed, KindCode.DATES)
+    names, date_names = {column.name for column in columns}, _of_code(guessed, KindCode.DATES)
     groups = (
         ("guessed to be ids and ignored", _of_code(guessed, KindCode.ID, KindCode.TEXT_ID)),
         (
@@ -520,13 +534,16 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         ("ignored for too many levels", _of_code(guessed, KindCode.MANY_LEVELS)),
         ("of lists and ignored", _of_code(guessed, KindCode.LISTS)),
         ("of two numbers and split into these", _of_code(guessed, KindCode.PAIR)),
-        ("of months and split into year, month", [name for name in dated if f"{name} weekday" not in names]),
+        ("of months and split into year, month", [name for name in date_names if f"{name} weekday" not in names]),
         (
             "of dates and split into year, month, weekday",
-            [name for name in dated if f"{name} weekday" in names and f"{name} hour" not in names],
+            [name for name in date_names if f"{name} weekday" in names and f"{name} hour" not in names],
         ),
-        ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
-        ("of dates that may order the rows (kind 'time': models of earlier rows judge later ones)", dated),
+        (
+            "of dates and split into year, month, weekday, hour",
+            [name for name in date_names if f"{name} hour" in names],
+        ),
+        ("of dates that may order the rows (kind 'time': models of earlier rows judge later ones)", date_names),
         ("with one value only", [c.name for c in columns if _is_constant(c)]),
     )
     return [

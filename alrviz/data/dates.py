@@ -30,7 +30,7 @@ from alrviz.data.text import TextColumn, all_match, are_few, python_regex
 from alrviz.errors import Sentence, plural
 from alrviz.stop import StopToken
 
-LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
+FIRST_SAMPLE = 200  # levels asked first, so that a column of words costs nothing
 FORM_SAMPLE = 20  # levels that tell the form
 SAMPLE_STRIDE = 7919  # a prime, so that forms that alternate are all met
 FIRST_LEVELS = 5  # of them, of which one has it
@@ -43,7 +43,9 @@ SENTINEL_DATES = (
 SENTINEL_YEARS = 5  # from the nearest other date
 MIN_HEAP = 5  # times as many rows of such a date as of the most frequent other one
 LEVELS_PER_STRAY_DATE = 4  # different dates in a column for each text that is none
-CERTAIN = 5  # different texts of eight digits that are all days make dates of numbers, whatever the column is called
+MIN_DIGIT_DATES = (
+    5  # different texts of eight digits that are all days make dates of numbers, whatever the column is called
+)
 BIRTH_NAME = re.compile(r"(^|[\W_])(born|birth\w*|dob|geb\w*)($|[\W_])")
 YEARS_AHEAD = 5  # of a date that was planned
 DECADE = "^[0-9]*0s$"  # no seconds: 1970s
@@ -101,53 +103,64 @@ def parse_dates(
     Where both orders fit, the day comes first if `options` say so, or where they say nothing if `otherwise`.
     `latest_year` is that of the table's other dates, which births are not after.
     """
-    own = options.for_column(column.name)
-    said = own.dayfirst
+    options_here = options.for_column(column.name)
+    day_first = options_here.dayfirst
     levels = column.levels
     if len(levels) == 0:
         return None
-    eight = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
-    if eight and len(levels) < CERTAIN and not DATE_NAME.search(column.name.lower()):
+    is_digits = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
+    if is_digits and len(levels) < MIN_DIGIT_DATES and not DATE_NAME.search(column.name.lower()):
         return None
-    forms = [EIGHT_DIGITS] if eight else _usual_forms(levels, SPLIT_DATE_FORMS)
+    forms = [EIGHT_DIGITS] if is_digits else _usual_forms(levels, SPLIT_DATE_FORMS)
     if not forms:
         return None
     # Beside dates that leave the order open, clear ones are read by the same spec; the other way round they are not.
     form = min(forms, key=lambda form: "first" not in DATE_FORMS[form])
-    both = "first" in DATE_FORMS[form]
-    wanted = otherwise if said is None else said
+    is_ambiguous = "first" in DATE_FORMS[form]
+    preferred = otherwise if day_first is None else day_first
     years = pc.extract_regex(levels.filter(pc.match_substring_regex(levels, DATE_FORMS[form])), DATE_FORMS[form])
     years = years.field("yy" if "<yy>" in DATE_FORMS[form] else "year").drop_null()
     two_digits = years.filter(pc.equal(pc.utf8_length(years), 2))
     short_years = pc.cast(two_digits, pa.int64()).to_numpy()
-    pivot = choose_pivot(column.name, short_years, latest_year) if own.pivot is None else own.pivot
-    orders = (wanted, not wanted) if both else (wanted,)
-    found = {order: _dates_by_spec(levels, form, order if both else said, pivot) for order in orders}
-    n_stray = {order: int(np.isnat(days).sum()) for order, days in found.items()}
-    fitting = [order for order in orders if n_stray[order] == min(n_stray.values())]
-    chosen, notes = fitting[0], list[str]()
-    stray = tuple(levels.filter(pa.array(np.isnat(found[chosen]))).to_pylist())
-    if stray and (own.missing is not None or not are_few(column, stray, LEVELS_PER_STRAY_DATE)):
+    pivot = choose_pivot(column.name, short_years, latest_year) if options_here.pivot is None else options_here.pivot
+    orders = (preferred, not preferred) if is_ambiguous else (preferred,)
+    days_by_order = {
+        words_of_order: _dates_by_spec(levels, form, words_of_order if is_ambiguous else day_first, pivot)
+        for words_of_order in orders
+    }
+    n_stray = {words_of_order: int(np.isnat(days).sum()) for words_of_order, days in days_by_order.items()}
+    fitting = [words_of_order for words_of_order in orders if n_stray[words_of_order] == min(n_stray.values())]
+    chosen_order, notes = fitting[0], list[str]()
+    stray = tuple(levels.filter(pa.array(np.isnat(days_by_order[chosen_order]))).to_pylist())
+    if stray and (options_here.missing is not None or not are_few(column, stray, LEVELS_PER_STRAY_DATE)):
         return None
-    order, other = ("day", "month") if chosen else ("month", "day")
-    read = f"dates in {column.name!r} are read {order} first, as "
-    if len(fitting) > 1 and said is None:
+    words_of_order, words_of_other = ("day", "month") if chosen_order else ("month", "day")
+    read = f"dates in {column.name!r} are read {words_of_order} first, as "
+    if len(fitting) > 1 and day_first is None:
         read += f"{levels[0].as_py()!r} can be read both ways; "
         note = Sentence(
-            read + f"options=ReadOptions(dayfirst={not chosen}) reads them {other} first",
-            read + f'"How it was read", "Order of dates" has the other way, {other} first',
+            read + f"options=ReadOptions(dayfirst={not chosen_order}) reads them {words_of_other} first",
+            read + f'"How it was read", "Order of dates" has the other way, {words_of_other} first',
         )
-        change = {"columns": {column.name: {"dayfirst": not chosen}}}
-        words: dict[str, Any] = {"read": f"{order} first", "other": f"{other} first", "such": repr(levels[0].as_py())}
-        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DAY_OR_MONTH, change, [column.name], **words)))
-    elif said is not None and chosen != said:
-        strange = levels[int((np.isnat(found[said]) & ~np.isnat(found[chosen])).argmax())].as_py()
-        notes.append(read + f"{strange!r} is no date {other} first")
+        change = {"columns": {column.name: {"dayfirst": not chosen_order}}}
+        words: dict[str, Any] = {
+            "read": f"{words_of_order} first",
+            "other": f"{words_of_other} first",
+            "such": repr(levels[0].as_py()),
+        }
+        notes.append(
+            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.DAY_OR_MONTH, change, [column.name], **words))
+        )
+    elif day_first is not None and chosen_order != day_first:
+        counterexample = levels[
+            int((np.isnat(days_by_order[day_first]) & ~np.isnat(days_by_order[chosen_order])).argmax())
+        ].as_py()
+        notes.append(read + f"{counterexample!r} is no date {words_of_other} first")
     if len(two_digits):
-        notes.append(_years_note(column, short_years, pivot, in_doubt=own.pivot is None))
-    values = np.append(found[chosen], NO_DATE)
+        notes.append(_years_note(column, short_years, pivot, in_doubt=options_here.pivot is None))
+    values = np.append(days_by_order[chosen_order], NO_DATE)
     series = pd.Series(values[column.codes], name=column.name)
-    return Dates(series, form, chosen if both else said, tuple(notes), pivot, stray)
+    return Dates(series, form, chosen_order if is_ambiguous else day_first, tuple(notes), pivot, stray)
 
 
 def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> list[str]:
@@ -159,13 +172,13 @@ def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> 
 def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
     """Return the forms that many of some texts have, the commonest first."""
     places = np.unique(np.arange(FORM_SAMPLE) * SAMPLE_STRIDE % len(levels))
-    some = levels.take(pa.array(places)).to_pylist()
+    sample = levels.take(pa.array(places)).to_pylist()
     counts = {}
     for form, text in patterns.items():
         search = python_regex(text).search
-        if any(map(search, some[:FIRST_LEVELS])):  # spares a column of words the others
-            count = sum(map(bool, map(search, some)))
-            if count > MIN_FORM_SHARE * len(some) and (form != "m/y" or count == len(some)):  # 1.2000 is a number
+        if any(map(search, sample[:FIRST_LEVELS])):  # spares a column of words the others
+            count = sum(map(bool, map(search, sample)))
+            if count > MIN_FORM_SHARE * len(sample) and (form != "m/y" or count == len(sample)):  # 1.2000 is a number
                 counts[form] = count
     return sorted(counts, key=counts.__getitem__, reverse=True)
 
@@ -184,9 +197,9 @@ def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) ->
         is_it = days == sentinel
         if not is_it.any() or len(days) < 3:
             continue
-        others, rows = days[~is_it], int(counts[is_it].sum())
-        years = np.abs(others - sentinel).min().astype(int) / 365.25
-        lies_apart = years > SENTINEL_YEARS and not others.min() < sentinel < others.max()
+        other_days, rows = days[~is_it], int(counts[is_it].sum())
+        years = np.abs(other_days - sentinel).min().astype(int) / 365.25
+        lies_apart = years > SENTINEL_YEARS and not other_days.min() < sentinel < other_days.max()
         if not lies_apart and rows < MIN_HEAP * max(counts[~is_it].max(), 2):
             continue
         is_row = dates.series.to_numpy().astype("datetime64[D]") == sentinel
@@ -195,7 +208,11 @@ def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) ->
         note = (
             f"{texts[0]} in {column.name!r} ({plural(rows, 'cell')}) may stand for a missing date; it was read as one"
         )
-        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0])))
+        notes.append(
+            DoubtNote.with_doubt(
+                note, Doubt.from_change(DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0])
+            )
+        )
     return notes
 
 
@@ -203,13 +220,13 @@ def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: 
     """Return the note on years of two digits (L,): a doubt where the usual century would be another."""
     note = f"years of two digits in {column.name!r} are read as {_years_of(pivot)}"
     latest = datetime.date.today().year % 100
-    other = PIVOT if pivot != PIVOT else latest + 1
-    moved = (years >= min(pivot, other)) & (years < max(pivot, other))
-    if not in_doubt or not moved.any():
+    other_pivot = PIVOT if pivot != PIVOT else latest + 1
+    is_moved = (years >= min(pivot, other_pivot)) & (years < max(pivot, other_pivot))
+    if not in_doubt or not is_moved.any():
         return note
-    change = {"columns": {column.name: {"pivot": other}}}
-    words: dict[str, Any] = {"read": _years_of(pivot), "other": _years_of(other)}
-    return DoubtNote.of(note, Doubt.of(DoubtCode.TWO_DIGIT_YEARS, change, [column.name], **words))
+    change = {"columns": {column.name: {"pivot": other_pivot}}}
+    words: dict[str, Any] = {"read": _years_of(pivot), "other": _years_of(other_pivot)}
+    return DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.TWO_DIGIT_YEARS, change, [column.name], **words))
 
 
 def _years_of(pivot: int) -> str:
@@ -267,4 +284,4 @@ def split_pairs(column: TextColumn) -> dict[str, pd.Series] | None:
 
 
 def _all_match(levels: pa.Array, pattern: str) -> bool:
-    return all_match(levels[:LOOKED_AT], pattern) and all_match(levels, pattern)
+    return all_match(levels[:FIRST_SAMPLE], pattern) and all_match(levels, pattern)

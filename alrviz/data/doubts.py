@@ -87,7 +87,7 @@ class Doubt:
     change: Mapping[str, Any]
 
     @classmethod
-    def of(
+    def from_change(
         cls, code: DoubtCode, change: Mapping[str, Any], columns: Sequence[str] = (), n_cells: int = 0, **words: Any
     ) -> "Doubt":
         """Make a doubt and its question; `words` are the other parts of the sentence, see `_QUESTIONS`."""
@@ -101,7 +101,7 @@ class Note(Sentence):
     code: NoteCode | DoubtCode
 
     @classmethod
-    def about(cls, code: NoteCode, text: str) -> "Note":
+    def with_code(cls, code: NoteCode, text: str) -> "Note":
         """Return the note with its code."""
         self = cls(text)
         self.code = code
@@ -114,7 +114,7 @@ class DoubtNote(Note):
     doubt: Doubt
 
     @classmethod
-    def of(cls, note: str, doubt: Doubt) -> "DoubtNote":
+    def with_doubt(cls, note: str, doubt: Doubt) -> "DoubtNote":
         """Return the note with its doubt."""
         self = cls(str(note), for_page(note))
         self.code, self.doubt = doubt.code, doubt

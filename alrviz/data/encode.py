@@ -1,15 +1,20 @@
-"""Encoder: from a table to codes, learned from the training rows alone.
+"""Encode tables as codes, by levels learned from the training rows alone.
 
-Categorical and ordinal columns: one level per value seen. Numeric columns: cut into intervals by MDL, quantiles or
-equal widths; with `discretize=None` one level per distinct value; with "smooth" there are many levels, as many as one
-likes, for weights of neighbours are to be pulled together (models/parameterisation.py), those of ordinal columns too;
-with "mdl-smooth" only numeric columns that MDL does not cut have such levels;
-with "keep" they stay numbers, and their codes only say whether the number is there. Missing is a level
-where it occurs in training (`missing="level"`), or no level at all ("skip"). What training never saw gets the code "no
-level".
+Categorical and ordinal columns have a level for each value seen. Numeric columns are cut as `discretize` says:
 
-A categorical value is matched by value (1.0 is the level 1), else by text ("1" is the level 1 too): the next file may
-hold as text what the last one held as numbers.
+    "mdl"                     intervals at MDL cuts
+    "quantile", "uniform"     `n_bins` quantiles or intervals of equal width
+    "smooth"                  many levels; weights of neighbours are pulled together (models/parameterisation.py), those
+                              of ordinal columns too
+    "mdl-smooth"              MDL cuts; smooth levels if MDL finds none
+    "keep"                    not cut: numbers stay numbers, and the code only says whether the number is missing
+    None                      a level for each distinct value
+
+Missing is a level if it occurs in training (`missing="level"`), or no level ("skip"). A value that is not among the
+training rows gets the code "no level".
+
+A categorical value is matched by value (1.0 is the level 1), else by text ("1" is the level 1 too), because the next
+file may contain texts where the training file had numbers.
 """
 
 from collections.abc import Sequence
@@ -29,7 +34,7 @@ from alrviz.stop import NEVER, StopToken
 
 _FORMAT = 1
 _DISCRETIZE = ("mdl", "quantile", "uniform", "smooth", "mdl-smooth", "keep", None)
-WEIGHTS = (1e-50, 1e100)  # what they may sum to: the square of a count is a number, and not 0
+WEIGHT_SUM_RANGE = (1e-50, 1e100)  # outside, squares of counts underflow to 0 or overflow
 _MISSING = ("level", "skip")
 
 
@@ -39,18 +44,16 @@ class Encoder:
     Parameters
     ----------
     discretize : "mdl", "quantile", "uniform", "smooth", "mdl-smooth", "keep" or None
-        How numeric columns are cut; None: every distinct value is a level; "smooth": quantiles, merged where they
-        differ least, and levels of numeric and ordinal columns are chains; "mdl-smooth": as "mdl", and as "smooth"
-        those numeric columns that MDL does not cut; "keep": not at all.
+        How numeric columns are cut, see above.
     n_bins : int, at least 2
-        Intervals of "quantile", "uniform" and "smooth"; fewer where values repeat.
+        Intervals of "quantile", "uniform" and "smooth"; fewer if values repeat.
     missing : "level" or "skip"
-        Missing is a level of its own (the last) where training rows have it, or no level.
+        Whether missing is a level (the last one) if training rows have it, or no level.
     categorical_features : "from_dtype", "all", None, or names, a mask or indices
         Which columns are categorical. "from_dtype": text, booleans and pandas categoricals (None: none).
 
-    Attributes: `columns_` (a `ColumnEncoder` per column), `levels_` (a,) int64, `classes_` (C,) sorted labels, `lost_`
-    (names of the numeric columns of several values that no cut divides: all of a column is one level).
+    Attributes: `columns_` (a `ColumnEncoder` per column), `levels_` (a,) int64 number of levels, `classes_` (C,) sorted
+    labels, `lost_` (names of the numeric columns of several values that have no cut, and so one level).
 
     >>> encoder = Encoder().fit(pd.DataFrame({"colour": ["red", "blue", None, "red"]}), [0, 1, 1, 0])
     >>> encoder.columns_[0].labels
@@ -86,47 +89,50 @@ class Encoder:
         """Learn levels, cuts and classes from the rows of weight above 0; a weight of 2 is the row twice, exactly.
 
         Args:
-            X: a table of N rows, as `table_columns` takes it.
+            X: a table of N rows, of a type that `table_columns` accepts.
             y: (N,) class labels.
             sample_weight: (N,) how often each row counts; None for once.
-            stop: asked between columns.
+            stop: checked between columns.
 
         Raises:
-            TableError: no rows, labels that are missing, or a column that cannot be of its kind.
-            RecipeError: a setting that is not known, or columns named that are not there.
+            TableError: no rows, missing labels, or a column that cannot be of its kind.
+            RecipeError: an unknown setting or column.
         """
-        names, columns, named = table_columns(X)
+        names, columns, has_names = table_columns(X)
         rows = len(columns[0]) if columns else 0
         if not rows:
             raise TableError(f"nothing to learn from: the table has {rows} rows and {len(columns)} columns")
         classes, codes = class_codes(y, rows)
         weights = row_weights(sample_weight, rows)
         if not (weights > 0).all():
-            kept = weights > 0
-            columns = [column[kept] for column in columns]
-            classes, codes = class_codes(classes[codes[kept]], int(kept.sum()))
-            weights = weights[kept]
+            keep = weights > 0
+            columns = [column[keep] for column in columns]
+            classes, codes = class_codes(classes[codes[keep]], int(keep.sum()))
+            weights = weights[keep]
         kinds = choose_kinds(columns, names, self.categorical_features)
         coded = []
         for name, kind, column in zip(names, kinds, columns, strict=True):
             stop.check()
             coded.append(self.code_column(column, name, kind, codes, classes, weights, stop))
-        lost = [code.name for code, column in zip(coded, columns, strict=True) if self.loses(code, column)]
-        return self.take(coded, classes, lost, named)
+        undivided = [code.name for code, column in zip(coded, columns, strict=True) if self.loses(code, column)]
+        return self.take(coded, classes, undivided, has_names)
 
     def take(
-        self, columns: Sequence[ColumnEncoder], classes: np.ndarray, lost: Sequence[str], named: bool = True
+        self, columns: Sequence[ColumnEncoder], classes: np.ndarray, undivided: Sequence[str], has_names: bool = True
     ) -> "Encoder":
-        """Be fitted: with these columns, sorted class labels (C,), and names of columns that no cut divides."""
-        self.named_ = named
+        """Set the fitted attributes: columns, sorted class labels (C,), names of columns without a cut.
+
+        `has_names`: whether the training table had names, by which `transform` then finds columns.
+        """
+        self.named_ = has_names
         self.classes_ = classes
         self.columns_ = tuple(columns)
-        self.lost_ = tuple(lost)
+        self.lost_ = tuple(undivided)
         self.levels_ = np.array([column.n_levels for column in columns], dtype=np.int64)
         return self
 
     def loses(self, code: ColumnEncoder, column: pd.Series) -> bool:
-        """Return whether a column has several numbers that all became one level."""
+        """Return whether a numeric column has several values but one level."""
         if self.discretize == "keep" or code.cuts is None or len(code.cuts):
             return False
         present = column.dropna()
@@ -179,8 +185,9 @@ class Encoder:
         return codes
 
     def _codes_of_row(self, X: Any) -> np.ndarray | None:
-        """The codes (a, 1) of a table of one row, value by value: a tenth of what columns take. None of other tables,
-        where columns are not the training table's in its order, or some value does not say by itself what it is.
+        """Return the codes (a, 1) of a table of one row, value by value, in a tenth of the time that columns take.
+
+        None for other tables, for columns in another order, and for a value whose code depends on its column's dtype.
         """
         a = len(self.columns_)
         if not isinstance(X, pd.DataFrame | np.ndarray) or X.shape != (1, a):
@@ -195,44 +202,42 @@ class Encoder:
         return None if None in codes else np.array(codes, dtype=code_dtype(self.levels_))[:, None]
 
     def numbers(self, X: Any) -> np.ndarray | None:
-        """Return the numeric columns (n, N), NaN where missing, as they are kept; None unless `discretize="keep"`."""
+        """Return the numbers of numeric columns (n, N), NaN where missing; None unless `discretize="keep"`."""
         if self.discretize != "keep":
             return None
         columns = self._matching(X)
-        kept = np.empty((len(self.numeric_), len(columns[0])))
-        for numbers, j in zip(kept, self.numeric_, strict=True):
+        result = np.empty((len(self.numeric_), len(columns[0])))
+        for numbers, j in zip(result, self.numeric_, strict=True):
             numbers[:] = as_numbers(columns[j], self.columns_[j].name)
-        return kept
+        return result
 
     @property
     def chains_(self) -> np.ndarray | None:
-        """How many levels of each column (a,) are smooth: all but missing of numeric and ordinal ones with "smooth", of
-        those that MDL does not cut with "mdl-smooth"; None of others.
-        """
+        """Number of smooth levels of each column (a,), without missing; None if `discretize` makes none."""
         if self.discretize not in SMOOTH_WAYS:
             return None
-        own = [column.n_levels - (column.missing_code is not None) for column in self.columns_]
-        return np.array(own, np.int64) * [column.smooth for column in self.columns_]
+        n_present_levels = [column.n_levels - (column.missing_code is not None) for column in self.columns_]
+        return np.array(n_present_levels, np.int64) * [column.smooth for column in self.columns_]
 
     @property
     def numeric_(self) -> np.ndarray:
-        """The numeric columns (n,), in order."""
+        """Indices of the numeric columns (n,)."""
         return np.array([j for j, column in enumerate(self.columns_) if column.kind == "numeric"], dtype=np.int64)
 
     def encode(self, X: Any, y: Any, sample_weight: Any = None, *, stop: StopToken = NEVER) -> Encoded:
-        """Return codes, class indices and weights of the rows; every row is kept, whatever its weight.
+        """Return codes, class indices and weights of all rows, including those of weight 0.
 
-        Raises `TableError` for a class that training never saw.
+        Raises `TableError` for a class that is not among the training rows.
         """
         codes = self.transform(X, stop=stop)
         numbers = self.numbers(X)
         labels, places = class_codes(y, codes.shape[1])
-        known = {label: place for place, label in enumerate(self.classes_.tolist())}
+        code_by_label = {label: place for place, label in enumerate(self.classes_.tolist())}
         lookup = []
         for label in labels.tolist():
-            if label not in known:
-                raise TableError(f"class {label!r} is not among the training classes {_some(self.classes_)}")
-            lookup.append(known[label])
+            if label not in code_by_label:
+                raise TableError(f"class {label!r} is not among the training classes {_label_list(self.classes_)}")
+            lookup.append(code_by_label[label])
         return Encoded(
             codes=codes,
             y=np.array(lookup, dtype=np.int32)[places],
@@ -246,17 +251,18 @@ class Encoder:
         )
 
     def _matching(self, X: Any) -> list[pd.Series]:
-        """Return X's columns in the training order: by name where both tables have names, else by place."""
-        names, columns, named = table_columns(X)
-        wanted = [column.name for column in self.columns_]
-        if named and self.named_:
+        """Return X's columns in the training order: by name if both tables have names, else by position."""
+        names, columns, has_names = table_columns(X)
+        expected_names = [column.name for column in self.columns_]
+        if has_names and self.named_:
             by_name = dict(zip(names, columns, strict=True))
-            lost = [name for name in wanted if name not in by_name]
-            if lost:
-                raise TableError(f"no column {lost[0]!r} in the table{nearest(lost[0], names)} ({len(lost)} not found)")
-            return [by_name[name] for name in wanted]
-        if len(columns) != len(wanted):
-            raise TableError(f"the table has {len(columns)} columns, training had {len(wanted)}")
+            absent = [name for name in expected_names if name not in by_name]
+            if absent:
+                name = absent[0]
+                raise TableError(f"no column {name!r} in the table{nearest(name, names)} ({len(absent)} not found)")
+            return [by_name[name] for name in expected_names]
+        if len(columns) != len(expected_names):
+            raise TableError(f"the table has {len(columns)} columns, training had {len(expected_names)}")
         return columns
 
     def __repr__(self) -> str:
@@ -266,7 +272,7 @@ class Encoder:
         return f"<Encoder of {cut}: discretize={self.discretize!r}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything a fitted encoder knows, as JSON can hold it."""
+        """Return the settings and the fitted attributes as JSON values."""
         features = self.categorical_features
         if not (features is None or isinstance(features, str)):
             features = np.asarray(features).tolist()
@@ -283,7 +289,7 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Encoder":
-        """Rebuild the fitted encoder whose state `to_dict` gave; `TableError` for a format of another version."""
+        """Rebuild a fitted encoder from `to_dict`'s state; `TableError` for another format."""
         if state.get("format") != _FORMAT:
             raise TableError(f"encoder format {state.get('format')!r}: this version reads format {_FORMAT}")
         parameters = ("discretize", "n_bins", "missing", "categorical_features")
@@ -295,20 +301,20 @@ class Encoder:
         return encoder
 
 
-def cuts_text(how: Any) -> str:
-    """Return how numeric columns are cut, in words; `how` has `discretize` and `n_bins`: an encoder, a recipe.
+def cuts_text(settings: Any) -> str:
+    """Return how numeric columns are cut, in words, by `discretize` and `n_bins` of an encoder or a recipe.
 
     >>> cuts_text(Encoder(discretize="quantile", n_bins=20))
     '20 quantiles'
     """
-    bins = how.n_bins
-    named = {"mdl": "MDL", "quantile": f"{bins} quantiles", "uniform": f"{bins} equal widths", None: "every value"}
+    bins = settings.n_bins
+    plain = {"mdl": "MDL", "quantile": f"{bins} quantiles", "uniform": f"{bins} equal widths", None: "every value"}
     smooth = {"smooth": "smooth levels", "mdl-smooth": "MDL, else smooth levels", "auto": "smooth levels or MDL"}
-    return (named | smooth)[how.discretize]
+    return (plain | smooth)[settings.discretize]
 
 
 def numbers_text(encoder: Encoder) -> str:
-    """Return what a fitted encoder makes of numeric columns, as a clause; "" where it has none."""
+    """Return a clause on how a fitted encoder treats numeric columns; "" without any."""
     numeric = [encoder.columns_[j] for j in encoder.numeric_]
     if not numeric:
         return ""
@@ -323,40 +329,39 @@ LOST_ADVICE = 'discretize="quantile" keeps all of them'
 
 
 def lost_text(encoder: Encoder, advice: str = LOST_ADVICE) -> str:
-    """Return a sentence on the numeric columns that are one level, and what to do about them; "" without any."""
+    """Return a sentence on the numeric columns without a cut, ending in `advice`; "" without any."""
     if not encoder.lost_:
         return ""
-    lost, numeric = len(encoder.lost_), len(encoder.numeric_)
-    named = ", ".join(map(repr, encoder.lost_[:5])) + (f" and {lost - 5:,} more" if lost > 5 else "")
-    how = cuts_text(encoder)
-    why = " (it looks at one column at a time, and misses what shows only in several together)"
+    n_undivided, numeric = len(encoder.lost_), len(encoder.numeric_)
+    names = ", ".join(map(repr, encoder.lost_[:5])) + (f" and {n_undivided - 5:,} more" if n_undivided > 5 else "")
+    cuts = cuts_text(encoder)
+    remark = " (it looks at one column at a time, and misses what shows only in several together)"
     return (
-        f"{how}{why if encoder.discretize == 'mdl' else ''} finds no cut in {lost:,} of {numeric:,} numeric "
-        f"column{'s' if numeric > 1 else ''}: {named}; no model sees them. {advice}"
+        f"{cuts}{remark if encoder.discretize == 'mdl' else ''} finds no cut in {n_undivided:,} of {numeric:,} numeric "
+        f"column{'s' if numeric > 1 else ''}: {names}; no model sees them. {advice}"
     )
 
 
 def class_codes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes (C,) of labels y (N,), and each row's index (N,) among them; `TableError` where one of
-    n_rows has none, or numbers and text are mixed.
+    """Return the sorted classes (C,) of labels y (N,), and the class index of each row (N,).
+
+    Raises `TableError` for another number of labels than n_rows, a missing label, or numbers mixed with text.
     """
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise TableError(f"y must have one class per row, shape ({n_rows},), got {labels.shape}")
-    places, found = pd.factorize(labels)
+    places, distinct = pd.factorize(labels)
     if (places < 0).any():
         raise TableError(f"y has no class in row {int((places < 0).argmax())}; drop such rows")
     try:
-        classes, order = np.unique(np.asarray(found), return_inverse=True)
+        classes, order = np.unique(np.asarray(distinct), return_inverse=True)
     except TypeError as error:
-        raise TableError(f"classes must be all numbers or all text, got {_some(found)}") from error
+        raise TableError(f"classes must be all numbers or all text, got {_label_list(distinct)}") from error
     return classes, order[places]
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return the weights as float64 (N,) (ones for None); else `TableError`: they must be finite, not negative, and not
-    all 0.
-    """
+    """Return the weights as float64 (N,), ones for None; `TableError` unless they are finite, none < 0, not all 0."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -366,7 +371,7 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise TableError("sample_weight must be finite and not negative")
     if not (weights > 0).any():
         raise TableError("sample_weight is zero for every row: nothing is left")
-    low, high = WEIGHTS
+    low, high = WEIGHT_SUM_RANGE
     with np.errstate(over="ignore"):
         total = weights.sum()
     if not low <= total <= high:
@@ -377,6 +382,6 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     return weights
 
 
-def _some(labels: np.ndarray) -> str:
-    shown = ", ".join(repr(label) for label in labels[:5].tolist())
-    return shown + (f" ... ({len(labels)} in all)" if len(labels) > 5 else "")
+def _label_list(labels: np.ndarray) -> str:
+    text = ", ".join(repr(label) for label in labels[:5].tolist())
+    return text + (f" ... ({len(labels)} in all)" if len(labels) > 5 else "")

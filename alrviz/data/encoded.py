@@ -1,16 +1,16 @@
-"""Encoded: the table as the kernels see it.
+"""`Encoded`: a table in the form that kernels use.
 
     codes    (a, N)  unsigned   codes[j, i] is the level of column j in row i; levels[j] itself means "no level"
     y        (N,)    int32      class of row i, an index into classes
     weights  (N,)    float64    how often row i counts
     levels   (a,)    int64      number of levels of column j seen in the training rows
     classes  (C,)               class labels, sorted
-    numbers  (n, N)  float64    numeric columns that are not cut, NaN where missing; None where all are cut
-    numeric  (n,)    int64      which columns those are: their codes only say whether the number is there
-    chains   (a,)    int64      how many levels of column j, from the first on, are smooth; None where none are meant to
+    numbers  (n, N)  float64    numeric columns that are not cut, NaN where missing; None if all are cut
+    numeric  (n,)    int64      indices of those columns; their codes only say whether the number is missing
+    chains   (a,)    int64      number of smooth levels of column j, from the first one on; None without any
 
-Columns are contiguous: a pass over one tuple reads only its own columns. "No level" is a value never seen in training,
-or a missing one that is not a level; a cell that contains it is no cell, and adds nothing to any score.
+Columns are contiguous, so that a pass over a tuple reads its columns alone. "No level" is a value that was not seen in
+training, or a missing one that is not a level; a combination that contains it has no cell and adds nothing to a score.
 """
 
 from dataclasses import dataclass, field
@@ -20,21 +20,18 @@ import numpy as np
 
 from alrviz.errors import TableError
 
-# Ways to cut numbers: those that give some columns smooth levels, and those that cut where the classes differ.
+# Values of `discretize` with smooth levels, and those with MDL cuts.
 SMOOTH_WAYS, MDL_WAYS = ("smooth", "mdl-smooth"), ("mdl", "mdl-smooth")
 
 
 def code_dtype(levels: np.ndarray) -> np.dtype:
-    """Return the smallest unsigned dtype that holds every level of levels (a,) and, behind the last one, "no level"."""
+    """Return the smallest unsigned dtype for codes up to "no level", the number of levels (a,) of a column."""
     return np.min_scalar_type(int(levels.max(initial=0)))
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Codes, classes and weights of some rows, column-major; the module docstring has the shapes.
-
-    Raises `TableError` when the arrays do not belong together.
-    """
+    """Codes, classes and weights of some rows; see the module for shapes. `TableError` if shapes do not match."""
 
     codes: np.ndarray
     y: np.ndarray
@@ -65,32 +62,32 @@ class Encoded:
         }
         if self.numbers is not None:
             fixed["numbers"] = np.ascontiguousarray(self.numbers, dtype=np.float64)
-        for name, array in fixed.items():  # one layout and dtype each, or every kernel compiles anew
+        for name, array in fixed.items():  # another layout or dtype would compile all kernels again
             object.__setattr__(self, name, array)
 
     @property
     def n_rows(self) -> int:
-        """Rows given, N (not weighted)."""
+        """Number of rows N, not weighted."""
         return self.codes.shape[1]
 
     @property
     def n_columns(self) -> int:
-        """Columns, a."""
+        """Number of columns a."""
         return self.codes.shape[0]
 
     @property
     def n_classes(self) -> int:
-        """Classes, C."""
+        """Number of classes C."""
         return len(self.classes)
 
     @property
     def smooth_levels(self) -> np.ndarray:
-        """(a,) how many levels, from the first on, are a chain of two or more that are smooth; 0 where none are."""
+        """Number of smooth levels of each column (a,), 0 if it is below 2, as one level has no neighbour."""
         return np.zeros(self.n_columns, np.int64) if self.chains is None else np.where(self.chains > 1, self.chains, 0)
 
     @property
     def class_rows(self) -> np.ndarray:
-        """(C,) rows of each class (not weighted)."""
+        """Number of rows of each class (C,), not weighted."""
         return np.bincount(self.y, minlength=self.n_classes)
 
     @cached_property
@@ -99,7 +96,7 @@ class Encoded:
         return float(self.weights.sum())
 
     def of_columns(self, columns: np.ndarray) -> "Encoded":
-        """Return all rows of the given columns, indices (m,), without numbers that are not cut."""
+        """Return all rows of some columns, given by indices (m,), without `numbers`."""
         return Encoded(
             codes=self.codes[columns],
             y=self.y,
@@ -111,7 +108,7 @@ class Encoded:
         )
 
     def take(self, rows: np.ndarray) -> "Encoded":
-        """Return the given rows, indices (n,) or a mask (N,), in the given order, with the same levels and classes."""
+        """Return some rows, given by indices (n,) in any order or a mask (N,), with the same levels and classes."""
         return Encoded(
             codes=self.codes[:, rows],
             y=self.y[rows],

@@ -1,4 +1,4 @@
-"""Find the table among rows of cells, whether they are of a text or of a sheet.
+"""Find the table among the rows of a text or a sheet.
 
     Sales by region             title
     region,price,class          row of names
@@ -23,7 +23,7 @@ from alrviz.data.layout import (
     join_stacked,
     kinds_by_name,
     largest_table,
-    left_out,
+    omitted_lines_note,
     read_names,
 )
 from alrviz.data.options import ReadOptions
@@ -37,14 +37,14 @@ Rows = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class TableRegion:
-    """Where a table is in its rows.
+    """The position of a table among rows.
 
     Attributes:
-        n_titles: rows before the names.
+        n_titles: number of rows before the names.
         names: the rows of names.
-        n_footer: rows behind the table, as far as they were looked for.
-        title: the last row before the names as a text; "" without one.
-        notes: sentences on what was left out, and on the names.
+        n_footer: number of rows behind the table; 0 if they were not looked for.
+        title: the text of the last row before the names; "" without one.
+        notes: sentences on lines that were left out, and on the names.
     """
 
     n_titles: int
@@ -55,7 +55,7 @@ class TableRegion:
 
     @property
     def first_row(self) -> int:
-        """The first row of values."""
+        """The index of the first row of values."""
         return self.n_titles + self.names.n_rows
 
     def named_table(
@@ -66,15 +66,20 @@ class TableRegion:
         stop: StopToken,
         sheets: tuple[str, ...] = (),
     ) -> RawTable:
-        """Return the columns under their names, without totals, stacked tables joined; `notes` come before its own."""
-        names, renamed = clean_names(self.names.names, numbered=not self.names.n_rows)
-        named = [TextColumn.of(name, c.codes, c.levels, c.typed) for name, c in zip(names, columns, strict=True)]
-        named, beside = largest_table(named, self.names.names)
-        named, stacked = join_stacked(named, self.title, stop) if self.names.n_rows else (named, [])
-        rows_kept, totals = drop_subtotals(named)
-        is_parted = bool(beside or stacked) or rows_kept is not named
+        """Return the named columns as a table: the largest one side by side, stacked ones joined, without totals.
+
+        `notes` are put before the region's own.
+        """
+        names, name_notes = clean_names(self.names.names, numbered=not self.names.n_rows)
+        tables = [
+            TextColumn.from_codes(name, c.codes, c.levels, c.is_number) for name, c in zip(names, columns, strict=True)
+        ]
+        tables, beside_notes = largest_table(tables, self.names.names)
+        tables, stacked_notes = join_stacked(tables, self.title, stop) if self.names.n_rows else (tables, [])
+        rows_kept, total_notes = drop_subtotals(tables)
+        is_parted = bool(beside_notes or stacked_notes) or rows_kept is not tables
         kinds = kinds_by_name(names, self.names.kinds)
-        notes = [*notes, *self.notes, *beside, *stacked, *totals, *renamed]
+        notes = [*notes, *self.notes, *beside_notes, *stacked_notes, *total_notes, *name_notes]
         return RawTable(rows_kept, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=is_parted)
 
 
@@ -82,21 +87,21 @@ def find_table(
     head: Rows,
     read_tail: Callable[[int], Rows],
     options: ReadOptions,
-    expected: Collection[str] = (),
-    known: Layout | None = None,
+    expected_names: Collection[str] = (),
+    known_layout: Layout | None = None,
     *,
     width: int | None = None,
     is_whole: bool = False,
 ) -> TableRegion:
-    """Return where the table is.
+    """Return the position of the table.
 
     Args:
-        head: the first rows; those that `options` skip are left out.
-        read_tail: returns the last rows, of those behind so many titles.
-        options: `header` is used; titles and footers are looked for where `skip_rows` and `skip_footer` are None.
-        expected: names that the caller gave.
-        known: the names of a table like it that was read before.
-        width: how many columns there are (default: as most rows have).
+        head: the first rows, without those that `options` skip.
+        read_tail: returns the last rows, given the number of title rows.
+        options: `header` is used; titles and footers are detected if `skip_rows` and `skip_footer` are None.
+        expected_names: column names that the caller knows.
+        known_layout: the layout of an earlier table of the same form.
+        width: number of columns (default: the commonest number of cells).
         is_whole: whether `head` has all rows.
     """
     declared = width is not None
@@ -104,7 +109,7 @@ def find_table(
     notes = list[str]()
     n_titles = count_titles(head[:HEAD_ROWS], width) if options.skip_rows is None else 0
     if n_titles:
-        notes.append(left_out([_line(row) for row in head[:n_titles]], "before the names"))
+        notes.append(omitted_lines_note([_line(row) for row in head[:n_titles]], "before the names"))
     n_footer = 0
     if options.skip_footer is None:
         tail = read_tail(n_titles)
@@ -113,13 +118,13 @@ def find_table(
     rows = head[n_titles:]
     if is_whole:
         rows = rows[: max(1, len(rows) - n_footer)]
-    names = read_names(rows[:HEAD_ROWS], width, options.header, expected, known, declared=declared)
+    names = read_names(rows[:HEAD_ROWS], width, options.header, expected_names, known_layout, declared=declared)
     return TableRegion(n_titles, names, n_footer, _line(head[n_titles - 1]) if n_titles else "", [*notes, *names.notes])
 
 
 def behind_table(rows: Rows) -> Note:
-    """Return the note on rows that were left out behind a table."""
-    return left_out([_line(row) for row in rows], "behind the table")
+    """Return the note on rows behind the table."""
+    return omitted_lines_note([_line(row) for row in rows], "behind the table")
 
 
 def _line(row: Sequence[str]) -> str:

@@ -302,5 +302,5 @@ def column_of_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, n
         joined = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
         joined.dictionary.validate(full=True)  # text that is not UTF-8 would surface anywhere later
         codes = joined.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-        return TextColumn.of(name, codes, joined.dictionary.cast(pa.string()))
+        return TextColumn.from_codes(name, codes, joined.dictionary.cast(pa.string()))
     return from_series(name, column.to_pandas(types_mapper=WHOLE.get), notes)

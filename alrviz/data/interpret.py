@@ -34,7 +34,7 @@ from alrviz.data.values import Values, read_column
 from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
-INTERPRETED = 0.65  # of the time that reading takes lies before: measured 0.82 on words, 0.5 on numbers
+INTERPRET_START = 0.65  # of the time that reading takes lies before: measured 0.82 on words, 0.5 on numbers
 _MARKS = {".": "point", ",": "comma"}
 
 
@@ -46,7 +46,7 @@ class _TextEvidence:
         source: the column as it came.
         present: without its missing values.
         options: the table's and its own.
-        written: texts that the table's options call missing in it.
+        stated_missing: texts that the table's options call missing in it.
         missing: texts that are missing in it, here and in later rows.
         numbers: `present` without limits, units and stray texts, which decides whether it is one of numbers.
         limit: a text that is a limit, such as "<5"; "" for none.
@@ -57,7 +57,7 @@ class _TextEvidence:
     source: TextColumn
     present: TextColumn
     options: ReadOptions
-    written: tuple[str, ...]
+    stated_missing: tuple[str, ...]
     missing: tuple[str, ...]
     numbers: TextColumn
     limit: str = ""
@@ -110,10 +110,10 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         for text, dates in zip(texts, all_dates, strict=True)
     }
     evidence = {text.name: text for text in texts}
-    columns, written = list[Values](), dict[str, tuple[str, ...]]()
-    for done, column in enumerate(raw.columns):
+    columns, missing_by_column = list[Values](), dict[str, tuple[str, ...]]()
+    for position, column in enumerate(raw.columns):
         stop.check()
-        stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(raw.columns))
+        stop.report(INTERPRET_START + (1 - INTERPRET_START) * position / len(raw.columns))
         if isinstance(column, TextColumn):
             text, decision = evidence[column.name], decisions[column.name]
             if text.options.fill_down:
@@ -124,19 +124,20 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             columns.append(replace(values, hint=decision.hint))
             notes += decision.notes
             is_measured = decision.spec.type in ("number", "date", "time")
-            written[column.name] = (*text.written, *text.stray) if is_measured else text.written
+            missing_by_column[column.name] = (*text.stated_missing, *text.stray) if is_measured else text.stated_missing
         else:
-            spec, written[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
+            spec, missing_by_column[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
             columns.append(read_column(column, spec)[0])
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
         notes.append(f"numbers in {names} were read without {f'their {unit!r}' if unit else 'what stands beside them'}")
-    apart = [text.name for text in numbers if decisions[text.name].spec.decimal != decimal]
-    if apart:
+    deviating = [text.name for text in numbers if decisions[text.name].spec.decimal != decimal]
+    if deviating:
         notes.append(
-            f"numbers in {listed(apart)} have a decimal {_MARKS[_other(decimal)]}, those of other columns a decimal "
-            f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
+            f"numbers in {listed(deviating)} have a decimal {_MARKS[_other_mark(decimal)]}, those of other columns a "
+            f"decimal {_MARKS[decimal]}: each column is read with its own mark. If you set one decimal mark for all, "
+            "columns with the other one are text"
         )
     if raw.sort == "text":
         notes += [note for text in numbers if text.unit == "%" and (note := percent_note(text.present))]
@@ -146,8 +147,8 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             transposed_note([t.present for t in texts]),
         ]
         notes += filter(None, [*map(units_note, words), *of_table])
-    own_missing = {name: {"missing": tokens} for name, tokens in written.items() if tokens != everywhere}
-    in_force = replace(options, missing=everywhere, decimal=None if apart else decimal, thousands=thousands)
+    own_missing = {name: {"missing": tokens} for name, tokens in missing_by_column.items() if tokens != everywhere}
+    in_force = replace(options, missing=everywhere, decimal=None if deviating else decimal, thousands=thousands)
     return replace(
         raw, columns=columns, options=in_force.with_change({"columns": own_missing}), notes=[*raw.notes, *notes]
     )
@@ -165,16 +166,16 @@ def _without_missing(
     everywhere = detected.everywhere if options.missing is None else tuple(dict.fromkeys(("", *options.missing)))
     result = []
     for column in texts:
-        own = options.for_column(column.name)
-        column = column.filled_down if own.fill_down else column
-        if own.missing is not None:
-            written = missing = tuple(dict.fromkeys(("", *own.missing)))
+        column_options = options.for_column(column.name)
+        column = column.filled_cells if column_options.fill_down else column
+        if column_options.missing is not None:
+            stated = missing = tuple(dict.fromkeys(("", *column_options.missing)))
         else:
-            written = (*everywhere, *detected.by_column.get(column.name, ()))
+            stated = (*everywhere, *detected.by_column.get(column.name, ()))
             levels = detected.levels.get(column.name, ())
-            missing = tuple(token for token in in_usual_order((*written, *CERTAIN)) if token not in levels)
-        present = column.without(missing)
-        result.append(_TextEvidence(column, present, own, written, missing, present))
+            missing = tuple(token for token in in_usual_order((*stated, *CERTAIN)) if token not in levels)
+        present = column.without_texts(missing)
+        result.append(_TextEvidence(column, present, column_options, stated, missing, present))
     return result, everywhere, detected.notes
 
 
@@ -193,20 +194,23 @@ def _find_numbers(text: _TextEvidence) -> None:
     if (plain := plain_numbers(text.numbers)) is not None:
         text.numbers, text.unit = plain
     if text.options.missing is None and (stray := stray_texts(text.numbers)):
-        text.numbers, text.stray = text.numbers.without(stray), stray
+        text.numbers, text.stray = text.numbers.without_texts(stray), stray
         if (plain := plain_numbers(text.numbers)) is not None:
             text.numbers, text.unit = plain
 
 
-def _other(decimal: str) -> str:
+def _other_mark(decimal: str) -> str:
     return DECIMALS[decimal == DECIMALS[0]]
 
 
 def _marks_of(column: TextColumn, options: ReadOptions, usual: tuple[str, str]) -> tuple[str, str] | None:
     """Return the marks with which a column is one of numbers: the table's, or its own; None for other columns."""
-    decimals = [mark for mark in (usual[0], _other(usual[0])) if options.decimal in (None, mark)]
+    decimals = [mark for mark in (usual[0], _other_mark(usual[0])) if options.decimal in (None, mark)]
     thousands = THOUSANDS if options.thousands is None else (options.thousands,)
-    choices = [usual, *((mark, between) for mark in decimals for between in thousands if mark != between)]
+    choices = [
+        usual,
+        *((mark, thousands_mark) for mark in decimals for thousands_mark in thousands if mark != thousands_mark),
+    ]
     return next((marks for marks in dict.fromkeys(choices) if is_numeric(column, *marks)), None)
 
 
@@ -222,16 +226,16 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             name, name, "date", missing=text.missing_numbers, form=dates.form, day_first=dates.day_first,
             pivot=dates.pivot,
         )  # fmt: skip
-        return _Decision(spec, notes=notes_on_dates(text.present, dates, text.written))
+        return _Decision(spec, notes=notes_on_dates(text.present, dates, text.stated_missing))
     if may_be_numbers and (own_marks := _marks_of(text.numbers, text.options, marks)) is not None:
         missing = text.missing_numbers
         spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
-        notes = list[str]([stray_note(text.present, text.stray, text.written)] if text.stray else [])
+        notes = list[str]([stray_note(text.present, text.stray, text.stated_missing)] if text.stray else [])
         return _Decision(spec, notes=[*notes, limits_note(text)] if text.limit else notes)
     decision = _decide_levels(text)
-    other = _other(marks[0])
-    if may_be_numbers and any(is_numeric(text.numbers, other, thousands) for thousands in ("", marks[0])):
-        decision.hint = f"all values are numbers with a decimal {_MARKS[other]}"
+    other_mark = _other_mark(marks[0])
+    if may_be_numbers and any(is_numeric(text.numbers, other_mark, thousands) for thousands in ("", marks[0])):
+        decision.hint = f"all values are numbers with a decimal {_MARKS[other_mark]}"
     return decision
 
 
@@ -244,22 +248,24 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         spec = ColumnSpec(name, name, "time", "numeric", missing=text.missing_numbers, form=form)
         hint = TIME_UNITS.get(form, "times, as hours: 13:30 is 13.5")
         notes = [f"{name!r} holds {hint}"] if form in TIME_UNITS else []
-        notes += [stray_note(column, text.stray, text.written, "time")] if text.stray else []
+        notes += [stray_note(column, text.stray, text.stated_missing, "time")] if text.stray else []
         return _Decision(spec, hint, notes)
-    respelled, others = respell(column, text.options.spellings or ())
+    respelled, respelled_texts = respell(column, text.options.spellings or ())
     mended, bands = mend_bands(respelled)
     merged, note = merge_case(mended, codes=merge is True) if merge is not False else (mended, "")
     months = [f"{day} is {band}" for day, band in bands.items()]
     notes = [
         column.blanks_note,
         note or digits_note(column),
-        f"{plural(column.count([*others]), 'cell')} of {name!r} have another spelling, as you said" if others else "",
+        f"{plural(column.count([*respelled_texts]), 'cell')} of {name!r} have another spelling, as you said"
+        if respelled_texts
+        else "",
         variants_note(merged, text.options),
         f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
     ]
     variants = spellings(merged, codes=merge is True) if merge is not False else {}
     variants |= {day.lower(): band for day, band in bands.items()} | bands
-    variants |= {fold(text): variants.get(fold(level), level) for text, level in others.items()}
+    variants |= {fold(text): variants.get(fold(level), level) for text, level in respelled_texts.items()}
     spec = ColumnSpec(name, name, missing=text.missing, spellings=variants)
     return _Decision(spec, notes=[note for note in notes if note])
 
@@ -269,12 +275,12 @@ def _spec_of_typed(
 ) -> tuple[ColumnSpec, tuple[str, ...]]:
     """Return the spec of a column that came with a type, and the texts that the options call missing in it."""
     if options.missing is not None:
-        written = missing = tuple(dict.fromkeys(("", *options.missing)))
+        stated = missing = tuple(dict.fromkeys(("", *options.missing)))
     else:
-        written, missing = everywhere, in_usual_order((*everywhere, *CERTAIN))
+        stated, missing = everywhere, in_usual_order((*everywhere, *CERTAIN))
     if column.dtype_kind in "ifM":
         missing = among_numbers(missing, options)
-    return spec_of_typed(column, missing, options.dayfirst), written
+    return spec_of_typed(column, missing, options.dayfirst), stated
 
 
 def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: bool | None = None) -> ColumnSpec:
@@ -298,7 +304,7 @@ def decide_number(column: TextColumn, options: ReadOptions, missing: tuple[str, 
         return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[0])
     limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
     if limits:
-        column = TextColumn.of(name, column.codes, without_limits(column.levels))
+        column = TextColumn.from_codes(name, column.codes, without_limits(column.levels))
     plain = plain_numbers(column)
     numbers, unit = (column, None) if plain is None else plain
     marks = detect_convention([numbers], options)

@@ -1,4 +1,4 @@
-"""What kind a column probably is, and why: rules a reader can check, in the order they are asked.
+"""Guess the kind of a column, by rules that are applied in this order and that a user can check.
 
     numbers named like a weight of rows (pspwght; wt of fractions near 1)
                                                                         ignore; "weight" is offered
@@ -17,8 +17,8 @@
     whole numbers: at most four of them, or named code, type ...        categorical (codes)
     numbers                                                             numeric
 
-Four is where they part in 68 sets of the UCI repository whose documentation says what is what (up to 20,000 rows of
-each): of 381 columns of two to four whole numbers 351 are codes, of 713 of five or more 696 are counts and measures.
+The limit of four distinct whole numbers was measured on 68 documented tables of the UCI repository (up to 20,000 rows
+of each): 351 of 381 columns of two to four are codes, 696 of 713 columns of five or more are counts and measurements.
 """
 
 import re
@@ -37,11 +37,11 @@ from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
 from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, number_text
 from alrviz.data.values import Values, read_column, text_of
 
-# Columns that say something of the rows and are no features; one column each, and either a group or a time.
+# Kinds of columns that describe rows and are no features; at most one column each, and not both a group and a time.
 ROLES = ("weight", "group", "time")
 KINDS = (*FEATURE_KINDS, "ignore", "target", *ROLES)
-MOST_CODES = 4
-MOST_ORDERED = 200  # levels; whoever has more wants numbers, and asking each of them takes time
+MAX_CODE_LEVELS = 4
+MAX_ORDERED_LEVELS = 200  # matching every level with every scale takes time, and longer scales are numbers
 ID_NAME = re.compile(
     r"(^|[\W_])(id|ids|idx|index|uuid|guid|key|nr|no|row|rownum|row_?names?|record|serial|mrn|ssn|isbn|ean|imei|"
     r"barcode)($|[\W_])"
@@ -53,9 +53,9 @@ NAMES = re.compile(
     r"(^|[\W_])((sur|last|first|full|middle)?[\W_]?name|title|address|street|email|e-mail|phone|url|link|comments?|notes?|"
     r"description|text|remarks?|ticket|iban|name)($|[\W_])|^(nachname|vorname|adresse|strasse|telefon|bemerkung)$"
 )
-ID_DIGITS = 6  # of numbers that are not named like an id
-MOST_ITEMS = 30  # that lists in cells are made of
-MOST_LEVELS = 50  # of texts or numbers that may still be kinds of something
+ID_DIGITS = 6  # fewest digits of numbers that may be ids although their name does not say so
+MAX_LIST_ITEMS = 30  # distinct items of all lists in a column's cells
+MAX_KIND_LEVELS = 50  # distinct values from which a column may hold ids although some of them repeat
 RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
     rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
@@ -70,7 +70,7 @@ PERIODS: dict[re.Pattern[str], Callable[[re.Match[str]], tuple[int, int]]] = {
     re.compile(r"^(\d{4})[ /-]?q([1-4])$"): lambda period: (int(period[1]), int(period[2])),
     re.compile(r"^q([1-4])[ /-]?(\d{4})$"): lambda period: (int(period[2]), int(period[1])),
 }
-# Names that weights of rows have and nothing else, and those that also a person's or a car's weight has.
+# Names of row weights alone, and names that a person's or a car's weight may have too.
 WEIGHT_NAME = re.compile(
     r"^(psp|[pdfs](?=w(eigh|g))|an|per|hh|samp(le|ling)?|survey|case|row|instance|person|household|pop(ulation)?|(post)?strat|design|"
     r"expansion|fnl|asec|rak(ed|ing)|replicate)_*(weights?|wgts?|wghts?|wts?)$|^wtfinl$"
@@ -84,7 +84,7 @@ UNIT_NAME = re.compile(
     r"[\W_]*(id|no|nr|num|number|code)?$"
 )
 UNIT_LABEL = re.compile(r"^[^\W\d]{0,4}[-_ ]?\d+$")
-MOST_MEMBERS = 20  # of a household: so many whole numbers may count something, and more are told apart
+MAX_HOUSEHOLD_MEMBERS = 20  # "person" with fewer distinct numbers may count the members of a household; with more, ids
 BAND_UNIT = re.compile(r"(?<=[\d+]) ?(years?|yrs?|months?|weeks?|days?|hours?|minutes?|km|kg|cm|people|employees)\b")
 CODE_NAME = re.compile(r"(^|[\W_])(codes?|type|category|zip|zipcode|postcode)$")
 SCALES = (
@@ -129,7 +129,7 @@ SCALES = (
 
 
 class KindCode(Enum):
-    """What a guess of a column's kind rests on, where others than its reader have to know."""
+    """The reason for a guessed kind, if other code depends on it."""
 
     OTHER = ""
     EMPTY = "empty"
@@ -145,12 +145,12 @@ class KindCode(Enum):
     GROUP = "an id of several rows each"
 
 
-# The role that is offered for a column whose guess rests on this.
+# The role that pages offer for a column, by the reason for its guessed kind.
 OFFERED_ROLES = {KindCode.WEIGHT: "weight", KindCode.COUNT: "weight", KindCode.GROUP: "group", KindCode.DATES: "time"}
 
 
 class KindGuess(NamedTuple):
-    """A guessed kind, the reason as a short sentence, and as a code."""
+    """A guessed kind, with its reason as a short sentence and as a code."""
 
     kind: str
     why: str
@@ -158,15 +158,12 @@ class KindGuess(NamedTuple):
 
 
 def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits = NO_LIMITS) -> KindGuess:
-    """Return the guessed kind of a column and why.
-
-    `n_levels` counts its distinct values, `n_present` the rows that have one.
-    """
+    """Return the guessed kind of a column of `n_levels` distinct values in `n_present` rows; further rows lack one."""
     if n_present == 0:
         return KindGuess("ignore", "it has no values", KindCode.EMPTY)
     if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
-        why = "dates; what stands for them (year, month ...) is in columns of their own"
-        return KindGuess("ignore", why, KindCode.DATES)
+        reason = "dates; what stands for them (year, month ...) is in columns of their own"
+        return KindGuess("ignore", reason, KindCode.DATES)
     if (role := _guess_role(values, n_levels, n_present)) is not None:
         return role
     if values.declared is not None:
@@ -176,8 +173,8 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     else:
         guess = _guess_number(values, n_levels, n_present)
     if guess.kind in ("categorical", "ordinal") and limits.levels is not None and n_levels > limits.levels:
-        why = f"{n_levels:,} levels, more than the {limits.levels:,} allowed here"
-        return KindGuess("ignore", why, KindCode.MANY_LEVELS)
+        reason = f"{n_levels:,} levels, more than the {limits.levels:,} allowed here"
+        return KindGuess("ignore", reason, KindCode.MANY_LEVELS)
     if n_levels == 1 and guess.kind != "ignore":
         if n_present == len(values.series):
             return guess._replace(why=guess.why + "; always the same, so it tells nothing")
@@ -186,42 +183,51 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
 
 
 def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | None:
-    """Return the guess for a column that weighs rows or says which of them belong together; None for others."""
+    """Return the guess for a column of row weights or of ids of groups; None for other columns."""
     names = [re.sub(r"\W+", "_", name) for name in (values.name.lower(), *IN_BRACKETS.findall(values.name.lower()))]
-    sure, maybe, unit = (any(map(p.match, names)) for p in (WEIGHT_NAME, MAYBE_WEIGHT_NAME, UNIT_NAME))
+    is_weight_name, is_maybe_weight_name, is_unit_name = (
+        any(map(p.match, names)) for p in (WEIGHT_NAME, MAYBE_WEIGHT_NAME, UNIT_NAME)
+    )
     series = values.series
-    if not (sure or maybe or unit):
+    if not (is_weight_name or is_maybe_weight_name or is_unit_name):
         return None
-    several = 2 * n_levels <= n_present
+    repeats = 2 * n_levels <= n_present
     if isinstance(series.dtype, pd.CategoricalDtype):
-        is_id = unit and several and n_levels > MOST_CODES and all(map(UNIT_LABEL.match, series.cat.categories))
-        return _group(n_levels, n_present) if is_id else None
+        is_id = (
+            is_unit_name
+            and repeats
+            and n_levels > MAX_CODE_LEVELS
+            and all(map(UNIT_LABEL.match, series.cat.categories))
+        )
+        return _group_guess(n_levels, n_present) if is_id else None
     numbers = series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
-    if unit:
-        is_id = several and n_levels > max(MOST_MEMBERS, n_present / 20) and (numbers == np.floor(numbers)).all()
-        return _group(n_levels, n_present) if is_id else None
+    if is_unit_name:
+        is_id = (
+            repeats and n_levels > max(MAX_HOUSEHOLD_MEMBERS, n_present / 20) and (numbers == np.floor(numbers)).all()
+        )
+        return _group_guess(n_levels, n_present) if is_id else None
     low, mean = float(numbers.min()), float(numbers.mean())
-    # of normalised weights, which have many decimals; of bodies and cars few have a mean near 1 in any unit
+    # Normalised weights have a mean near 1 and many decimals; the weights of people and cars do not, in any unit.
     near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2.5 and (np.round(numbers, 2) != numbers).any()
-    if low >= 0 and n_levels > 1 and (sure or near_one):
+    if low >= 0 and n_levels > 1 and (is_weight_name or near_one):
         return KindGuess("ignore", f"named like a weight of rows, with a mean of {mean:.3g}", KindCode.WEIGHT)
     return None
 
 
-def _group(n_levels: int, n_present: int) -> KindGuess:
-    why = f"an id? named like one of several rows each, {n_levels:,} different ones on {n_present:,} rows"
-    return KindGuess("ignore", why, KindCode.GROUP)
+def _group_guess(n_levels: int, n_present: int) -> KindGuess:
+    reason = f"an id? named like one of several rows each, {n_levels:,} different ones on {n_present:,} rows"
+    return KindGuess("ignore", reason, KindCode.GROUP)
 
 
 def _guess_text(values: Values, n_levels: int, n_present: int) -> KindGuess:
     if split_pairs(text_of(values.series)) is not None:
         return KindGuess("ignore", "two numbers in a cell; each is in a column of its own", KindCode.PAIR)
     hint = f"; {values.hint}" if values.hint else ""
-    many = n_levels > MOST_LEVELS and (n_levels > n_present / 5 or NAMES.search(values.name.lower()))
-    if (n_levels > n_present / 2 and n_levels > MOST_CODES) or many:
-        why = f"an id? {n_levels:,} different texts on {n_present:,} rows{hint}"
-        return KindGuess("ignore", why, KindCode.TEXT_ID)
+    is_name_like = n_levels > MAX_KIND_LEVELS and (n_levels > n_present / 5 or NAMES.search(values.name.lower()))
+    if (n_levels > n_present / 2 and n_levels > MAX_CODE_LEVELS) or is_name_like:
+        reason = f"an id? {n_levels:,} different texts on {n_present:,} rows{hint}"
+        return KindGuess("ignore", reason, KindCode.TEXT_ID)
     levels = list(values.series.cat.categories)
     if (items := list_items(levels)) is not None:
         return KindGuess(
@@ -233,16 +239,16 @@ def _guess_text(values: Values, n_levels: int, n_present: int) -> KindGuess:
 
 
 def list_items(levels: Sequence[str]) -> list[str] | None:
-    """Return the items of levels that are lists, as answers to "tick all that apply" are; None of other levels.
+    """Return the items of levels that are lists, such as answers to "tick all that apply"; None if they are no lists.
 
-    Most levels have several items, and each item is in several levels, in other company.
+    They are lists if most levels have several items and each item occurs in several levels.
     """
     for mark in ";|,":
         lists = [[item.strip() for item in level.split(mark)] for level in levels]
         if 2 * sum(len(items) > 1 for items in lists) < len(lists):
             continue
         counts = Counter(item for items in lists for item in items)
-        if 2 < len(counts) <= min(MOST_ITEMS, len(levels)) and min(counts.values()) > 1:
+        if 2 < len(counts) <= min(MAX_LIST_ITEMS, len(levels)) and min(counts.values()) > 1:
             return list(counts)
     return None
 
@@ -253,29 +259,29 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
     whole = bool((numbers == np.floor(numbers)).all())
     if values.name.startswith("__index_level_"):
         return KindGuess("ignore", "an id? the index of a data frame", KindCode.ID)
-    if whole and n_levels > max(MOST_LEVELS, n_present / 20) and _is_key(values.name):
+    if whole and n_levels > max(MAX_KIND_LEVELS, n_present / 20) and _is_key(values.name):
         if 2 * n_levels <= n_present:
-            return _group(n_levels, n_present)
+            return _group_guess(n_levels, n_present)
         return KindGuess("ignore", f"an id? named like one, {n_levels:,} different numbers", KindCode.ID)
-    if whole and n_levels == n_present and n_present > MOST_CODES:
-        named = ID_NAME.search(values.name.lower()) or re.search(r"[a-z](Id|ID)$", values.name)
-        if numbers.max() - numbers.min() == n_present - 1 and (named or np.all(np.abs(np.diff(numbers)) == 1)):
+    if whole and n_levels == n_present and n_present > MAX_CODE_LEVELS:
+        has_id_name = ID_NAME.search(values.name.lower()) or re.search(r"[a-z](Id|ID)$", values.name)
+        if numbers.max() - numbers.min() == n_present - 1 and (has_id_name or np.all(np.abs(np.diff(numbers)) == 1)):
             return KindGuess("ignore", "an id? it counts the rows", KindCode.ID)
-        if named:
+        if has_id_name:
             return KindGuess("ignore", "an id? whole numbers, all different, and named like one", KindCode.ID)
-    if whole and n_levels <= MOST_CODES:
-        why = f"only {n_levels} whole numbers, so taken as codes" if n_levels > 1 else "one whole number"
-        return KindGuess("categorical", why)
+    if whole and n_levels <= MAX_CODE_LEVELS:
+        reason = f"only {n_levels} whole numbers, so taken as codes" if n_levels > 1 else "one whole number"
+        return KindGuess("categorical", reason)
     if whole and n_levels <= n_present / 2 and CODE_NAME.search(values.name.lower()):
         return KindGuess("categorical", "whole numbers named like codes")
-    if whole and n_levels == n_present and n_present > MOST_LEVELS and (digits := _digits(numbers)) >= ID_DIGITS:
-        why = f"whole numbers, all different, of {digits} digits each: an id?"
-        return KindGuess("numeric", why, KindCode.MAYBE_ID)
+    if whole and n_levels == n_present and n_present > MAX_KIND_LEVELS and (digits := _digits(numbers)) >= ID_DIGITS:
+        reason = f"whole numbers, all different, of {digits} digits each: an id?"
+        return KindGuess("numeric", reason, KindCode.MAYBE_ID)
     return KindGuess("numeric", "whole numbers" if whole else "numbers")
 
 
 def _digits(numbers: np.ndarray) -> int:
-    """How many digits each of some whole numbers has, 0 where they differ in that, or are negative."""
+    """Return the number of digits that all of these whole numbers have; 0 if it differs or a number is negative."""
     low, high = float(numbers.min()), float(numbers.max())
     return len(str(int(low))) if low > 0 and high < 2**53 and len(str(int(low))) == len(str(int(high))) else 0
 
@@ -285,12 +291,12 @@ def _is_key(name: str) -> bool:
 
 
 def sort_levels(levels: Sequence[str]) -> list[str] | None:
-    """Return text levels in their natural order where they have one (ranges of numbers, known scales), else None."""
-    if not 3 <= len(levels) <= MOST_ORDERED:
+    """Return text levels in their natural order, of ranges of numbers or a known scale; None if they have none."""
+    if not 3 <= len(levels) <= MAX_ORDERED_LEVELS:
         return None
     bands = dict(zip(levels, plain_bands(levels), strict=True))
-    found = [RANGE.match(band) for band in bands.values()]
-    if all(found) and any(match["sign"] or match["rest"] for match in found if match):
+    matches = [RANGE.match(band) for band in bands.values()]
+    if all(matches) and any(match["sign"] or match["rest"] for match in matches if match):
         return sorted(levels, key=lambda level: _range_key(bands[level]))
     lowered = [level.lower() for level in levels]
     for form, key in PERIODS.items():
@@ -304,9 +310,9 @@ def sort_levels(levels: Sequence[str]) -> list[str] | None:
 
 
 def plain_bands(levels: Sequence[str]) -> list[str]:
-    """Return bands without currencies, marks of thousands and their unit, words as signs: "<10000" of "Under £10,000".
+    """Return bands in plain form, as "<10000" for "Under £10,000": without currency, thousands mark and unit.
 
-    Units stay where they differ, as in 6 months and 1 year.
+    Units are kept if they differ, as in "6 months" and "1 year".
     """
     bands = [re.sub(r"(?<=\d),(?=\d{3}\b)|[$€£]", "", level.lower()) for level in levels]
     if len({unit.rstrip("s") for band in bands for unit in BAND_UNIT.findall(band)}) == 1:
@@ -320,40 +326,42 @@ def _range_key(level: str) -> tuple[float, int]:
     match = RANGE.match(level)
     assert match is not None
     sign = match["sign"] or ""
-    below = sign.startswith("<") or sign == "≤"
-    return float(match["low"]), -1 if below else (1 if sign or (match["rest"] or "-")[0] not in DASHES + "t." else 0)
+    is_upper_bound = sign.startswith("<") or sign == "≤"
+    return float(match["low"]), -1 if is_upper_bound else (
+        1 if sign or (match["rest"] or "-")[0] not in DASHES + "t." else 0
+    )
 
 
 def date_parts(values: Values) -> list[Values]:
-    """Return what stands for a column of dates: year and, where there are times, hour (numbers), month and weekday."""
+    """Return the features of a column of dates: year, month, weekday unless all are months, hour if there are times."""
     dates = values.series.to_numpy(dtype="datetime64[us]")
     present = dates[~np.isnat(dates)]
-    has_days = values.spec is None or values.spec.form in ("", *WHOLE)  # months have none
+    has_days = values.spec is None or values.spec.form in ("", *WHOLE)  # a form of months has no days
     has_hours = bool((present != present.astype("datetime64[D]")).any())
     spec = values.spec or ColumnSpec(values.name, values.name, "date")
     parts = []
     for part, labels in DATE_PARTS.items():
         if {"weekday": has_days, "hour": has_hours}.get(part, True):
-            made, _ = read_column(values, replace(spec, name=f"{values.name} {part}", part=part))
+            feature, _ = read_column(values, replace(spec, name=f"{values.name} {part}", part=part))
             kind = "ordinal" if labels else "numeric"
-            parts.append(replace(made, declared=kind, hint=f"the {part} of {values.name!r}"))
+            parts.append(replace(feature, declared=kind, hint=f"the {part} of {values.name!r}"))
     return parts
 
 
 def pair_parts(values: Values) -> list[Values]:
-    """Return the two numbers that stand for a column of blood pressures; [] for any other column."""
-    if values.declared is not None or values.made or not isinstance(values.series.dtype, pd.CategoricalDtype):
+    """Return the two numeric features of a column of blood pressures; [] for any other column."""
+    if values.declared is not None or values.is_derived or not isinstance(values.series.dtype, pd.CategoricalDtype):
         return []
     text, missing, parts = text_of(values.series), values.spec.missing if values.spec else ("",), []
     for form in split_pairs(text) or ():
         name = f"{values.name} {'systolic' if form == PAIR_FORMS[0] else 'diastolic'}"
         pair, _ = read_column(text, ColumnSpec(name, values.name, "time", "numeric", form=form, missing=missing))
-        parts.append(replace(pair, declared="numeric", hint=f"the {form} numbers of {values.name!r}", made=True))
+        parts.append(replace(pair, declared="numeric", hint=f"the {form} numbers of {values.name!r}", is_derived=True))
     return parts
 
 
 def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:
-    """Return a column as a categorical of strings: numbers by value, text with a natural order in that order."""
+    """Return a column as a categorical of strings; numbers, and `ordered` text with a natural order, are sorted."""
     if not isinstance(series.dtype, pd.CategoricalDtype):
         numbers = series.to_numpy(dtype=np.float64)
         present = ~np.isnan(numbers)

@@ -9,8 +9,8 @@ and then each side in the same way. Candidates lie between distinct values; the 
 where that rounds to the right one); value <= cut goes left. All counts are sums of weights: a weight of 2 is the row
 twice.
 
-The column is sorted once. Where values repeat, its rows are merged to one entry per value and class. Half a million
-rows cost about 20 ms to sort; a stop token is asked before and after, and between stretches of a million entries.
+The column is sorted once. If values repeat, its rows are merged to one entry per value and class. Half a million rows
+take about 20 ms to sort; the stop token is checked before and after, and every million entries.
 """
 
 import math
@@ -24,13 +24,13 @@ from alrviz.errors import TableError
 from alrviz.kernels.cuts import STATE_SIZE, class_weights, scan
 from alrviz.stop import NEVER, StopToken
 
-_STRETCH = 1_000_000  # entries per kernel call, about 40 ms
-_TABLE = 1 << 22  # a table of c log2 c beyond this (32 MB) costs more than the logarithms it spares
+_ENTRIES_PER_CALL = 1_000_000  # entries per kernel call, about 40 ms
+_MAX_TABLE_ENTRIES = 1 << 22  # a larger table of c log2 c (32 MB) takes longer than the logarithms that it saves
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 class Entries(NamedTuple):
-    """A sorted column: value, class and weight per entry, and whether it is its value's last."""
+    """A sorted column: value, class and weight of each entry, and whether it is the last one of its value."""
 
     values: np.ndarray
     classes: np.ndarray
@@ -39,7 +39,7 @@ class Entries(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A stretch of entries with its class weights (C,), their sum, the entropy in bits times the sum, and k."""
+    """Entries start .. end - 1 with their class weights (C,), the sum of these, the entropy in bits times it, and k."""
 
     start: int
     end: int
@@ -50,14 +50,14 @@ class Piece(NamedTuple):
 
     @property
     def entropy(self) -> float:
-        """H."""
+        """H, in bits."""
         return self.bits / self.weight
 
 
 def mdl_cuts(
     x: np.ndarray, y: np.ndarray, n_classes: int, weights: np.ndarray | None = None, stop: StopToken = NEVER
 ) -> np.ndarray:
-    """Return the sorted cuts of x, float64; none where no cut pays.
+    """Return the sorted cuts of x, float64; none if no cut passes the criterion.
 
     Parameters
     ----------
@@ -69,17 +69,17 @@ def mdl_cuts(
     array([9.5])
     """
     entries = sorted_entries(x, y, n_classes, weights, stop)
-    table = _table(entries.weights)
+    entropy_table = _entropy_table(entries.weights)
     cuts = []
     pieces = [_piece(entries, 0, len(entries.values), n_classes)] if len(entries.values) else []
     while pieces:
-        whole = pieces.pop()
-        place = _best_place(entries, whole, table, stop)
+        piece = pieces.pop()
+        place = _best_place(entries, piece, entropy_table, stop)
         if place < 0:
             continue
-        low = _piece(entries, whole.start, place, n_classes)
-        high = _piece(entries, place, whole.end, n_classes)
-        if _pays(whole, low, high):
+        low = _piece(entries, piece.start, place, n_classes)
+        high = _piece(entries, place, piece.end, n_classes)
+        if _pays(piece, low, high):
             cuts.append(midpoint(entries.values[place - 1], entries.values[place]))
             pieces += [low, high]
     return np.array(sorted(cuts), dtype=np.float64)
@@ -88,20 +88,20 @@ def mdl_cuts(
 def sorted_entries(
     x: np.ndarray, y: np.ndarray, n_classes: int, weights: np.ndarray | None, stop: StopToken = NEVER
 ) -> Entries:
-    """Sort the rows of x, y and weights (N,) that have a number and weight; merge rows of one value and class (of
-    n_classes) where that saves half; an infinite
-    number is a `TableError`.
+    """Return the rows of x, y, weights (N,) with a number and a weight above 0 as sorted entries.
+
+    Rows of the same value and class are merged if that halves their number. `TableError` for an infinite number.
     """
     x = np.asarray(x, dtype=np.float64)
     if np.isinf(x).any():
         raise TableError(f"a numeric column holds an infinite number (row {int(np.isinf(x).argmax())})")
-    kept = ~np.isnan(x)
+    keep = ~np.isnan(x)
     if weights is not None:
         weights = np.asarray(weights, dtype=np.float64)
-        kept &= weights > 0
-    if not kept.all():
-        x, y = x[kept], np.asarray(y)[kept]
-        weights = None if weights is None else weights[kept]
+        keep &= weights > 0
+    if not keep.all():
+        x, y = x[keep], np.asarray(y)[keep]
+        weights = None if weights is None else weights[keep]
     stop.check()
     order = np.argsort(x)
     stop.check()
@@ -120,13 +120,13 @@ def sorted_entries(
     return Entries(values, classes, weights, last)
 
 
-def _table(weights: np.ndarray) -> np.ndarray:
-    """Return c log2 c for c = 0 .. sum of the weights; empty where they are not whole, or too many."""
+def _entropy_table(weights: np.ndarray) -> np.ndarray:
+    """Return c log2 c for c = 0 .. sum of the weights; empty if weights are not whole, or their sum is too large."""
     total = weights.sum()
-    return np.empty(0) if total >= _TABLE or (weights % 1).any() else _whole_numbers(int(total))
+    return np.empty(0) if total >= _MAX_TABLE_ENTRIES or (weights % 1).any() else _whole_numbers(int(total))
 
 
-@lru_cache(maxsize=1)  # the columns of one table all ask for the same
+@lru_cache(maxsize=1)  # the same for all columns of a table
 def _whole_numbers(total: int) -> np.ndarray:
     numbers = np.arange(1.0, total + 1)
     return np.concatenate([[0.0], numbers * np.log2(numbers)])
@@ -141,27 +141,27 @@ def _piece(entries: Entries, start: int, end: int, n_classes: int) -> Piece:
     return Piece(start, end, counts, weight, max(bits, 0.0), len(present))
 
 
-def _best_place(entries: Entries, whole: Piece, table: np.ndarray, stop: StopToken) -> int:
-    """Return the first entry of the right side of the best cut, -1 where there is one value or one class only."""
-    if whole.present < 2:
+def _best_place(entries: Entries, piece: Piece, table: np.ndarray, stop: StopToken) -> int:
+    """Return the first entry of the right side of the best cut; -1 if there is only one value or one class."""
+    if piece.present < 2:
         return -1
-    left = np.zeros_like(whole.counts)
-    start_sum = math.fsum(c * math.log2(c) for c in whole.counts.tolist() if c > 0)
+    left_counts = np.zeros_like(piece.counts)
+    start_sum = math.fsum(c * math.log2(c) for c in piece.counts.tolist() if c > 0)
     state = np.zeros(STATE_SIZE)
     state[2] = start_sum
     best = np.array([-1])
-    slack = _ROUNDING * whole.weight * math.log2(whole.weight + 2)
-    end = whole.end - 1  # behind the last value there is no place; its other entries are never `last`
-    for first in range(whole.start, end, _STRETCH):
+    slack = _ROUNDING * piece.weight * math.log2(piece.weight + 2)
+    end = piece.end - 1  # behind the last value there is no place; its other entries are never `last`
+    for first in range(piece.start, end, _ENTRIES_PER_CALL):
         stop.check()
         scan(
             entries.classes,
             entries.weights,
             entries.last,
             first,
-            min(first + _STRETCH, end),
-            whole.counts,
-            left,
+            min(first + _ENTRIES_PER_CALL, end),
+            piece.counts,
+            left_counts,
             state,
             best,
             slack,
@@ -170,10 +170,10 @@ def _best_place(entries: Entries, whole: Piece, table: np.ndarray, stop: StopTok
     return int(best[0])
 
 
-def _pays(whole: Piece, low: Piece, high: Piece) -> bool:
-    """Whether the gain is worth more than telling where the cut lies."""
-    n, k = whole.weight, whole.present
-    gain = (whole.bits - low.bits - high.bits) / n
+def _pays(piece: Piece, low: Piece, high: Piece) -> bool:
+    """Return whether a cut passes the criterion of the module."""
+    n, k = piece.weight, piece.present
+    gain = (piece.bits - low.bits - high.bits) / n
     classes = math.log2(3**k - 2) if k <= 30 else k * math.log2(3)  # beyond 30 the 2 is below rounding
-    change = k * whole.entropy - low.present * low.entropy - high.present * high.entropy
+    change = k * piece.entropy - low.present * low.entropy - high.present * high.entropy
     return gain > (math.log2(max(n - 1, 1)) + classes - change) / n

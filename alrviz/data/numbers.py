@@ -24,11 +24,11 @@ from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 from alrviz.errors import TableError, listed, short
 from alrviz.stop import NEVER, StopToken
 
-CODE = rf"^[+{MINUS}]?(0[0-9]|[0-9]{{16}})"
-LONG = rf"^[+{MINUS}]?[0-9.,]*[0-9]{{16}}"
+CODE_NUMBER = rf"^[+{MINUS}]?(0[0-9]|[0-9]{{16}})"
+LONG_NUMBER = rf"^[+{MINUS}]?[0-9.,]*[0-9]{{16}}"
 EXACT_DIGITS = 15
 INFINITE = rf"^[+{MINUS}]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
-BEYOND = re.compile(r"(?i)^[^a-z]*inf|[0-9]e\+?[0-9]{3}|[0-9]{300}")  # of a number that no float holds
+OUT_OF_RANGE = re.compile(r"(?i)^[^a-z]*inf|[0-9]e\+?[0-9]{3}|[0-9]{300}")  # of a number that no float holds
 SAMPLE = 5000  # distinct texts a column shows to the detection; the conversion then asks all
 
 
@@ -49,7 +49,7 @@ def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop:
     samples = []
     for column in columns:
         stop.check()
-        levels = column.written.levels[:SAMPLE]
+        levels = column.text_cells.levels[:SAMPLE]
         if len(levels) and all_match(levels, NUMBERLIKE) and not _all_plain(levels):
             samples.append(levels)
     if not samples or len(choices) == 1:
@@ -62,10 +62,10 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
     """Return a doubt where the marks of a file cut at semicolons may be those of decimals or of thousands: 12.110."""
     if options.delimiter != ";" or options.decimal is not None or options.thousands is not None:
         return []
-    mark, other = decimal, "," if decimal == "." else "."
+    mark, other_decimal = decimal, "," if decimal == "." else "."
     marked: dict[str, str] = {}
     for column in columns:
-        levels = column.written.levels
+        levels = column.text_cells.levels
         if not len(levels) or not all_match(levels, NUMBERLIKE) or _all_plain(levels):
             continue
         if thousands or not all_match(levels, rf"^[+{MINUS}]?([1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})*|0)$"):
@@ -73,12 +73,12 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
         marked[column.name] = levels.filter(pc.match_substring(levels, mark))[0].as_py()
     if not marked:
         return []
-    such = next(iter(marked.values()))
-    note = f"{such!r} in {listed(list(marked))} was read with a decimal {mark!r}, and may have it between thousands"
-    number = as_floats(pa.array([such]), mark, "")[0]
-    words: dict[str, Any] = {"such": such, "read": f"{number:g}", "other": such.replace(mark, "")}
-    change = {"decimal": other, "thousands": mark}
-    return [DoubtNote.of(note, Doubt.of(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
+    example = next(iter(marked.values()))
+    note = f"{example!r} in {listed(list(marked))} was read with a decimal {mark!r}, and may have it between thousands"
+    number = as_floats(pa.array([example]), mark, "")[0]
+    words: dict[str, Any] = {"such": example, "read": f"{number:g}", "other": example.replace(mark, "")}
+    change = {"decimal": other_decimal, "thousands": mark}
+    return [DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
 
 
 def _all_plain(levels: pa.Array) -> bool:
@@ -90,13 +90,16 @@ def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
 
     Rows that were numbers in the source have marks of no text.
     """
-    if column.typed is not None and column.typed.any():
-        parts = [(column.within(column.typed), (".", "")), (column.within(~column.typed), (decimal, thousands))]
-        return all(is_numeric(replace(part, typed=None), *marks) for part, marks in parts if len(part.levels))
+    if column.is_number is not None and column.is_number.any():
+        parts = [
+            (column.mask_rows(column.is_number), (".", "")),
+            (column.mask_rows(~column.is_number), (decimal, thousands)),
+        ]
+        return all(is_numeric(replace(part, is_number=None), *marks) for part, marks in parts if len(part.levels))
     levels = column.levels
     if len(levels) == 0 or not all_match(levels, number_pattern(decimal, thousands)) or all_match(levels, INFINITE):
         return False
-    return not (pc.any(pc.match_substring_regex(levels, CODE)).as_py() or merges(levels, decimal))
+    return not (pc.any(pc.match_substring_regex(levels, CODE_NUMBER)).as_py() or merges(levels, decimal))
 
 
 def merges(levels: pa.Array, decimal: str = ".") -> bool:
@@ -112,7 +115,7 @@ def merges(levels: pa.Array, decimal: str = ".") -> bool:
 def digits_note(column: TextColumn) -> str:
     """Return a note about a column that is text only because its numbers have more digits than a float keeps."""
     levels = column.levels
-    long = levels.filter(pc.match_substring_regex(levels, LONG))
+    long = levels.filter(pc.match_substring_regex(levels, LONG_NUMBER))
     if not len(long) or not all_match(levels, NUMBERLIKE):
         return ""
     return (
@@ -127,7 +130,7 @@ def check_numbers(column: TextColumn, bad: np.ndarray, decimal: str = ".") -> No
         return
     row = int(bad.argmax())
     text = column.levels[int(column.codes[row])].as_py()
-    if BEYOND.search(text):
+    if OUT_OF_RANGE.search(text):
         raise TableError(
             f"column {column.name!r} has {short(text)} in data row {row + 1:,}, beyond what a number can hold; "
             "infinities are errors: mend the value, or make it missing"

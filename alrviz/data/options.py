@@ -10,7 +10,7 @@ from alrviz.errors import TableError, nearest
 DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
-MOST_NAMES = 3  # rows of names
+MAX_NAME_ROWS = 3  # rows of names
 OF_COLUMNS = ("missing", "dayfirst", "pivot", "spellings", "fill_down")  # what may be said of a single column
 ENCODINGS = (
     "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1", "cp1251", "koi8_r", "cp1253", "shift_jis", "euc_jp", "gb18030",
@@ -85,24 +85,28 @@ class ReadOptions:
     columns: Any = ()  # given as a mapping, kept as pairs of name and ReadOptions, so that options can be hashed
 
     @property
-    def given(self) -> dict[str, Any]:
+    def explicit_options(self) -> dict[str, Any]:
         """The options that are not None, by name, as JSON holds them."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         values["missing"] = None if self.missing is None else list(self.missing)
         values["spellings"] = None if self.spellings is None else dict(self.spellings)
-        values["columns"] = {name: own.given for name, own in self.columns} or None
+        values["columns"] = {name: own.explicit_options for name, own in self.columns} or None
         return {name: value for name, value in values.items() if value is not None}
 
     def for_column(self, name: str) -> "ReadOptions":
         """Return the options of one column: its own in place of the table's."""
         options = dict(self.columns).get(name)
-        return self if options is None else replace(self, **{key: getattr(options, key) for key in options.given})
+        return (
+            self
+            if options is None
+            else replace(self, **{key: getattr(options, key) for key in options.explicit_options})
+        )
 
     def with_change(self, change: Mapping[str, Any]) -> "ReadOptions":
         """Return these options with the fields of a `Doubt.change` in place of their own, column by column."""
-        columns = self.given.get("columns", {})
-        changed = {name: columns.get(name, {}) | fields for name, fields in change.get("columns", {}).items()}
-        return ReadOptions(**{**self.given, **change, "columns": columns | changed})
+        columns = self.explicit_options.get("columns", {})
+        changed_columns = {name: columns.get(name, {}) | fields for name, fields in change.get("columns", {}).items()}
+        return ReadOptions(**{**self.explicit_options, **change, "columns": columns | changed_columns})
 
     def __post_init__(self) -> None:
         self._check_columns()
@@ -130,32 +134,36 @@ class ReadOptions:
         for name, count in (("skip_rows", self.skip_rows), ("skip_footer", self.skip_footer), ("header", self.header)):
             if count is not None and (not isinstance(count, int) or count < 0):
                 raise TableError(f"{name} is {count!r}; a whole number from 0 was expected")
-        if self.header is not None and self.header > MOST_NAMES:
-            raise TableError(f"header is {self.header}; at most {MOST_NAMES} rows of names are read")
+        if self.header is not None and self.header > MAX_NAME_ROWS:
+            raise TableError(f"header is {self.header}; at most {MAX_NAME_ROWS} rows of names are read")
         if self.comment is not None and (len(self.comment) > 8 or "\n" in self.comment):
             raise TableError(f"comment is {self.comment!r}; what a line begins with was expected, such as '#'")
         if self.pivot is not None and self.pivot not in range(101):
             raise TableError(f"pivot is {self.pivot!r}; a whole number from 0 to 100 was expected")
-        for name, said in (
+        for name, value in (
             ("dayfirst", self.dayfirst),
             ("merge_case", self.merge_case),
             ("fill_down", self.fill_down),
         ):
-            if said not in (True, False, None):
-                raise TableError(f"{name} is {said!r}; True, False or None (detect it) was expected")
+            if value not in (True, False, None):
+                raise TableError(f"{name} is {value!r}; True, False or None (detect it) was expected")
         if self.encoding is not None:
             _check_encoding(self.encoding)
 
     def _check_columns(self) -> None:
         pairs = self.columns.items() if isinstance(self.columns, Mapping) else self.columns
-        given = {str(name): own.given if isinstance(own, ReadOptions) else own for name, own in pairs}
-        for name, own in given.items():
-            if wrong := [key for key in own if key not in OF_COLUMNS]:
+        column_options = {
+            str(name): values.explicit_options if isinstance(values, ReadOptions) else values for name, values in pairs
+        }
+        for name, values in column_options.items():
+            if invalid := [key for key in values if key not in OF_COLUMNS]:
                 raise TableError(
-                    f"{wrong[0]!r} cannot be said of column {name!r} alone; {', '.join(OF_COLUMNS)} can"
-                    f"{nearest(wrong[0], OF_COLUMNS)}"
+                    f"{invalid[0]!r} cannot be said of column {name!r} alone; {', '.join(OF_COLUMNS)} can"
+                    f"{nearest(invalid[0], OF_COLUMNS)}"
                 )
-        object.__setattr__(self, "columns", tuple((name, ReadOptions(**own)) for name, own in given.items()))
+        object.__setattr__(
+            self, "columns", tuple((name, ReadOptions(**values)) for name, values in column_options.items())
+        )
 
 
 def _among(name: str, value: str | None, choices: tuple[str, ...]) -> None:

@@ -26,7 +26,7 @@ def source_column(name: str, values: "pa.Array") -> SourceColumn:
     if isinstance(values, pa.DictionaryArray):
         if pa.types.is_string(values.dictionary.type):
             codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-            return TextColumn.of(name, codes, values.dictionary)
+            return TextColumn.from_codes(name, codes, values.dictionary)
         values = values.dictionary_decode()
     kind = values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -47,11 +47,11 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
             dates = column.to_numpy(zero_copy_only=False)
             return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
         column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
-    column = column.filled_down if spec.fill_down else column
+    column = column.filled_cells if spec.fill_down else column
     distinct, wrong = spec.parse_texts(column.levels)
     values, bad = np.concatenate([distinct, spec.gap])[column.codes], np.append(wrong, False)[column.codes]
-    if column.typed is not None and spec.type == "number":
-        rows = np.flatnonzero(column.typed & (column.codes >= 0))
+    if column.is_number is not None and spec.type == "number":
+        rows = np.flatnonzero(column.is_number & (column.codes >= 0))
         places, back = np.unique(column.codes[rows], return_inverse=True)
         numbers = as_floats(column.levels.take(pa.array(places)), ".", "")
         values[rows], bad[rows] = spec.take_numbers(numbers[back])
@@ -62,14 +62,14 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
 class ParseErrorCounts:
     """How many values of a column could not be read, and how many could, over all rows."""
 
-    expected: str  # what a text has to be
+    value_description: str  # what a text has to be
     example: str  # texts that are not
     hint: str  # advice, see `ColumnSpec.hint`
     bad: int = 0
     read: int = 0
 
     @classmethod
-    def of(
+    def count_rows(
         cls, column: SourceColumn, spec: ColumnSpec, parsed: ParsedValues, unread: dict[int, list[str]]
     ) -> "ParseErrorCounts":
         """Count the values of some rows, and add the unreadable ones to `unread` by row."""
@@ -78,19 +78,19 @@ class ParseErrorCounts:
         rows = np.flatnonzero(bad)
         texts = _texts_at(column, rows) if len(rows) else []
         for row, text in zip(rows.tolist(), texts, strict=True):
-            unread.setdefault(row, []).append(f"{spec.source}={text} (not {spec.expected})")
+            unread.setdefault(row, []).append(f"{spec.source}={text} (not {spec.value_description})")
         example = ", ".join(map(short, list(dict.fromkeys(texts[:1000]))[:EXAMPLES]))
-        return cls(spec.expected, example, spec.hint, len(rows), int(present.sum()))
+        return cls(spec.value_description, example, spec.hint, len(rows), int(present.sum()))
 
-    def plus(self, other: "ParseErrorCounts") -> "ParseErrorCounts":
+    def plus(self, counts: "ParseErrorCounts") -> "ParseErrorCounts":
         """Return the counts over the rows of both."""
-        first = self if self.bad else other
-        return replace(first, bad=self.bad + other.bad, read=self.read + other.read)
+        first = self if self.bad else counts
+        return replace(first, bad=self.bad + counts.bad, read=self.read + counts.read)
 
     def note(self, name: str) -> str:
         """Return a sentence on the values of the column called `name` that cannot be read."""
         values = plural(self.bad, "value")
-        return f"{values} of {name!r} cannot be read as {self.expected}, such as {self.example}: missing"
+        return f"{values} of {name!r} cannot be read as {self.value_description}, such as {self.example}: missing"
 
     def refusal(self, name: str) -> str:
         """Return why the column called `name` cannot be read; "" if a value of it can, or a single value cannot."""
@@ -99,7 +99,7 @@ class ParseErrorCounts:
         advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
         return (
             f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.example}, is "
-            f"{self.expected}, as in the table that the model learned from{advice}"
+            f"{self.value_description}, as in the table that the model learned from{advice}"
         )
 
 
@@ -128,7 +128,7 @@ def parse_features(
         parsed = parse_column(column, spec)
         features.append(parsed[0])
         if spec.source not in new_counts:  # a date is made into several features
-            new_counts[spec.source] = ParseErrorCounts.of(column, spec, parsed, unread)
+            new_counts[spec.source] = ParseErrorCounts.count_rows(column, spec, parsed, unread)
     add_counts(counts, new_counts)
     return features, unread
 

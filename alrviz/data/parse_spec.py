@@ -103,14 +103,14 @@ class ColumnSpec:
     fill_down: bool = False
 
     @property
-    def expected(self) -> str:
+    def value_description(self) -> str:
         """What a text has to be, such as "a date, day first"."""
         order = "" if self.day_first is None else f", {'day' if self.day_first else 'month'} first"
         return AMOUNT_TYPES.get(self.form, VALUE_TYPES[self.type]) + order + (f" in {self.unit!r}" if self.unit else "")
 
     @property
     def hint(self) -> str:
-        """Advice for texts that are not `expected`, as the end of a sentence; "" for none."""
+        """Advice for texts that are not `value_description`, as the end of a sentence; "" for none."""
         if self.type != "date" or self.day_first is not None:
             return ""
         return (
@@ -204,8 +204,8 @@ class ColumnSpec:
             texts = without_limits(texts)
         if self.unit is not None:
             bare = bare_numbers(texts)
-            known = (unit in ("", self.unit) for unit in bare.units)
-            plain_texts = [n if fits else None for n, fits in zip(bare.numbers, known, strict=True)]
+            fits_unit = (unit in ("", self.unit) for unit in bare.units)
+            plain_texts = [n if fits else None for n, fits in zip(bare.numbers, fits_unit, strict=True)]
             texts = pc.fill_null(pa.array(plain_texts, pa.string()), "")
         fits = pc.match_substring_regex(texts, number_pattern(*marks)).to_numpy(zero_copy_only=False)
         numbers = np.full(len(texts), np.nan)
@@ -261,8 +261,10 @@ class ColumnSpec:
         ):
             if not is_valid:
                 choices = {"type": [*VALUE_TYPES], "part": [*DATE_PARTS], "form": [*forms]}.get(name, [])
-                expected = f"; one of {', '.join(choices)} was expected" if choices else ""
-                raise TableError(f"column {self.name!r}: {name} cannot be {value!r}{expected}{nearest(value, choices)}")
+                choices_text = f"; one of {', '.join(choices)} was expected" if choices else ""
+                raise TableError(
+                    f"column {self.name!r}: {name} cannot be {value!r}{choices_text}{nearest(value, choices)}"
+                )
 
     def for_columns(self, names: Collection[str]) -> "ColumnSpec":
         """Return the spec for a table of these columns, which may hold a feature itself instead of its date."""
@@ -336,17 +338,17 @@ def _with_tuples(state: Mapping[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in state.items()}
 
 
-def _check_keys(state: Any, cls: type, what: str) -> None:
+def _check_keys(state: Any, cls: type, subject: str) -> None:
     """Raise `TableError` for a state that is no mapping, lacks a field or has an unknown one."""
     if not isinstance(state, Mapping):
-        raise TableError(f"{what} of a spec is {state!r}; a mapping was expected")
+        raise TableError(f"{subject} of a spec is {state!r}; a mapping was expected")
     names = [each.name for each in fields(cls)]
-    needed = [e.name for e in fields(cls) if e.default is NO_DEFAULT and e.default_factory is NO_DEFAULT]
+    required = [e.name for e in fields(cls) if e.default is NO_DEFAULT and e.default_factory is NO_DEFAULT]
     for key in state:
         if key not in names:
-            raise TableError(f"{what} of a spec has no {key!r}{nearest(key, names)}; it may have {', '.join(names)}")
-    if absent := next((name for name in needed if name not in state), None):
-        raise TableError(f"{what} of a spec lacks {absent!r}")
+            raise TableError(f"{subject} of a spec has no {key!r}{nearest(key, names)}; it may have {', '.join(names)}")
+    if lacking := next((name for name in required if name not in state), None):
+        raise TableError(f"{subject} of a spec lacks {lacking!r}")
 
 
 @dataclass(frozen=True)
@@ -372,11 +374,11 @@ class Layout:
     fixed: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, names: Sequence[str], head: Sequence[str], in_force: Any, given: Any) -> "Layout":
+    def from_options(cls, names: Sequence[str], head: Sequence[str], in_force: Any, options: Any) -> "Layout":
         """Return a layout by the options that were in force, and those that were given."""
-        options = {name: getattr(in_force, name) for name in LAYOUT_OPTIONS}
-        fixed = tuple(name for name in LAYOUT_OPTIONS if getattr(given, name) is not None)
-        return cls(tuple(names), tuple(head), **options, fixed=fixed)
+        values = {name: getattr(in_force, name) for name in LAYOUT_OPTIONS}
+        fixed = tuple(name for name in LAYOUT_OPTIONS if getattr(options, name) is not None)
+        return cls(tuple(names), tuple(head), **values, fixed=fixed)
 
     @property
     def n_names(self) -> int:
@@ -394,7 +396,7 @@ class Layout:
         return self.encoding is not None
 
     @property
-    def given(self) -> dict[str, Any]:
+    def explicit_options(self) -> dict[str, Any]:
         """The options that the user set, by name."""
         return {name: getattr(self, name) for name in self.fixed}
 
@@ -463,13 +465,13 @@ class ParseSpec:
             TableError: a column that is not there, with the nearest that is.
         """
         columns = [column.for_columns(names) for column in self.columns]
-        if absent := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
-            features = [column.name for column in columns if column.source == absent[0] and column.part]
+        if lacking := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
+            features = [column.name for column in columns if column.source == lacking[0] and column.part]
             are = "is" if len(features) == 1 else "are"
-            made = f", of which {listed(features)} {are} made" if features else ""
-            near = nearest(absent[0], [name for name in names if name not in self.sources])
+            derived = f", of which {listed(features)} {are} made" if features else ""
+            near = nearest(lacking[0], [name for name in names if name not in self.sources])
             columns_text = near or f"; its columns are {listed(list(names))}"
-            raise TableError(f"no column {absent[0]!r} in the table{made}{columns_text} ({len(absent)} not found)")
+            raise TableError(f"no column {lacking[0]!r} in the table{derived}{columns_text} ({len(lacking)} not found)")
         return [column.with_options(options.for_column(column.source)) for column in columns]
 
     def to_dict(self) -> dict[str, Any]:

@@ -106,17 +106,17 @@ class Quantities:
 
 def bare_numbers(levels: "pa.Array") -> Quantities:
     """Return the numbers of quantities: $1,234, 12.5%, 70 kg, 19M, (1,234)."""
-    found = pc.extract_regex(levels, QUANTITY_PATTERN)
-    parts = {f.name: pc.fill_null(found.field(i), "").to_pylist() for i, f in enumerate(found.type)}
-    fits = found.is_valid().to_pylist()
-    numbers, units, changed = list[str | None](), list[str](), False
+    matches = pc.extract_regex(levels, QUANTITY_PATTERN)
+    parts = {f.name: pc.fill_null(matches.field(i), "").to_pylist() for i, f in enumerate(matches.type)}
+    fits = matches.is_valid().to_pylist()
+    numbers, units, has_more = list[str | None](), list[str](), False
     for i, fit in enumerate(fits):
         part = {name: texts[i] for name, texts in parts.items()} if fit else {}
-        number, unit, more = _bare(part) if fit else (None, "", False)
+        number, unit, more_beside = _bare(part) if fit else (None, "", False)
         numbers.append(number)
         units.append(unit)
-        changed |= more
-    return Quantities(numbers, units, changed)
+        has_more |= more_beside
+    return Quantities(numbers, units, has_more)
 
 
 def _bare(part: dict[str, str]) -> tuple[str | None, str, bool]:
@@ -162,7 +162,7 @@ def level_text(value: Any) -> str:
     return number_text(value)
 
 
-TRUTHS = (("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0"))  # as databases and workbooks write them
+TRUTH_TEXTS = (("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0"))  # as databases and workbooks write them
 
 
 class LevelCodes:
@@ -190,7 +190,7 @@ class LevelCodes:
             text: code
             for code, level in reversed(coded)
             if not isinstance(level, str)
-            for texts in TRUTHS
+            for texts in TRUTH_TEXTS
             if level_text(level) in texts
             for text in texts
         }
@@ -332,7 +332,7 @@ def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
         numbers = {unit: np.where(texts == "", "0", texts).astype(float) for unit, texts in parts.items()}
         amounts = sum(AMOUNT_UNITS[form][unit] * each for unit, each in numbers.items())
         return np.where(fits, amounts, np.nan)
-    micros, timely = _microseconds(parts, len(levels), most=24 if form == "clock" else 1000)
+    micros, timely = _microseconds(parts, len(levels), max_hour=24 if form == "clock" else 1000)
     return np.where(fits & timely, micros.astype(np.int64) / 3.6e9, np.nan)
 
 
@@ -368,7 +368,7 @@ def _whole(texts: "np.ndarray") -> "np.ndarray":
     return numbers
 
 
-def _microseconds(parts: dict[str, "np.ndarray"], n: int, most: int = 24) -> tuple["np.ndarray", "np.ndarray"]:
+def _microseconds(parts: dict[str, "np.ndarray"], n: int, max_hour: int = 24) -> tuple["np.ndarray", "np.ndarray"]:
     """The times of day as timedelta64[us], in UTC, and which are within their hours, minutes and seconds."""
     if "hour" not in parts:
         return np.zeros(n, dtype="timedelta64[us]"), np.ones(n, dtype=bool)
@@ -378,7 +378,7 @@ def _microseconds(parts: dict[str, "np.ndarray"], n: int, most: int = 24) -> tup
     if "half" in parts and (halves := np.char.lower(parts["half"].astype(str))).any():
         good &= (halves == "") | ((hours <= 12) & (hours > 0))
         hours = np.where(halves == "", hours, hours % 12 + 12 * (halves == "p"))
-    good &= (hours < most) | ((hours == most) & (minutes + seconds == 0))
+    good &= (hours < max_hour) | ((hours == max_hour) & (minutes + seconds == 0))
     micros = hours * 3_600_000_000 + minutes * 60_000_000 + np.round(seconds * 1e6).astype(np.int64)
     if "zone" in parts:
         zones = {zone: _offset(zone) for zone in set(parts["zone"])}
@@ -415,8 +415,8 @@ def rows_above(is_empty: "np.ndarray") -> "np.ndarray":
 
 # ---- names and lines -------------------------------------------------------------------------------------------------
 
-LONGEST_NAME = 200
-MOST_TITLES = 20  # lines before the table, or behind it
+MAX_NAME_CHARACTERS = 200
+MAX_TITLE_LINES = 20  # lines before the table, or behind it
 FOOTER = re.compile(
     r"^(grand |sub)?(total|sum|average|mean|median)s?\b|^(std\.? ?dev\.?|sd|n|min|max|minimum|maximum|count)$|"
     r"^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|^(source|note)s?:|^[©*]",
@@ -430,31 +430,31 @@ _BLANKS = re.compile("[\\x00-\\x1f\\x7f\\u00a0\\u2007\\u202f]+")
 def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Return names that are trimmed, not empty, distinct and not endless, and which are new, by why."""
     result: list[str] = []
-    seen: set[str] = set()
+    taken: set[str] = set()
     # Files put together keep their byte order marks; no-break spaces, line ends and control characters are blanks.
     stripped = [_BLANKS.sub(" ", name.strip().removeprefix("\ufeff")).strip() for name in names]
-    wanted = set(stripped)
-    changed: dict[str, list[str]] = {"empty": [], "double": [], "long": []}
+    originals = set(stripped)
+    changes: dict[str, list[str]] = {"empty": [], "double": [], "long": []}
     for position, name in enumerate(stripped, start=1):
-        if len(name) > LONGEST_NAME:
-            name = name[: LONGEST_NAME - 1] + "…"
-            changed["long"].append(name)
+        if len(name) > MAX_NAME_CHARACTERS:
+            name = name[: MAX_NAME_CHARACTERS - 1] + "…"
+            changes["long"].append(name)
         if not name:
             name = f"column {position}"
-            changed["empty"].append(name)
+            changes["empty"].append(name)
         base, count = name, 2
-        while name in seen or (name != base and name in wanted):
+        while name in taken or (name != base and name in originals):
             name, count = f"{base} ({count})", count + 1
         if name != base:
-            changed["double"].append(name)
-        seen.add(name)
+            changes["double"].append(name)
+        taken.add(name)
         result.append(name)
-    return result, changed
+    return result, changes
 
 
 def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str], list[str]]:
     """Return names that are trimmed, not empty, distinct and not endless, and a note for each sort of change."""
-    result, changed = distinct_names(names)
+    result, changes = distinct_names(names)
     reasons = {
         "empty": "had no name, now called",
         "double": "had a name taken before, now called",
@@ -462,7 +462,7 @@ def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str],
     }
     notes = [
         f"{plural(len(new), 'column')} {reasons[cause]} {listed(new, 3)}"
-        for cause, new in changed.items()
+        for cause, new in changes.items()
         if new and not (numbered and cause == "empty")
     ]
     return result, notes
@@ -470,12 +470,12 @@ def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str],
 
 def numbers_among(tokens: Sequence[str]) -> list[float]:
     """Return the finite numbers among texts: -999.0 of "-999"."""
-    found = []
+    numbers = []
     for token in tokens:
         try:
             number = float(token)
         except ValueError:
             continue
         if np.isfinite(number):
-            found.append(number)
-    return found
+            numbers.append(number)
+    return numbers

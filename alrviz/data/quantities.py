@@ -17,7 +17,7 @@ from alrviz.data.parse_values import LIMIT, QUANTITY_PATTERN, bare_numbers, with
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 from alrviz.errors import plural
 
-FEWEST = 5  # numbers beside which a limit is one
+MIN_NUMBERS = 5  # numbers beside which a limit is one
 COUNT_NAME = re.compile(r"^(n|freq|frequency|counts?|n_?cases|cases|anzahl|häufigkeit)$")
 TOTAL_NAME = re.compile(r"^((row )?totals?|all|sum|summe|gesamt)$", re.IGNORECASE)
 MIN_COUNTS, MAX_COUNTS, MAX_COUNT_COLUMNS = 2, 10_000, 12  # rows and columns of a table of counts
@@ -25,7 +25,7 @@ MAX_UNITS = 4  # in one column: with more of them they are words
 PERCENT = r"^[0-9.,]+ ?%$"
 SHARE = r"^0?[.,][0-9]+$"
 MAX_FEATURES, MIN_CASES = 500, 6  # rows and columns of a transposed table
-LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
+FIRST_SAMPLE = 200  # levels asked first, so that a column of words costs nothing
 
 
 def counts_column(columns: Sequence[pd.Series]) -> str | None:
@@ -81,7 +81,11 @@ def percent_note(column: TextColumn) -> str:
 def units_note(column: TextColumn) -> str:
     """Return a note on a column of quantities of several units, which is read as text; "" for others."""
     levels = column.levels
-    if len(levels) < FEWEST or not all_match(levels[:LOOKED_AT], QUANTITY_PATTERN) or all_match(levels, NUMBERLIKE):
+    if (
+        len(levels) < MIN_NUMBERS
+        or not all_match(levels[:FIRST_SAMPLE], QUANTITY_PATTERN)
+        or all_match(levels, NUMBERLIKE)
+    ):
         return ""
     bare = bare_numbers(levels)
     units = list(dict.fromkeys(filter(None, bare.units)))
@@ -129,12 +133,14 @@ def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
     """
     signed = pc.match_substring_regex(column.levels, LIMIT)
     n_signed = pc.sum(signed).as_py() or 0
-    if not n_signed or len(column.levels) - n_signed < max(FEWEST, 3 * n_signed):
+    if not n_signed or len(column.levels) - n_signed < max(MIN_NUMBERS, 3 * n_signed):
         return None
     bare = without_limits(column.levels)
     if not all_match(bare, NUMBERLIKE) and not all_match(bare, QUANTITY_PATTERN):
         return None
-    return TextColumn.of(column.name, column.codes, bare, column.typed), column.levels.filter(signed)[0].as_py()
+    return TextColumn.from_codes(column.name, column.codes, bare, column.is_number), column.levels.filter(signed)[
+        0
+    ].as_py()
 
 
 def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
@@ -143,7 +149,7 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
     A column of numbers alone is None as well: there is nothing to take away.
     """
     levels = column.levels
-    if len(levels) < 2 or not all_match(levels[:LOOKED_AT], QUANTITY_PATTERN) or all_match(levels, NUMBERLIKE):
+    if len(levels) < 2 or not all_match(levels[:FIRST_SAMPLE], QUANTITY_PATTERN) or all_match(levels, NUMBERLIKE):
         return None
     if not all_match(levels, QUANTITY_PATTERN):
         return None
@@ -154,4 +160,4 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
     if units == {"s"} and all_match(levels, DECADE):
         return None
     numbers = pa.array(bare.numbers, type=pa.string())
-    return TextColumn.of(column.name, column.codes, numbers, column.typed), next(iter(units), "")
+    return TextColumn.from_codes(column.name, column.codes, numbers, column.is_number), next(iter(units), "")

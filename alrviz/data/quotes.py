@@ -25,11 +25,11 @@ from alrviz.data.text import Buffer
 from alrviz.errors import plural
 from alrviz.stop import StopToken
 
-TAIL = 1 << 16  # bytes at the end in which lines behind the table are looked for
-STREAM_PIECE = 1 << 21  # bytes of a stream repaired at a time
-PIECE = 1 << 24  # bytes searched between two looks at the stop token
+TAIL_BYTES = 1 << 16  # bytes at the end in which lines behind the table are looked for
+STREAM_PIECE_BYTES = 1 << 21  # bytes of a stream repaired at a time
+PIECE_BYTES = 1 << 24  # bytes searched between two looks at the stop token
 WIDTH_LINES = 200  # lines that say how many fields a row has
-FEW_LINES = 5  # of one field, where each line might be a row by itself
+MAX_ROW_LINES = 5  # of one field, where each line might be a row by itself
 MAX_JOINED_LINES = 1000  # of one field: text longer than that is an open quotation mark
 QUOTE = ord('"')
 
@@ -41,30 +41,30 @@ class RepairedText(NamedTuple):
 
     data: Buffer
     lines: list[int]
-    held_from: int
+    open_from: int
 
 
-def close_quotes(data: Buffer, delimiter: str, stop: StopToken, *, more: bool = False) -> RepairedText:
+def close_quotes(data: Buffer, delimiter: str, stop: StopToken, *, has_more: bool = False) -> RepairedText:
     """Return the text with lone quotation marks doubled and their fields quoted; `more`: further lines follow."""
     starts, suspects = _odd_lines(data, stop)
     mark = delimiter.encode()
     lines, last = _Lines(data, starts), int(suspects[-1]) if len(suspects) else 0
     repaired: list[int] = []
-    held_from = len(data)
+    open_from = len(data)
     if len(suspects):
         width = _usual_width(data, starts, set(suspects.tolist()), mark)
         repaired = list(_lone_marks(lines, suspects.tolist(), mark, width, stop))
-    if more and last in repaired and len(lines) - last <= MAX_JOINED_LINES:
-        held_from = int(starts[repaired.pop()])
+    if has_more and last in repaired and len(lines) - last <= MAX_JOINED_LINES:
+        open_from = int(starts[repaired.pop()])
     if not repaired:
-        return RepairedText(data, [], held_from)
-    parts, done = [], 0
+        return RepairedText(data, [], open_from)
+    parts, end_of_last = [], 0
     for line in repaired:
         begin, end = int(starts[line]), int(starts[line + 1])
-        parts += [bytes(data[done:begin]), _quoted(bytes(data[begin:end]), mark)]
-        done = end
-    whole = b"".join([*parts, bytes(data[done:])])
-    return RepairedText(whole, repaired, held_from + len(whole) - len(data))
+        parts += [bytes(data[end_of_last:begin]), _quoted(bytes(data[begin:end]), mark)]
+        end_of_last = end
+    result = b"".join([*parts, bytes(data[end_of_last:])])
+    return RepairedText(result, repaired, open_from + len(result) - len(data))
 
 
 class RepairedStream(io.RawIOBase):
@@ -79,8 +79,8 @@ class RepairedStream(io.RawIOBase):
         self.n_repaired, self.tail = 0, b""
         self._stream, self._delimiter, self._stop = stream, delimiter, stop
         self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._held = self._ready = b""
-        self._over = False
+        self._open_text = self._ready = b""
+        self._is_finished = False
 
     def readable(self) -> bool:
         """Return True."""
@@ -88,7 +88,7 @@ class RepairedStream(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer, as streams do."""
-        while not self._ready and not self._over:
+        while not self._ready and not self._is_finished:
             self._repair_piece()
         piece = self._ready[: len(buffer)]
         buffer[: len(piece)] = piece
@@ -97,23 +97,23 @@ class RepairedStream(io.RawIOBase):
 
     def _repair_piece(self) -> None:
         self._stop.check()
-        raw = self._stream.read(STREAM_PIECE)
-        self._over = not raw
-        data = self._held + self._decoder.decode(raw, final=self._over).encode()
-        end = len(data) if self._over else data.rfind(b"\n") + 1
-        repaired = close_quotes(data[:end], self._delimiter, self._stop, more=not self._over)
+        raw = self._stream.read(STREAM_PIECE_BYTES)
+        self._is_finished = not raw
+        data = self._open_text + self._decoder.decode(raw, final=self._is_finished).encode()
+        end = len(data) if self._is_finished else data.rfind(b"\n") + 1
+        repaired = close_quotes(data[:end], self._delimiter, self._stop, has_more=not self._is_finished)
         self.n_repaired += len(repaired.lines)
-        self._ready = bytes(repaired.data[: repaired.held_from])
-        self.tail = (self.tail + self._ready)[-TAIL:]
-        self._held = bytes(repaired.data[repaired.held_from :]) + data[end:]
+        self._ready = bytes(repaired.data[: repaired.open_from])
+        self.tail = (self.tail + self._ready)[-TAIL_BYTES:]
+        self._open_text = bytes(repaired.data[repaired.open_from :]) + data[end:]
 
 
 def quotes_note(n_lines: int, first: int | None = None) -> str:
     """Return the note on lines whose lone quotation mark was read as text; `first`: the number of the first, from 1."""
-    where = "" if first is None else f" (first in line {first:,})"
+    place = "" if first is None else f" (first in line {first:,})"
     lines = plural(n_lines, "line has", "lines have")
-    text = f"{lines} a quotation mark that is never closed: it was read as text{where}"
-    return Note.about(NoteCode.OPEN_QUOTES, text)
+    text = f"{lines} a quotation mark that is never closed: it was read as text{place}"
+    return Note.with_code(NoteCode.OPEN_QUOTES, text)
 
 
 class _Lines(Sequence[bytes]):
@@ -137,7 +137,7 @@ def _odd_lines(data: Buffer, stop: StopToken) -> tuple[np.ndarray, np.ndarray]:
     starts, odd, begin = [], [], 0
     while begin < len(data):
         stop.check()
-        end = data.find(line_end, begin + PIECE) + 1 or len(data)
+        end = data.find(line_end, begin + PIECE_BYTES) + 1 or len(data)
         piece = np.frombuffer(data, np.uint8, end - begin, begin)
         line_starts = np.concatenate([[0], np.flatnonzero(piece[:-1] == line_end[0]) + 1])
         odd.append(np.bitwise_xor.reduceat((piece == QUOTE).view(np.uint8), line_starts))
@@ -159,15 +159,15 @@ def _usual_width(data: Buffer, starts: np.ndarray, suspects: set[int], mark: byt
 
 def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, stop: StopToken) -> Iterator[int]:
     """Yield the lines whose open quotation mark is text."""
-    closed = -1  # the last line of a field that spans several
+    last_joined = -1  # the last line of a field that spans several
     for place, k in enumerate(suspects):
         if place % 1000 == 0:
             stop.check()
-        if k <= closed or not _is_unclosed(_fields(lines[k], mark)[-1], mark):
+        if k <= last_joined or not _is_unclosed(_fields(lines[k], mark)[-1], mark):
             continue
         last = suspects[place + 1] if place + 1 < len(suspects) else None
         if last is not None and last - k <= MAX_JOINED_LINES and _is_one_record(lines, k, last, mark, width):
-            closed = last
+            last_joined = last
         else:
             yield k
 
@@ -181,7 +181,7 @@ def _is_one_record(lines: _Lines, first: int, last: int, mark: bytes, width: int
     rows_alone = [len(_fields(lines[k], mark, literal=True)) == width for k in range(first, last + 1)]
     fits = len(fields) == width
     if width > 1 and all(rows_alone):
-        return fits and last - first < FEW_LINES
+        return fits and last - first < MAX_ROW_LINES
     return fits or not rows_alone[0]
 
 
@@ -195,15 +195,15 @@ def split_record(text: str, delimiter: str) -> list[str]:
 
 def _fields(line: bytes, mark: bytes, *, literal: bool = False) -> list[bytes]:
     """Return the fields of a record; `literal`: a quotation mark that does not close is text."""
-    found, place = [], 0
+    fields, place = [], 0
     while place <= len(line):
         field = _match(line, place, mark)
         if field is None:
             end = line.find(mark, place) if literal else -1
             field = line[place : len(line) if end < 0 else end]
-        found.append(field)
+        fields.append(field)
         place += len(field) + len(mark)
-    return found
+    return fields
 
 
 def _match(line: bytes, place: int, mark: bytes) -> bytes | None:

@@ -1,4 +1,4 @@
-"""From any source to columns: detect the format by content, call its reader, then decide what texts mean.
+"""Read any source as columns: detect the format by its content, and call its reader.
 
 bytes -> unpacked -> format -> text or typed columns -> numbers, dates, levels
 source.py            delimited, arff, workbook, frames     interpret.py
@@ -26,22 +26,24 @@ from alrviz.data.workbook import read_workbook
 from alrviz.stop import StopToken
 
 READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json, "stat": read_stat_file}
-LAID_OUT = {"delimited": read_delimited, "workbook": read_workbook}  # in which the row of names has to be found
+LAID_OUT = {"delimited": read_delimited, "workbook": read_workbook}  # formats whose row of names must be detected
 
 
 def read_raw(
-    source: Any, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str], expected: Collection[str] = ()
+    source: Any,
+    options: ReadOptions,
+    limits: Limits,
+    stop: StopToken,
+    notes: list[str],
+    expected_names: Collection[str] = (),
 ) -> RawTable:
-    """Return the columns of any source of `read_table`, their texts not yet interpreted.
-
-    Files of an archive that were not read are added to `notes`.
-    """
+    """Return the columns of any source of `read_table`, with uninterpreted texts; notes on an archive go to `notes`."""
     if is_taken(source):
-        return read_taken(source, options, limits, stop, partial(_values_of, expected=expected))
+        return read_taken(source, options, limits, stop, partial(_values_of, expected_names=expected_names))
     if isinstance(source, io.TextIOBase):
-        options = replace(options, encoding="utf-8")  # it is text already
+        options = replace(options, encoding="utf-8")  # `load_bytes` encodes text as UTF-8
     data = load_bytes(source, limits, stop, notes, options.sheet)
-    return raw_of_bytes(data, options, limits, stop, expected=expected)
+    return raw_of_bytes(data, options, limits, stop, expected_names=expected_names)
 
 
 def raw_of_bytes(
@@ -49,17 +51,17 @@ def raw_of_bytes(
     options: ReadOptions,
     limits: Limits,
     stop: StopToken,
-    known: Layout | None = None,
-    expected: Collection[str] = (),
+    known_layout: Layout | None = None,
+    expected_names: Collection[str] = (),
 ) -> RawTable:
-    """Return the columns of a file's bytes, their texts not yet interpreted."""
+    """Return the columns of a file's bytes, with uninterpreted texts."""
     kind = sniff_format(data)
     if kind in LAID_OUT:
-        return LAID_OUT[kind](data, options, limits, stop, known, expected)
+        return LAID_OUT[kind](data, options, limits, stop, known_layout, expected_names)
     return READERS[kind](data, options, limits, stop)
 
 
 def _values_of(
-    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, expected: Collection[str]
+    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, expected_names: Collection[str]
 ) -> RawTable:
-    return interpret(raw_of_bytes(data, options, limits, stop, expected=expected), stop)
+    return interpret(raw_of_bytes(data, options, limits, stop, expected_names=expected_names), stop)

@@ -83,7 +83,7 @@ def read_table(
     spec = None if spec is None else load_spec(spec)
     table = read_columns(
         path_or_frame, spec=spec, options=options, limits=limits, name=name, max_memory=max_memory, stop=stop,
-        expected={str(column) for column in (target, *kinds) if column is not None},
+        expected_names={str(column) for column in (target, *kinds) if column is not None},
     )  # fmt: skip
     if spec is not None:
         target = target or spec.target

@@ -74,26 +74,26 @@ class UnevenRows:
                 f"{len(unfit):,} of {n_rows:,} lines have more than the table's {self.width} cells at the delimiter "
                 f"{self.delimiter!r}: is it in a text without quotation marks? The first are {'; '.join(lines)}"
             )
-        what = {
+        changes_text = {
             "padded": "fewer cells than there are columns: the missing ones were read as empty",
             "trimmed": "empty cells beyond the last column, which were dropped",
             "cut": "more cells than there are columns: the surplus was dropped",
         }
         return [
-            Note.about(
+            Note.with_code(
                 NoteCode.UNEVEN_ROWS,
                 f"{plural(len(rows), 'line has', 'lines have')} {words} (first in {place_of(rows[0].record)})",
             )
-            for change, words in what.items()
+            for change, words in changes_text.items()
             if (rows := changes[change])
         ]
 
     def merged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch of the rows that fit, columns of dictionaries, with the mended rows at their places."""
-        waiting = self.rows[self._n_merged :]
-        places = [row.record - self._n_merged - k - self._n_fitting for k, row in enumerate(waiting)]
+        pending = self.rows[self._n_merged :]
+        places = [row.record - self._n_merged - k - self._n_fitting for k, row in enumerate(pending)]
         places = [place for place in places if place <= batch.num_rows]
-        rows = waiting[: len(places)]
+        rows = pending[: len(places)]
         self._n_merged += len(rows)
         self._n_fitting += batch.num_rows
         if not rows:
@@ -110,7 +110,7 @@ class UnevenRows:
         return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
     @property
-    def left(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether rows wait behind the last batch."""
         return self._n_merged < len(self.rows)
 
@@ -134,7 +134,7 @@ def record_batches(text: Any, uneven: UnevenRows, block: int) -> Iterator[pa.Rec
     ) as reader:
         for batch in reader:
             yield uneven.merged(batch)
-        if uneven.left:
+        if uneven.has_pending:
             yield uneven.merged(empty)
 
 

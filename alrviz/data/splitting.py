@@ -1,11 +1,11 @@
-"""How the rows of a table may be split into those to learn from and those to be judged on.
+"""Constraints on the splits of a table into training and test rows.
 
-Rows that repeat, or are of one person, on both sides of a split make a model look better than it is; rows of the past
-judged by a model of the future do too. A data set carries what was said of it (`Dataset.split_by`), and every split of
-it, a study's folds as a race's held-out rows, keeps to it:
+A model looks better than it is if duplicate rows, or rows of the same person, are on both sides of a split, or if it is
+tested on rows earlier than its training rows. `Dataset.split_by` stores constraints in the data set, and all splits of
+it, folds of studies and test rows of races, respect them:
 
-    units   rows of equal number are never on both sides
-    when    rows are judged by a model of earlier ones alone
+    units   rows with the same number are on the same side
+    times   test rows are later than training rows
 """
 
 from collections.abc import Mapping
@@ -22,43 +22,43 @@ from alrviz.errors import TableError, nearest
 
 NO_SPLIT = {"repeats": "separate", "groups": None, "time": None}
 REPEATS = ("separate", "once", "together")
-# Rows repeat by nature where the values of the columns could be combined in fewer ways than this many times the rows.
-_NATURE = 10
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: no key is lost, and the order of columns counts
+# Duplicates are expected if the columns' values have fewer combinations than so many times the number of rows.
+_EXPECTED_REPEAT_FACTOR = 10
+_HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, hence invertible; makes the order of columns matter
 Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Splitting:
-    """What splits of a table keep to.
+    """Constraints on the splits of a table.
 
     Attributes:
-        units: (N,) a number for each row; rows of equal number stay together. None: each row by itself.
-        when: (N,) the place of each row in time, equal for equal times. None: rows have no order.
-        words: what was said, for a reader; "" where nothing was.
-        call: the call of a data set's that says it, as Python; "" where nothing was said, or arrays were given.
-        said: the arguments of each call of `Dataset.split_by`, in order.
+        units: (N,) the group of each row; rows of one group stay together. None: every row is a group.
+        times: (N,) the rank of each row in time, equal for equal times. None: rows have no order.
+        words: the constraints as a clause; "" if there are none.
+        call: the Python call of `split_by` that sets them; "" if there are none, or an argument was an array.
+        calls: the arguments of each call of `Dataset.split_by`, in order.
     """
 
     units: Codes | None = None
-    when: Codes | None = None
+    times: Codes | None = None
     words: str = ""
     call: str = ""
-    said: tuple[Mapping[str, Any], ...] = ()
+    calls: tuple[Mapping[str, Any], ...] = ()
 
     def of_rows(self, rows: NDArray[Any]) -> "Splitting":
-        """Return the same of some rows, their numbers (n,) or a mask (N,)."""
-        if self.units is None and self.when is None:
+        """Return the constraints of some rows, given by number (n,) or mask (N,)."""
+        if self.units is None and self.times is None:
             return self
-        units, when = (None if part is None else part[rows] for part in (self.units, self.when))
-        return replace(self, units=units, when=when)
+        units, times = (None if part is None else part[rows] for part in (self.units, self.times))
+        return replace(self, units=units, times=times)
 
 
 AT_RANDOM = Splitting()
 
 
 class SplittableTable(Protocol):
-    """What splits need of a data set, whose module builds on this one."""
+    """The attributes of a `Dataset` that splits use; a protocol, as `dataset` imports this module."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -76,11 +76,11 @@ class SplittableTable(Protocol):
 
     @property
     def repeated(self) -> np.ndarray:
-        """Of each row (N,) whether an earlier one is equal to it."""
+        """Mask (N,) of the rows that equal an earlier one."""
 
     @property
     def splitting(self) -> Splitting:
-        """What splits keep to."""
+        """Constraints on splits."""
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -96,18 +96,18 @@ class SplittableTable(Protocol):
 
     @property
     def hash(self) -> str:
-        """Of content, target and kinds."""
+        """SHA-256 of content, target and kinds."""
 
     @property
     def n_rows(self) -> int:
-        """Rows that have a class."""
+        """Number of rows."""
 
 
 AnyTable = TypeVar("AnyTable", bound=SplittableTable)
 
 
 def row_keys(X: pd.DataFrame) -> Codes:
-    """Return a number for each row (N,), equal for rows that are equal in all columns; missing equals missing."""
+    """Return a number for each row (N,), the same for equal rows; missing values are equal."""
     keys = np.zeros(len(X), np.int64)
     for name in X.columns:
         codes, values = pd.factorize(X[name], use_na_sentinel=False)
@@ -116,9 +116,9 @@ def row_keys(X: pd.DataFrame) -> Codes:
 
 
 def repeated_rows(X: pd.DataFrame, y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return for each row (N,) whether an earlier one is equal to it, class included.
+    """Return a mask (N,) of the rows that equal an earlier one in all columns and in class.
 
-    Rows are told apart by a hash of 64 bits: every table that is read is asked, and two million rows take a second.
+    It compares hashes of 64 bits, because it runs for every table that is read: two million rows take a second.
     """
     keys = pd.util.hash_array(np.asarray(y))
     for name in X.columns:
@@ -127,137 +127,140 @@ def repeated_rows(X: pd.DataFrame, y: NDArray[Any]) -> NDArray[np.bool_]:
             values = column.cat.codes.to_numpy().astype(np.int64)
         elif column.dtype.kind == "f":
             numbers = column.to_numpy()
-            values = np.where(np.isnan(numbers), np.nan, numbers) + 0.0  # one NaN, and -0 is 0
+            values = np.where(np.isnan(numbers), np.nan, numbers) + 0.0  # all NaNs alike, and -0.0 as 0.0
         else:
             values = column.to_numpy()
-        keys = keys * _MIX ^ pd.util.hash_array(values)
+        keys = keys * _HASH_MULTIPLIER ^ pd.util.hash_array(values)
     return pd.Series(keys).duplicated().to_numpy()
 
 
 def repeat_by_nature(X: pd.DataFrame) -> bool:
-    """Whether the columns have so few values that rows must be expected to repeat."""
-    ways = 1.0
+    """Return whether the columns have so few values that duplicate rows are expected by chance."""
+    n_combinations = 1.0
     for name in X.columns:
-        ways *= max(1, X[name].nunique(dropna=False))
-        if ways > _NATURE * len(X):
+        n_combinations *= max(1, X[name].nunique(dropna=False))
+        if n_combinations > _EXPECTED_REPEAT_FACTOR * len(X):
             return False
     return True
 
 
 def split_by(dataset: AnyTable, repeats: str, groups: Any, time: Any) -> AnyTable:
-    """Return `dataset` with what splits of it keep to; see `Dataset.split_by`.
+    """Return `dataset` with constraints on its splits; see `Dataset.split_by`.
 
     Raises:
-        TableError: a way that is not known, splits that were said before, or rows without a group or time.
+        TableError: an unknown value of `repeats`, a second constraint of groups or times, or rows without a time.
     """
     if repeats not in REPEATS:
         raise TableError(f"repeats={repeats!r}: expected one of {', '.join(REPEATS)}{nearest(repeats, REPEATS)}")
     if sum([repeats == "together", groups is not None, time is not None]) > 1:
         raise TableError("rows are kept together by their values, by a group, or ordered by time; expected one of them")
-    before = dataset.splitting
+    previous = dataset.splitting
     by_kind = {"group": groups, "time": time}
-    if before.words and any(isinstance(name, str) and dataset.kinds.get(name) == k for k, name in by_kind.items()):
-        groups = time = None  # the column's kind has said so
-    sides = before.units is not None or before.when is not None
-    if sides and (repeats == "together" or groups is not None or time is not None):
+    if previous.words and any(isinstance(name, str) and dataset.kinds.get(name) == k for k, name in by_kind.items()):
+        groups = time = None  # the column's kind has set this constraint already
+    is_constrained = previous.units is not None or previous.times is not None
+    if is_constrained and (repeats == "together" or groups is not None or time is not None):
         raise TableError(
-            f"of this table it was said already that {before.words}; for other splits, call split_by of the table that "
-            "this one was made of"
+            f"the splits of this table have a constraint already: {previous.words}; for another one, call split_by on "
+            "the table that this one was made from"
         )
     words, notes = list[str](), list(dataset.notes)
-    said: list[tuple[str, str, NDArray[np.signedinteger] | None]] = []
+    rules: list[tuple[str, str, NDArray[np.signedinteger] | None]] = []
     if time is not None:
-        when, name = _codes(dataset, time, "time")
-        if (when < 0).any():
+        times, name = _codes(dataset, time, "time")
+        if (times < 0).any():
             raise TableError(
-                f"{name} is missing in {int((when < 0).sum()):,} rows; splits by time need it in every row"
+                f"{name} is missing in {int((times < 0).sum()):,} rows; splits by time need it in every row"
             )
-        splitting = Splitting(None, when)
+        splitting = Splitting(None, times)
         words.append(f"in the order of {name}: rows are judged by a model of earlier ones")
-        said.append(("time", name, when))
+        rules.append(("time", name, times))
     elif groups is not None:
         units, name = _codes(dataset, groups, "group")
         if len(np.unique(units)) < 2:
             raise TableError(f"{name} has one value alone; groups are kept together, so two are needed at least")
-        alone = units < 0  # a row without a group is a group of its own
-        units[alone] = units.max() + 1 + np.arange(alone.sum())
+        without_group = units < 0  # each is a group of one row
+        units[without_group] = units.max() + 1 + np.arange(without_group.sum())
         splitting = Splitting(units)
         words.append(f"rows of one {name} are kept together")
-        said.append(("groups", name, units))
+        rules.append(("groups", name, units))
     elif repeats == "together":
         splitting = Splitting(row_keys(dataset.X))
         words.append("duplicate rows are kept together")
-        said.append(("repeats", "together", None))
+        rules.append(("repeats", "together", None))
     else:
-        splitting = before
+        splitting = previous
     frame, labels = dataset.frame, dataset.labels
     if repeats == "once":
-        again = dataset.repeated
-        if again.any():
-            kept = ~again
-            frame, labels = frame[kept].reset_index(drop=True), labels[kept].reset_index(drop=True)
-            splitting = splitting.of_rows(kept)
-            notes.append(f"{int(again.sum()):,} duplicates of earlier rows are dropped")
-            said.append(("repeats", "once", None))
+        is_repeat = dataset.repeated
+        if is_repeat.any():
+            keep = ~is_repeat
+            frame, labels = frame[keep].reset_index(drop=True), labels[keep].reset_index(drop=True)
+            splitting = splitting.of_rows(keep)
+            notes.append(f"{int(is_repeat.sum()):,} duplicates of earlier rows are dropped")
+            rules.append(("repeats", "once", None))
         words.insert(0, "duplicate rows are dropped")
-    given = {"repeats": repeats if repeats != REPEATS[0] else None, "groups": groups, "time": time}
-    asked = {name: value for name, value in given.items() if value is not None}
-    plain = all(isinstance(value, str) for value in asked.values())
-    call = f"split_by({', '.join(f'{name}={value!r}' for name, value in asked.items())})" if asked and plain else ""
+    arguments = {"repeats": repeats if repeats != REPEATS[0] else None, "groups": groups, "time": time}
+    call_arguments = {name: value for name, value in arguments.items() if value is not None}
+    plain = all(isinstance(value, str) for value in call_arguments.values())
+    call = (
+        f"split_by({', '.join(f'{name}={value!r}' for name, value in call_arguments.items())})"
+        if call_arguments and plain
+        else ""
+    )
     if not words:
         return dataset
-    if before.said:
-        call = f"{before.call}.{call}" if before.call and call else ""
-    if before.words:
-        words = list(dict.fromkeys([*before.words.split("; "), *words]))
-    splitting = replace(splitting, words="; ".join(words), call=call, said=(*before.said, asked))
-    found = replace(dataset, frame=frame, labels=labels, notes=tuple(notes), splitting=splitting)
-    if not said:
-        return found
+    if previous.calls:
+        call = f"{previous.call}.{call}" if previous.call and call else ""
+    if previous.words:
+        words = list(dict.fromkeys([*previous.words.split("; "), *words]))
+    splitting = replace(splitting, words="; ".join(words), call=call, calls=(*previous.calls, call_arguments))
+    result = replace(dataset, frame=frame, labels=labels, notes=tuple(notes), splitting=splitting)
+    if not rules:
+        return result
     digest = sha256(dataset.hash.encode())
-    for kind, name, codes in said:
+    for kind, name, codes in rules:
         digest.update(f"|{kind}={name}".encode())
         digest.update(b"" if codes is None else codes.tobytes())
-    return replace(found, hash=digest.hexdigest())
+    return replace(result, hash=digest.hexdigest())
 
 
 def split_by_role(dataset: AnyTable) -> AnyTable:
-    """Return `dataset` split as its column of kind "group" or "time" says; as it is without one."""
+    """Return `dataset` with the constraint of its column of kind "group" or "time"; unchanged without one."""
     roles = {kind: name for name, kind in dataset.kinds.items() if kind in ("group", "time")}
     if not roles:
         return dataset
     split = split_by(dataset, REPEATS[0], roles.get("group"), roles.get("time"))
-    return replace(split, splitting=replace(split.splitting, said=(), call=""))  # the kind says it already
+    return replace(split, splitting=replace(split.splitting, calls=(), call=""))  # the kind repeats it, no call needed
 
 
 def split_again(dataset: AnyTable, splitting: Splitting) -> AnyTable:
-    """Return `dataset` with what was said of the splits of another said of it: of the same table with another target or
-    other kinds, by which other rows may repeat.
+    """Repeat the calls of `split_by` on `dataset`: the same table with another target or other kinds.
 
-    Raises `TableError` where that cannot be said of it: of an array that has other rows, of a group that is the target.
+    Raises `TableError` if a call fails, as its array has another number of rows or its column is now the target.
     """
-    for arguments in splitting.said:
+    for arguments in splitting.calls:
         dataset = split_by(dataset, **{**NO_SPLIT, **arguments})
     return dataset
 
 
-def _codes(dataset: SplittableTable, given: Any, what: str) -> tuple[Codes, str]:
-    """Return the values of a column or array as numbers in their order, -1 where missing, and what they are called."""
-    if isinstance(given, str):
-        if given not in dataset.frame.columns:
+def _codes(dataset: SplittableTable, column: Any, role: str) -> tuple[Codes, str]:
+    """Return the ranks (N,) of the values of a column or array, -1 where missing, and its name for a sentence."""
+    if isinstance(column, str):
+        if column not in dataset.frame.columns:
             names = list(dataset.frame.columns)
-            raise TableError(f"no column is called {given!r}{nearest(given, names)}; splits need a {what} column")
-        if given == dataset.target:
-            raise TableError(f"{given!r} is the target and cannot be the {what} column; choose another")
-        series, name = dataset.frame[given], repr(given)
+            raise TableError(f"no column is called {column!r}{nearest(column, names)}; splits need a {role} column")
+        if column == dataset.target:
+            raise TableError(f"{column!r} is the target and cannot be the {role} column; choose another")
+        series, name = dataset.frame[column], repr(column)
     else:
-        series, name = pd.Series(np.asarray(given)), f"the given {what}"
+        series, name = pd.Series(np.asarray(column)), f"the given {role}"
         if series.shape != (dataset.n_rows,):
-            raise TableError(f"the {what} has {len(series):,} values for {dataset.n_rows:,} rows; expected one per row")
-    if what == "time":
-        series = _in_time(dataset, series, name)
+            raise TableError(f"the {role} has {len(series):,} values for {dataset.n_rows:,} rows; expected one per row")
+    if role == "time":
+        series = _times_of(dataset, series, name)
     if isinstance(series.dtype, pd.CategoricalDtype):
-        series = series.astype(object if what == "group" else str).where(series.notna())
+        series = series.astype(object if role == "group" else str).where(series.notna())
     try:
         codes, _ = pd.factorize(series, sort=True)
     except TypeError as error:
@@ -265,20 +268,20 @@ def _codes(dataset: SplittableTable, given: Any, what: str) -> tuple[Codes, str]
     return codes.astype(np.int64), name
 
 
-def _in_time(dataset: SplittableTable, series: pd.Series, name: str) -> pd.Series:
-    """The values of a column as they follow each other in time: text has an order where the table says so alone."""
-    text = isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype) or (
+def _times_of(dataset: SplittableTable, series: pd.Series, name: str) -> pd.Series:
+    """Return a column whose values sort by time; `TableError` for text, unless it is ordinal or has a natural order."""
+    is_text = isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype) or (
         series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) in ("string", "mixed", "categorical")
     )
-    if not text:
+    if not is_text:
         return series
     kind = dataset.kinds.get(str(series.name))
     if kind == "ordinal" or (kind == "time" and sort_levels(list(series.cat.categories)) is not None):
         return as_levels(series, ordered=True).cat.codes.astype(np.float64).replace(-1, np.nan)
     sortable = [str(column) for column in dataset.frame if dataset.frame[column].dtype.kind in "ifM"]
     sortable.sort(key=lambda column: dataset.frame[column].dtype.kind != "M")  # dates first
-    others = [column for column in sortable if column != dataset.target]
-    such = f", such as {' or '.join(map(repr, others[:3]))}" if others else ""
+    alternatives = [column for column in sortable if column != dataset.target]
+    advice = f", such as {' or '.join(map(repr, alternatives[:3]))}" if alternatives else ""
     raise TableError(
-        f"{name} holds text, of which nobody knows the order in time; a column of dates or numbers was expected{such}"
+        f"{name} holds text, of which nobody knows the order in time; a column of dates or numbers was expected{advice}"
     )

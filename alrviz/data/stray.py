@@ -17,11 +17,11 @@ SAMPLE = 20  # levels asked first, so that a column of words costs nothing
 
 def stray_texts(column: TextColumn) -> tuple[str, ...]:
     """Return the few texts that keep a column from being one of numbers, or of quantities of a unit; else ()."""
-    others = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
-    if not len(others):
+    texts_left = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
+    if not len(texts_left):
         return ()
-    may_be_few = LEVELS_PER_STRAY_TEXT * len(others) <= len(column.levels) - len(others)
-    texts = tuple(others.to_pylist()) if may_be_few else ()
+    may_be_few = LEVELS_PER_STRAY_TEXT * len(texts_left) <= len(column.levels) - len(texts_left)
+    texts = tuple(texts_left.to_pylist()) if may_be_few else ()
     if not texts or not are_few(column, texts, LEVELS_PER_STRAY_TEXT):
         texts = _stray_quantities(column)
     is_infinite = any(python_regex(INFINITE).search(text) for text in texts)  # refused with its row
@@ -29,26 +29,26 @@ def stray_texts(column: TextColumn) -> tuple[str, ...]:
 
 
 def _stray_quantities(column: TextColumn) -> tuple[str, ...]:
-    some = column.levels[:: 1 + len(column.levels) // SAMPLE].to_pylist()
-    if 2 * sum(bool(python_regex(QUANTITY_PATTERN).search(text)) for text in some) < len(some):
+    sample = column.levels[:: 1 + len(column.levels) // SAMPLE].to_pylist()
+    if 2 * sum(bool(python_regex(QUANTITY_PATTERN).search(text)) for text in sample) < len(sample):
         return ()
     bare = bare_numbers(column.levels)
     units = Counter(filter(None, bare.units))
     unit = units.most_common(1)[0][0] if units else ""
     cells = zip(column.levels.to_pylist(), bare.numbers, bare.units, strict=True)
-    texts = tuple(text for text, number, own in cells if number is None or own not in ("", unit))
+    texts = tuple(text for text, number, unit_of_text in cells if number is None or unit_of_text not in ("", unit))
     return texts if texts and are_few(column, texts, LEVELS_PER_STRAY_TEXT) else ()
 
 
-def stray_note(column: TextColumn, texts: Sequence[str], missing: Sequence[str], what: str = "number") -> DoubtNote:
+def stray_note(column: TextColumn, texts: Sequence[str], missing: Sequence[str], noun: str = "number") -> DoubtNote:
     """Return the note on texts among numbers, or dates; `missing` are the others that are missing in the column."""
     rows = column.count(texts)
     values = plural(rows, "value is", "values are")
-    decision = f"{values} no {what} in {column.name!r}, such as {short(texts[0])}: read as missing"
+    decision = f"{values} no {noun} in {column.name!r}, such as {short(texts[0])}: read as missing"
     note = Sentence(
         f"{decision} (options=ReadOptions(missing=()) reads the column as text)",
         f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
     )
     change = {"columns": {column.name: {"missing": list(missing)}}}
-    words = {"such": short(texts[0]), "what": f"{what}s"}
-    return DoubtNote.of(note, Doubt.of(DoubtCode.STRAY_TEXT, change, [column.name], rows, **words))
+    words = {"such": short(texts[0]), "what": f"{noun}s"}
+    return DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.STRAY_TEXT, change, [column.name], rows, **words))

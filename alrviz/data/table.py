@@ -28,7 +28,7 @@ from alrviz.data.values import Values
 from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, TableError, listed, nearest, short
 from alrviz.stop import NEVER, StopToken
 
-MOST_OFFERED = 3  # other columns named beside a guess
+MAX_ALTERNATIVES = 3  # other possible targets that a sentence names
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class Table:
     """A table as read: parsed columns of all rows; no target and no kinds yet.
 
     Attributes:
-        options: those in force, detected ones included; `asked`: those that the user gave.
-        sheets: of its workbook.
-        head: the cells of its first row of names as they stand.
+        options: the options in force, detected ones included; `given_options` are those that the user set.
+        sheets: the names of its workbook's sheets.
+        head: the unchanged cells of its first row of names.
         stated_kinds: the kinds that its file states beside the names.
     """
 
@@ -48,29 +48,29 @@ class Table:
     limits: Limits = NO_LIMITS
     notes: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
-    asked: ReadOptions = field(default_factory=ReadOptions)
+    given_options: ReadOptions = field(default_factory=ReadOptions)
     head: tuple[str, ...] = ()
     stated_kinds: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_raw(
         cls,
         name: str,
         parsed: RawTable,
         limits: Limits,
-        asked: ReadOptions,
+        given_options: ReadOptions,
         notes: Sequence[str] = (),
-        alone: bool = False,
+        allow_one_column: bool = False,
     ) -> "Table":
-        """Make a table of columns of `Values`; the parts of a date (year, month ...) follow it as columns.
+        """Return a table of a raw table's columns of `Values`; the parts of a date (year, month ...) follow it.
 
-        `notes` come before the table's own. `alone`: one column is enough.
+        `notes` are put before the raw table's notes.
 
         Raises:
-            TableError: fewer columns than a class and one to tell it by, or no rows.
+            TableError: no rows, or fewer than two columns (one with `allow_one_column`).
         """
         values, options = parsed.columns, parsed.options
-        if len(values) < 2 - alone:
+        if len(values) < 2 - allow_one_column:
             raise TableError(
                 f"the table has only one column, {short(values[0].name)}; a class and at least one more were expected"
                 + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
@@ -80,7 +80,15 @@ class Table:
             )
         require_rows(len(values[0].series))
         table = cls(
-            name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
+            name,
+            tuple(with_date_parts(values)),
+            options,
+            limits,
+            (),
+            parsed.sheets,
+            given_options,
+            parsed.head,
+            parsed.kinds,
         )
         series = {column.name: column.series for column in table.values}
         return replace(table, notes=(*notes, *parsed.notes, *sentinel_notes(table.sentinels, series, options)))
@@ -92,38 +100,38 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Rows read, those without a class included."""
+        """Number of rows, with or without a class."""
         return len(self.values[0].series)
 
     @cached_property
     def sentinels(self) -> dict[str, list[str]]:
-        """Numbers that look like a missing value ("-999"), each with the columns that hold it."""
-        return sentinels([column.series for column in self.values if not column.made])
+        """Numbers that look like missing values, such as "-999", each with the columns that contain it."""
+        return sentinels([column.series for column in self.values if not column.is_derived])
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Doubtful decisions of the reading, each with the options for the other reading."""
+        """Doubtful decisions of the reader, each with the options for the alternative."""
         return doubts_among(self.notes)
 
     @cached_property
     def target_choices(self) -> list[TargetChoice]:
-        """The columns that may be the class, the likeliest first, each with why."""
+        """The columns that may be the class, the likeliest first, each with the reason."""
         return target_choices(self.values)
 
     @property
     def default_target(self) -> TargetChoice:
-        """The column stated or guessed to be the class."""
+        """The column that the file states to be the class, else the likeliest one."""
         stated = next((name for name, kind in self.stated_kinds.items() if kind == "target"), None)
         return self.target_choices[0] if stated is None else TargetChoice(stated, TargetReason.STATED)
 
     def other_targets(self, name: str) -> str:
-        """Return other columns that may be the class, for a sentence; "" for none."""
-        others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
-        return " or ".join(map(short, others))
+        """Return the names of further columns that may be the class, for a sentence; "" if there are none."""
+        names = [choice.name for choice in self.target_choices if choice.name != name][:MAX_ALTERNATIVES]
+        return " or ".join(map(short, names))
 
-    def where(self, keep: np.ndarray) -> "Table":
-        """Return the rows of a mask (N,), without the levels that none of them has."""
-        return replace(self, values=tuple(column.where(keep) for column in self.values))
+    def select_rows(self, keep: np.ndarray) -> "Table":
+        """Return the rows of a mask (N,), without levels that no longer occur."""
+        return replace(self, values=tuple(column.select_rows(keep) for column in self.values))
 
     def position(self, name: str) -> int:
         """Return the position of a column, from 0; `TableError` for a name that no column has."""
@@ -135,13 +143,13 @@ class Table:
 
 
 def with_date_parts(values: Sequence[Values]) -> list[Values]:
-    """Return the columns; dates and blood pressures have the columns that stand for them right behind them."""
-    taken = {column.name for column in values}
+    """Return the columns, each date or blood pressure followed by the numeric columns derived from it."""
+    names = {column.name for column in values}
     result: list[Values] = []
     for column in values:
         result.append(column)
         parts = date_parts(column) if pd.api.types.is_datetime64_any_dtype(column.series.dtype) else pair_parts(column)
-        result += [part for part in parts if part.name not in taken]
+        result += [part for part in parts if part.name not in names]
     return result
 
 
@@ -153,20 +161,20 @@ def read_columns(
     limits: Limits | None = None,
     name: str | None = None,
     max_memory: int | None = None,
-    alone: bool = False,
+    allow_one_column: bool = False,
     stop: StopToken = NEVER,
-    expected: Collection[str] = (),
+    expected_names: Collection[str] = (),
 ) -> Table:
     """Read a table without choosing a target: the first half of `read_table`, for callers that ask the user for it.
 
-    `alone`: one column is enough. `expected`: known names of columns, by which a row of names is recognised.
+    `expected_names` are known column names, which help to recognise a row of names.
     """
     options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
     notes: list[str] = []
     name = name or default_name(path_or_frame)
     if spec is None:
-        parsed = interpret(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
+        parsed = interpret(read_raw(path_or_frame, options, limits, stop, notes, expected_names), stop)
     else:
         parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
-        options = ReadOptions(**spec.layout.given).with_change(options.given)
-    return Table.of(name, parsed, limits, options, notes, alone)
+        options = ReadOptions(**spec.layout.explicit_options).with_change(options.explicit_options)
+    return Table.from_raw(name, parsed, limits, options, notes, allow_one_column)

@@ -23,15 +23,15 @@ from alrviz.data.parse_values import number_text
 from alrviz.data.values import Values
 from alrviz.errors import MEASURED_TARGET, Sentence, TableError, listed, plural, short
 
-MOST_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise
+MAX_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise
 TARGET_NAMES = ("class", "target", "label", "y", "outcome")
 # At the end of a name ("income class"), or anywhere in it ("customer churn flag").
-ENDS = re.compile(r"(^|[\W_])(class|target|label|outcome|klasse|ziel|death|dead|died|deceased|diagnosis)$")
-WORDS = re.compile(
+NAME_ENDS = re.compile(r"(^|[\W_])(class|target|label|outcome|klasse|ziel|death|dead|died|deceased|diagnosis)$")
+NAME_WORDS = re.compile(
     r"(^|[\W_]|is|has)(survived|churn|churned|attrition|fraud|readmitted|approved|exited|subscribed|converted|purchased|"
     r"defaulted|cancell?ed|survival|disease)($|[\W_])"
 )
-USUAL = ("species", "response", "result", "status", "decision", "income", "quality", "category", "type", "group")
+USUAL_NAMES = ("species", "response", "result", "status", "decision", "income", "quality", "category", "type", "group")
 NO_ANSWER = re.compile(
     r"^(dk|d/k|dk/na|dk/nr|nr|na/dk|ref(used)?|don['\u2019]?t know|do not know|unknown|"
     r"not (known|asked|applicable|stated|reported|answered|available)|no (answer|response|data)|"
@@ -40,7 +40,7 @@ NO_ANSWER = re.compile(
     r"( ?[/(,] ?(dk|na|nr|ref(used)?|no answer|don'?t know)\)?)?$",
     re.IGNORECASE,
 )
-MOST_CLASSES = 20  # of a guess: whoever means more says so
+MAX_GUESSED_CLASSES = 20  # of a guess: whoever means more says so
 
 
 def class_codes(labels: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np.bool_], list[str]]:
@@ -53,14 +53,14 @@ def class_codes(labels: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np
     >>> class_codes(["1", 0.0, None, "2"], [0.0, 1.0])
     (array([ 1,  0, -1, -1]), array([ True,  True, False,  True]), ['2'])
     """
-    own, names = pd.Series(np.asarray(labels, dtype=object).ravel()), pd.Index(list(map(label_text, classes)))
+    series, names = pd.Series(np.asarray(labels, dtype=object).ravel()), pd.Index(list(map(label_text, classes)))
     if not names.is_unique:
         raise TableError(f"two classes are called {names[names.duplicated()][0]!r}; expected classes of different text")
-    there = own.notna().to_numpy()
-    codes = names.get_indexer(own.map(label_text))
-    codes[~there] = -1
-    strange = list(dict.fromkeys(map(label_text, own[there & (codes < 0)])))
-    return codes, there, strange
+    is_present = series.notna().to_numpy()
+    codes = names.get_indexer(series.map(label_text))
+    codes[~is_present] = -1
+    strange = list(dict.fromkeys(map(label_text, series[is_present & (codes < 0)])))
+    return codes, is_present, strange
 
 
 def label_text(label: Any) -> str:
@@ -96,30 +96,37 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
 
     Where none is named like a class and the last column is a measured number, that one is first: it has to be cut.
     """
-    own = [column for column in values if not column.made and not column.name.startswith("__index_level_")]
-    usable = [column for column in own if _may_be_class(column)]
-    found: dict[str, TargetReason] = {}
-    lowered = {column.name.lower(): column for column in reversed(own) if not _is_date(column)}
+    sources = [column for column in values if not column.is_derived and not column.name.startswith("__index_level_")]
+    usable = [column for column in sources if _may_be_class(column)]
+    reasons: dict[str, TargetReason] = {}
+    lowered = {column.name.lower(): column for column in reversed(sources) if not _is_date(column)}
     for name in TARGET_NAMES:
         if name in lowered:
-            found.setdefault(lowered[name].name, TargetReason.NAME)
-    for pattern in (ENDS, WORDS):
+            reasons.setdefault(lowered[name].name, TargetReason.NAME)
+    for pattern in (NAME_ENDS, NAME_WORDS):
         for column in reversed(usable):
             if pattern.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column.name).lower()):
-                found.setdefault(column.name, TargetReason.NAME)
-    last = next((column for column in reversed(own) if not _is_date(column) and _has_values(column)), None)
-    if last is not None and (last in usable or (not found and last.series.dtype.kind in "if")):
-        found.setdefault(last.name, TargetReason.LAST)
-    for name in USUAL:
+                reasons.setdefault(column.name, TargetReason.NAME)
+    last = next((column for column in reversed(sources) if not _is_date(column) and _has_values(column)), None)
+    if last is not None and (last in usable or (not reasons and last.series.dtype.kind in "if")):
+        reasons.setdefault(last.name, TargetReason.LAST)
+    for name in USUAL_NAMES:
         for column in usable:
             if column.name.lower() == name:
-                found.setdefault(column.name, TargetReason.NAME)
+                reasons.setdefault(column.name, TargetReason.NAME)
     counts = {column.name: int(column.series.nunique()) for column in usable}
-    for column in sorted(usable, key=lambda one: (one is not own[0], one.series.dtype.kind in "if", counts[one.name])):
-        found.setdefault(column.name, TargetReason.FEW_VALUES)
-    if not found and own:
-        found[(last or own[-1]).name] = TargetReason.LAST
-    return [TargetChoice(name, reason, counts.get(name, 0)) for name, reason in found.items()]
+    for column in sorted(
+        usable,
+        key=lambda candidate: (
+            candidate is not sources[0],
+            candidate.series.dtype.kind in "if",
+            counts[candidate.name],
+        ),
+    ):
+        reasons.setdefault(column.name, TargetReason.FEW_VALUES)
+    if not reasons and sources:
+        reasons[(last or sources[-1]).name] = TargetReason.LAST
+    return [TargetChoice(name, reason, counts.get(name, 0)) for name, reason in reasons.items()]
 
 
 def _is_date(column: Values) -> bool:
@@ -135,8 +142,8 @@ def _may_be_class(column: Values) -> bool:
     if _is_date(column):
         return False
     present, distinct = int(column.series.notna().sum()), int(column.series.nunique())
-    most = MOST_CLASSES if column.series.dtype.kind not in "f" else MOST_CLASSES // 2
-    return 2 <= distinct <= most and 2 * distinct <= present and 2 * present >= len(column.series)
+    max_classes = MAX_GUESSED_CLASSES if column.series.dtype.kind not in "f" else MAX_GUESSED_CLASSES // 2
+    return 2 <= distinct <= max_classes and 2 * distinct <= present and 2 * present >= len(column.series)
 
 
 def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, list[str]]:
@@ -155,9 +162,9 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
     distinct = series.nunique()
     if quartiles:
         return _quartiles(series)
-    if distinct > MOST_NUMERIC_CLASSES and quartiles is None:
+    if distinct > MAX_NUMERIC_CLASSES and quartiles is None:
         text = (
-            f"column {column.name!r} holds {distinct:,} different numbers, more than the {MOST_NUMERIC_CLASSES} that "
+            f"column {column.name!r} holds {distinct:,} different numbers, more than the {MAX_NUMERIC_CLASSES} that "
             "can be classes; "
         )
         raise TableError(
@@ -197,10 +204,10 @@ def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> li
     n_rows = int(counts[names].sum())
     missing = ["", *(options.for_column(target).missing or ()), *names]
     change = {"columns": {target: {"missing": list(dict.fromkeys(missing))}}}
-    doubt = Doubt.of(DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))
+    doubt = Doubt.from_change(DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))
     option = f"options=ReadOptions(columns={change['columns']!r}) drops their rows"
-    said = f"{listed(names)} of {target!r} ({plural(n_rows, 'row')}) may be no answer, and is a class"
-    return [DoubtNote.of(Sentence(f"{said} ({option})", said), doubt)]
+    note = f"{listed(names)} of {target!r} ({plural(n_rows, 'row')}) may be no answer, and is a class"
+    return [DoubtNote.with_doubt(Sentence(f"{note} ({option})", note), doubt)]
 
 
 def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:
@@ -214,7 +221,7 @@ def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:
             "values, choose another target"
         )
     check_classes(target, len(counts), limits)
-    if len(counts) > max(MOST_NUMERIC_CLASSES, len(classes) / 2):
+    if len(counts) > max(MAX_NUMERIC_CLASSES, len(classes) / 2):
         raise TableError(
             f"column {target!r} has {len(counts):,} different values on {len(classes):,} rows and cannot be the class; "
             "choose another target"
@@ -222,5 +229,5 @@ def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:
     rare = [str(name) for name, count in counts.items() if count == 1]
     if not rare:
         return []
-    which = f"class {listed(rare)} has" if len(rare) == 1 else f"classes {listed(rare)} have"
-    return [f"{which} a single row, so training or test rows will lack it"]
+    subject = f"class {listed(rare)} has" if len(rare) == 1 else f"classes {listed(rare)} have"
+    return [f"{subject} a single row, so training or test rows will lack it"]

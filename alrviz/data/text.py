@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHORT_ANSWERS = {"no", "ja", "si", "da", "ne", "na"}
-MOST_VARIANTS = 100  # levels of which each is compared with each
+MAX_VARIANT_LEVELS = 100  # levels of which each is compared with each
 MARKS_OF_WRITING = re.compile(r"[\s.?!'\"*]|(?<=\w)[-_](?=\w)")  # not those of A+, A- and < 1
-RARE = 5  # times as many rows of a level beside those of its variant
+MIN_VARIANT_RATIO = 5  # times as many rows of a level beside those of its variant
 SAME_LETTERS = 0.85  # share of the letters of two texts, in order
 BAND = re.compile(r"^\d+ ?[-\u2013] ?\d+$|^\d+ ?\+$|^[<>] ?\d+$")
 _MONTH = "|".join(name for name in MONTH_NAMES if name.isascii() and len(name) == 3)
@@ -34,7 +34,7 @@ DAY = re.compile(
     rf"^(?:0?(?P<day>\d{{1,2}})-(?P<after>{_MONTH})|(?P<before>{_MONTH})-0?(?P<year>\d{{1,2}}))$", re.IGNORECASE
 )
 MAX_STRAY_SHARE = 0.2  # of the rows
-MOST_SPELLINGS = 1000  # levels: whoever has more has names or ids
+MAX_SPELLINGS = 1000  # levels: whoever has more has names or ids
 Buffer = bytes | bytearray
 NUMBERLIKE = rf"^[+{MINUS}]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
@@ -43,7 +43,7 @@ NUMBERLIKE = rf"^[+{MINUS}]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 class TextColumn:
     """One column of text: `codes` (N,) int32 into `levels`, -1 for missing; every level occurs, none twice.
 
-    `typed` (N,) bool tells the rows that were numbers in the source, as cells of workbooks may be; None for no row.
+    `is_number` (N,) bool tells the rows that were numbers in the source, as cells of workbooks may be; None for no row.
     Their texts are as Python writes numbers, whatever the marks of numbers that the source has as text.
     `n_trimmed` counts the rows whose text is that of others but for blanks at its ends.
     """
@@ -51,34 +51,36 @@ class TextColumn:
     name: str
     codes: np.ndarray
     levels: pa.Array
-    typed: np.ndarray | None = None
+    is_number: np.ndarray | None = None
     n_trimmed: int = 0
 
     @classmethod
-    def of(cls, name: str, codes: np.ndarray, levels: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
+    def from_codes(
+        cls, name: str, codes: np.ndarray, levels: pa.Array, is_number: np.ndarray | None = None
+    ) -> "TextColumn":
         """Make a column of raw codes and levels: trims spaces, joins levels, drops what never occurs."""
         trimmed = pc.utf8_trim_whitespace(levels)
-        seen = (rows := np.bincount(codes[codes >= 0], minlength=len(levels))) > 0
-        if seen.all() and trimmed.equals(levels) and pc.count_distinct(levels).as_py() == len(levels):
-            return cls(name, codes, levels, typed)
-        joined = trimmed.filter(pa.array(seen)).dictionary_encode()
+        occurs = (rows := np.bincount(codes[codes >= 0], minlength=len(levels))) > 0
+        if occurs.all() and trimmed.equals(levels) and pc.count_distinct(levels).as_py() == len(levels):
+            return cls(name, codes, levels, is_number)
+        joined = trimmed.filter(pa.array(occurs)).dictionary_encode()
         lookup = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry answers code -1
-        lookup[:-1][seen] = places = joined.indices.to_numpy()
-        blank = pc.and_(pc.not_equal(levels, trimmed), pc.not_equal(trimmed, "")).to_numpy(zero_copy_only=False)[seen]
+        lookup[:-1][occurs] = places = joined.indices.to_numpy()
+        blank = pc.and_(pc.not_equal(levels, trimmed), pc.not_equal(trimmed, "")).to_numpy(zero_copy_only=False)[occurs]
         merged = blank & (np.bincount(places, minlength=1)[places] > 1)
-        return cls(name, lookup[codes], joined.dictionary, typed, int(rows[seen][merged].sum()))
+        return cls(name, lookup[codes], joined.dictionary, is_number, int(rows[occurs][merged].sum()))
 
     @classmethod
-    def from_values(cls, name: str, values: Sequence[str | None], typed: np.ndarray | None = None) -> "TextColumn":
-        """Make a column of N Python strings, None for missing; `typed` is (N,)."""
-        return cls.from_arrow(name, pa.array(values, type=pa.string()), typed)
+    def from_values(cls, name: str, values: Sequence[str | None], is_number: np.ndarray | None = None) -> "TextColumn":
+        """Make a column of N Python strings, None for missing; `is_number` is (N,)."""
+        return cls.from_arrow(name, pa.array(values, type=pa.string()), is_number)
 
     @classmethod
-    def from_arrow(cls, name: str, texts: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
-        """Make a column of an arrow array of N strings, null for missing; `typed` is (N,)."""
+    def from_arrow(cls, name: str, texts: pa.Array, is_number: np.ndarray | None = None) -> "TextColumn":
+        """Make a column of an arrow array of N strings, null for missing; `is_number` is (N,)."""
         encoded = texts.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-        return cls.of(name, codes, encoded.dictionary, typed)
+        return cls.from_codes(name, codes, encoded.dictionary, is_number)
 
     @classmethod
     def joined(cls, parts: Sequence["TextColumn"]) -> "TextColumn":
@@ -88,13 +90,15 @@ class TextColumn:
         for part in parts:
             codes.append(place[np.where(part.codes < 0, len(place) - 1, part.codes + start)])
             start += len(part.levels)
-        typed = [np.zeros(len(part.codes), dtype=bool) if part.typed is None else part.typed for part in parts]
-        return cls.of(parts[0].name, np.concatenate(codes), levels.dictionary, np.concatenate(typed))
+        is_number = [
+            np.zeros(len(part.codes), dtype=bool) if part.is_number is None else part.is_number for part in parts
+        ]
+        return cls.from_codes(parts[0].name, np.concatenate(codes), levels.dictionary, np.concatenate(is_number))
 
     @property
-    def written(self) -> "TextColumn":
+    def text_cells(self) -> "TextColumn":
         """The column without the rows that were numbers in the source: only texts show the marks of numbers."""
-        return self if self.typed is None else self.within(~self.typed)
+        return self if self.is_number is None else self.mask_rows(~self.is_number)
 
     @property
     def blanks_note(self) -> str:
@@ -109,24 +113,28 @@ class TextColumn:
         empty: np.ndarray = (self.codes < 0) | ((self.codes == place) if place >= 0 else False)
         return empty
 
-    def within(self, rows: np.ndarray) -> "TextColumn":
+    def mask_rows(self, rows: np.ndarray) -> "TextColumn":
         """Return the column with all rows but these (N,) bool made missing."""
-        return TextColumn.of(self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.typed)
+        return TextColumn.from_codes(
+            self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.is_number
+        )
 
     @property
-    def filled_down(self) -> "TextColumn":
+    def filled_cells(self) -> "TextColumn":
         """The column with the text above in each empty row."""
         rows = rows_above(self.is_empty)
-        typed = None if self.typed is None else self.typed[rows] & (rows >= 0)
-        return TextColumn.of(self.name, np.where(rows < 0, -1, self.codes[rows]).astype(np.int32), self.levels, typed)
+        is_number = None if self.is_number is None else self.is_number[rows] & (rows >= 0)
+        return TextColumn.from_codes(
+            self.name, np.where(rows < 0, -1, self.codes[rows]).astype(np.int32), self.levels, is_number
+        )
 
-    def without(self, tokens: Sequence[str]) -> "TextColumn":
+    def without_texts(self, tokens: Sequence[str]) -> "TextColumn":
         """Return the column with the levels in `tokens` made missing."""
-        gone = pc.is_in(self.levels, value_set=pa.array(tokens, type=pa.string())).to_numpy(zero_copy_only=False)
-        if not gone.any():
+        is_token = pc.is_in(self.levels, value_set=pa.array(tokens, type=pa.string())).to_numpy(zero_copy_only=False)
+        if not is_token.any():
             return self
-        lookup = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)
-        return replace(self, codes=lookup[self.codes], levels=self.levels.filter(pa.array(~gone)))
+        lookup = np.append(np.where(is_token, -1, np.cumsum(~is_token) - 1), -1).astype(np.int32)
+        return replace(self, codes=lookup[self.codes], levels=self.levels.filter(pa.array(~is_token)))
 
     def count(self, texts: Sequence[str]) -> int:
         """Return how many rows hold one of these levels."""
@@ -215,32 +223,34 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
     may well tell "a" from "A".
     """
     levels = column.levels
-    found = folded(levels).dictionary_encode()
-    n_kept = len(found.dictionary)
-    if n_kept == len(levels) or len(levels) > MOST_SPELLINGS:
+    keys_by_level = folded(levels).dictionary_encode()
+    n_kept = len(keys_by_level.dictionary)
+    if n_kept == len(levels) or len(levels) > MAX_SPELLINGS:
         return column, ""
-    if not codes and not _may_merge(found.dictionary):
+    if not codes and not _may_merge(keys_by_level.dictionary):
         return column, ""
-    place = found.indices.to_numpy()
+    place = keys_by_level.indices.to_numpy()
     several = [k for k in range(n_kept) if (place == k).sum() > 1]
     names = levels.to_pylist()
     if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))):
         return column, ""
-    keys = found.dictionary.to_pylist()
+    keys = keys_by_level.dictionary.to_pylist()
     short_keys = [keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2]
     if not codes and set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
         return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))
-    kept = order[np.searchsorted(place[order], np.arange(n_kept))]
-    said = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
-    more = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
-    cells = f"{int(counts.sum() - counts[kept].sum()):,} cells"
+    representatives = order[np.searchsorted(place[order], np.arange(n_kept))]
+    examples = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
+    remainder = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
+    cells = f"{int(counts.sum() - counts[representatives].sum()):,} cells"
     note = (
         f"spellings in {column.name!r} that differ in upper and lower case are one level ({cells}): "
-        f"{'; '.join(said)}{more}"
+        f"{'; '.join(examples)}{remainder}"
     )
-    merged = TextColumn(column.name, np.append(place, -1).astype(np.int32)[column.codes], levels.take(pa.array(kept)))
+    merged = TextColumn(
+        column.name, np.append(place, -1).astype(np.int32)[column.codes], levels.take(pa.array(representatives))
+    )
     return merged, note
 
 
@@ -250,24 +260,24 @@ def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
     Of 1-5, Jun-25 and 26-50 the second was 6-25; 6-10 may have become 10-Jun or 6-Oct.
     """
     levels = column.levels.to_pylist()
-    if not 3 <= len(levels) <= MOST_SPELLINGS or 2 * sum(bool(BAND.match(level)) for level in levels) <= len(levels):
+    if not 3 <= len(levels) <= MAX_SPELLINGS or 2 * sum(bool(BAND.match(level)) for level in levels) <= len(levels):
         return column, {}
     bands = {}
     for level in levels:
-        if found := DAY.match(level):
-            month = MONTH_NAMES[(found["before"] or found["after"]).lower()]
-            low, high = sorted((month, int(found["day"] or found["year"])))
+        if match := DAY.match(level):
+            month = MONTH_NAMES[(match["before"] or match["after"]).lower()]
+            low, high = sorted((month, int(match["day"] or match["year"])))
             bands[level] = f"{low}-{high}"
     if not bands:
         return column, {}
     mended = pa.array([bands.get(level, level) for level in levels], type=pa.string())
-    return TextColumn.of(column.name, column.codes, mended, column.typed), bands
+    return TextColumn.from_codes(column.name, column.codes, mended, column.is_number), bands
 
 
 def variants_note(column: TextColumn, options: ReadOptions) -> str:
     """Return a doubt about rare levels that may be another spelling of a common one, "" where there are none."""
     levels = column.levels.to_pylist()
-    if not 2 < len(levels) <= MOST_VARIANTS:
+    if not 2 < len(levels) <= MAX_VARIANT_LEVELS:
         return ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels)).tolist()
     rows = dict(zip(levels, counts, strict=True))
@@ -279,23 +289,25 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
     }
     if not common_of:
         return ""
-    found = [f"{rare!r} ({rows[rare]:,} rows) of {common!r}" for rare, common in common_of.items()]
-    such = ", ".join(found[:3]) + (f" and {len(found) - 3:,} more" if len(found) > 3 else "")
-    note = f"in {column.name!r} there may be other spellings: {such}"
+    pairs = [f"{rare!r} ({rows[rare]:,} rows) of {common!r}" for rare, common in common_of.items()]
+    examples = ", ".join(pairs[:3]) + (f" and {len(pairs) - 3:,} more" if len(pairs) > 3 else "")
+    note = f"in {column.name!r} there may be other spellings: {examples}"
     change = {"columns": {column.name: {"spellings": dict(options.spellings or ()) | common_of}}}
     n_cells = sum(rows[rare] for rare in common_of)
-    return DoubtNote.of(note, Doubt.of(DoubtCode.SPELLING, change, [column.name], n_cells, such=such))
+    return DoubtNote.with_doubt(
+        note, Doubt.from_change(DoubtCode.SPELLING, change, [column.name], n_cells, such=examples)
+    )
 
 
 def respell(column: TextColumn, pairs: Sequence[tuple[str, str]]) -> tuple[TextColumn, dict[str, str]]:
     """Return the column with some texts made the levels that they are other spellings of, and what was made of each."""
-    wanted = {fold(text): level for text, level in pairs}
-    levels = column.levels.to_pylist() if wanted else []
-    others = {text: wanted[fold(text)] for text in levels if fold(text) in wanted and is_plain(text)}
-    if not others:
+    level_by_text = {fold(text): level for text, level in pairs}
+    levels = column.levels.to_pylist() if level_by_text else []
+    respelled = {text: level_by_text[fold(text)] for text in levels if fold(text) in level_by_text and is_plain(text)}
+    if not respelled:
         return column, {}
-    texts = pa.array([others.get(text, text) for text in levels], type=pa.string())
-    return TextColumn.of(column.name, column.codes, texts, column.typed), others
+    texts = pa.array([respelled.get(text, text) for text in levels], type=pa.string())
+    return TextColumn.from_codes(column.name, column.codes, texts, column.is_number), respelled
 
 
 def fold(text: str) -> str:
@@ -306,13 +318,19 @@ def fold(text: str) -> str:
 
 def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
     """Whether two texts have the same letters and digits, or one is rare and differs in one or two letters of many."""
-    letters, others = (MARKS_OF_WRITING.sub("", text) for text in (rare, common))
-    if letters == others:
+    letters, common_letters = (MARKS_OF_WRITING.sub("", text) for text in (rare, common))
+    if letters == common_letters:
         return bool(letters)
-    if ratio < RARE or re.sub(r"\D", "", letters) != re.sub(r"\D", "", others) or letters[:1] != others[:1]:
+    if (
+        ratio < MIN_VARIANT_RATIO
+        or re.sub(r"\D", "", letters) != re.sub(r"\D", "", common_letters)
+        or letters[:1] != common_letters[:1]
+    ):
         return False
-    shorter, longer = sorted((len(letters), len(others)))
-    return shorter >= 5 and longer - shorter < 2 and SequenceMatcher(None, letters, others).ratio() >= SAME_LETTERS
+    shorter, longer = sorted((len(letters), len(common_letters)))
+    return (
+        shorter >= 5 and longer - shorter < 2 and SequenceMatcher(None, letters, common_letters).ratio() >= SAME_LETTERS
+    )
 
 
 def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
@@ -322,7 +340,7 @@ def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
     """
     levels = column.levels
     keys = folded(levels)
-    if len(levels) > MOST_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels):
+    if len(levels) > MAX_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels):
         return {}
     if not codes and not _may_merge(keys):
         return {}

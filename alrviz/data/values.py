@@ -29,7 +29,7 @@ class Values:
     Attributes:
         declared: the kind that its source states (a DataFrame's dtype, an ARFF type), None where it is to be guessed.
         hint: a remark on the guess of its kind.
-        made: whether it was made of another column.
+        is_derived: whether it was derived from another column.
         spec: how its cells become values, once that is decided.
         numbered: whether the levels were numbers in the source.
         texts: of numbers the cells as written where they say more than the numbers, such as 1.10 or 1E5; else None.
@@ -39,7 +39,7 @@ class Values:
     series: pd.Series
     declared: str | None = None
     hint: str = ""
-    made: bool = False
+    is_derived: bool = False
     spec: ColumnSpec | None = None
     numbered: bool = False
     texts: TextColumn | None = None
@@ -49,8 +49,8 @@ class Values:
         """numpy's letter for the dtype: "i", "f" or "M"; "O" for categories."""
         return self.series.dtype.kind if isinstance(self.series.dtype, np.dtype) else "O"
 
-    def where(self, keep: np.ndarray) -> "Values":
-        """Return the rows of a mask (N,), without the levels that none of them has."""
+    def select_rows(self, keep: np.ndarray) -> "Values":
+        """Return the rows of a mask (N,), without levels that no longer occur."""
         series, texts = self.series[keep].reset_index(drop=True), self.texts
         if self.dtype_kind == "O":
             series = series.cat.remove_unused_categories()
@@ -71,10 +71,10 @@ def as_text(column: TextColumn | Values) -> TextColumn:
         coded = pa.array(column.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0: of -0.0 too 0.0
         numbers = [number_text(number) for number in coded.dictionary.to_numpy()]
         codes = coded.indices.fill_null(-1).to_numpy().astype(np.int32)
-        return TextColumn.of(column.name, codes, pa.array(numbers, type=pa.string()))
+        return TextColumn.from_codes(column.name, codes, pa.array(numbers, type=pa.string()))
     if column.dtype_kind == "O":
         text = text_of(column.series)
-        return replace(text, typed=text.codes >= 0) if column.numbered else text
+        return replace(text, is_number=text.codes >= 0) if column.numbered else text
     texts = [None if gap else str(v) for v, gap in zip(column.series, column.series.isna(), strict=True)]
     return TextColumn.from_values(column.name, texts)
 
@@ -94,13 +94,13 @@ def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, 
     if isinstance(column, Values) and not spec.part:
         return replace(column, name=spec.name, series=series, spec=spec), bad
     texts = column if isinstance(column, TextColumn) and spec.type == "number" and _tells_more(column, spec) else None
-    return Values(spec.name, series, made=bool(spec.part), spec=spec, texts=texts), bad
+    return Values(spec.name, series, is_derived=bool(spec.part), spec=spec, texts=texts), bad
 
 
 def _tells_more(column: TextColumn, spec: ColumnSpec) -> bool:
     """Whether the cells of a column say more than its numbers, as 1.10 and 1E5 do."""
     few = len(column.levels) <= MAX_WRITTEN_LEVELS
-    return few and not all_match(column.without(spec.missing).levels, OWN_TEXT)
+    return few and not all_match(column.without_texts(spec.missing).levels, OWN_TEXT)
 
 
 def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
@@ -126,14 +126,14 @@ def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Serie
 
 
 def _read_levels(column: TextColumn | Values, spec: ColumnSpec) -> pd.Series:
-    text = as_text(column).filled_down if spec.fill_down else as_text(column)
+    text = as_text(column).filled_cells if spec.fill_down else as_text(column)
     levels = spec.rename_levels(text.levels)
     if levels is text.levels:  # as they are, categories of the source in their order
         series = column.series if isinstance(column, Values) and column.dtype_kind == "O" else text.categorical()
         return _in_order(series.rename(spec.name), spec.order)
     encoded = levels.dictionary_encode()
     places = np.append(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
-    return _in_order(TextColumn.of(spec.name, places[text.codes], encoded.dictionary).categorical(), spec.order)
+    return _in_order(TextColumn.from_codes(spec.name, places[text.codes], encoded.dictionary).categorical(), spec.order)
 
 
 def _in_order(series: pd.Series, order: Sequence[str]) -> pd.Series:

@@ -1,9 +1,8 @@
-"""Workbooks (.xlsx, .xlsm, .xls, .ods): a sheet's shown values, never its formulas.
+"""Read workbooks (.xlsx, .xlsm, .xls, .ods): the values of a sheet, not its formulas.
 
-python-calamine parses. It holds a sheet as the dense rectangle around its cells, so one cell at XFD1048576 would end
-the whole process: every part of the archive is scanned for places of cells first, and a sparse sheet is renumbered
-without its empty rows and columns. It returns numbers as floats; no spreadsheet program writes more digits than those
-keep.
+python-calamine parses. It allocates the dense rectangle around a sheet's cells, so that one cell at XFD1048576 would
+exhaust memory. Therefore every part of the archive is first scanned for references of cells, and a sparse sheet is
+renumbered without its empty rows and columns. Numbers are floats, as spreadsheet programs write no more digits.
 """
 
 import datetime
@@ -30,20 +29,20 @@ from alrviz.data.layout import HEAD_ROWS, QUANTITY
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import MOST_TITLES, number_text
+from alrviz.data.parse_values import MAX_TITLE_LINES, number_text
 from alrviz.data.text import Buffer, RawTable, TextColumn
 from alrviz.errors import TableError, listed, nearest, plural
 from alrviz.stop import StopToken
 
-PIECE_BYTES = 1 << 18  # of XML between two looks at the stop token: some 5 ms
-CHUNK_ROWS = 1000  # likewise
-MIN_ROWS = 3  # of a table, names included: a sheet of less may be a title or a remark
-MAX_INDEX_DIGITS = 9  # of a sheet's place
-MAX_DENSE_CELLS = 1 << 20  # of a rectangle, however few of its cells have a value
-MAX_DENSE_SHARE = 8  # cells of the rectangle for each that has a value
-DENSE_UNITS = 5  # bytes of a dense cell in check_cells' units of 16: 32 in the rectangle, 40 in the list before it
+PIECE_BYTES = 1 << 18  # of XML between two checks of the stop token: about 5 ms
+CHUNK_ROWS = 1000  # between two checks of the stop token
+MIN_ROWS = 3  # of a table, names included: a smaller sheet may be a title or a remark
+MAX_INDEX_DIGITS = 9  # of a sheet's number
+MAX_DENSE_CELLS = 1 << 20  # a rectangle up to this size is never renumbered
+MAX_DENSE_SHARE = 8  # cells of the rectangle for each one with a value; beyond, a sheet is sparse
+DENSE_UNITS = 5  # memory of a dense cell in `check_cells`' units of 16 bytes: 32 in the rectangle, 40 in a list
 PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")
-# Of a cell's or a row's place, in whatever way XML may write the attribute: what is missed could be far away.
+# The reference of a cell or row, in any notation that XML allows: a missed one could be far away and exhaust memory.
 PLACE = re.compile(rb"""(r\s*=\s*["'])([A-Za-z]*)([0-9]+)""")
 CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 EMPTY_CELL = re.compile(rb'<c(?:\s+[a-z]+="[\w.:-]*")*\s*/>')  # a format without a value
@@ -55,33 +54,38 @@ def read_workbook(
     options: ReadOptions,
     limits: Limits,
     stop: StopToken,
-    known: Layout | None = None,
-    expected: Collection[str] = (),
+    known_layout: Layout | None = None,
+    expected_names: Collection[str] = (),
 ) -> RawTable:
-    """Return the columns of the first visible sheet that looks like a table, read as the same table saved as CSV.
+    """Return the table of a sheet, read like the same table saved as CSV.
 
-    Where none does it is the first that holds something.
-
-    `known` are the names of a table like it that was read before, `expected` names that the caller gave.
+    The sheet is that of `options`, else the first visible one that looks like a table and has the `expected_names`,
+    else the first that is not empty. For `known_layout` see `read_delimited`.
     """
     with _damage_reported():
         data, n_uncached = _checked(data, limits, stop)
         book = calamine.load_workbook(io.BytesIO(data))
-        sheet, passed = _choose_sheet(book, options.sheet, expected, limits, stop, n_uncached)
+        sheet, skipped_titles = _choose_sheet(book, options.sheet, expected_names, limits, stop, n_uncached)
     titles_of_sheets = _sheet_titles(book)
-    others = [title for title in titles_of_sheets if title != sheet.title]
-    why = f", as {listed(passed)} {'does' if len(passed) == 1 else 'do'} not look like the table" if passed else ""
-    there = f"the sheet {sheet.title!r} was read, of {len(others) + 1}{why}; there are also {listed(others)}"
-    notes = [there] if others else []
+    other_titles = [title for title in titles_of_sheets if title != sheet.title]
+    reason = (
+        f", as {listed(skipped_titles)} {'does' if len(skipped_titles) == 1 else 'do'} not look like the table"
+        if skipped_titles
+        else ""
+    )
+    note = (
+        f"the sheet {sheet.title!r} was read, of {len(other_titles) + 1}{reason}; there are also {listed(other_titles)}"
+    )
+    notes = [note] if other_titles else []
     if sheet.start != (0, 0):
         place = _column_letters(sheet.start[1] + 1).decode() + str(sheet.start[0] + 1)
         notes.append(f"the first cells of the sheet are empty: it was read from {place} on")
     skipped = min(options.skip_rows or 0, sheet.n_rows - 1)
     region = find_table(
-        sheet.cells(skipped, skipped + MOST_TITLES + HEAD_ROWS),
+        sheet.cells(skipped, skipped + MAX_TITLE_LINES + HEAD_ROWS),
         lambda n_titles: sheet.cells(max(skipped + n_titles, sheet.n_rows - HEAD_ROWS), sheet.n_rows),
-        options, expected, known, width=len(sheet.columns),
-        is_whole=sheet.n_rows <= skipped + MOST_TITLES + HEAD_ROWS,
+        options, expected_names, known_layout, width=len(sheet.columns),
+        is_whole=sheet.n_rows <= skipped + MAX_TITLE_LINES + HEAD_ROWS,
     )  # fmt: skip
     n_footer = region.n_footer if options.skip_footer is None else options.skip_footer
     rows = slice(skipped + region.first_row, sheet.n_rows - n_footer)
@@ -106,7 +110,7 @@ def read_workbook(
 
 @contextmanager
 def _damage_reported() -> Iterator[None]:
-    """Raise `TableError` for whatever goes wrong in an archive, its XML or the parser."""
+    """Raise `TableError` for any error of an archive, its XML or the parser."""
     try:
         yield
     except TableError:
@@ -117,7 +121,7 @@ def _damage_reported() -> Iterator[None]:
             NotImplementedError, ValueError, LookupError, OverflowError) as error:  # fmt: skip
         raise TableError(_damage(error)) from error
     except BaseException as error:
-        if type(error).__module__ != "pyo3_runtime":  # a panic of the parser is no `Exception`
+        if type(error).__module__ != "pyo3_runtime":  # a panic of the parser, a `BaseException`
             raise
         raise TableError(_damage(error)) from error
 
@@ -131,9 +135,9 @@ def _damage(error: BaseException) -> str:
 
 
 def _checked(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int]:
-    """Return a workbook that may be parsed within the limits, and how many formulas have no value in the file.
+    """Return a workbook that can be parsed within the limits, and the number of formulas without a value in the file.
 
-    An .xls file is as it comes: its sheets hold at most 65,536 rows and 256 columns.
+    An .xls file is returned unchanged: its sheets have at most 65,536 rows and 256 columns.
     """
     if not data.startswith(b"PK"):
         if PASSWORD_MARK in data:
@@ -145,7 +149,7 @@ def _checked(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int
         check_bytes(sum(entry.file_size for entry in entries), limits, unpacked=True)
         n_uncached = 0
         for entry in entries:
-            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack all or nothing
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others cannot be read in pieces
                 raise TableError("the workbook is packed in a way that no spreadsheet program uses; save it again")
             if entry.filename == "content.xml":
                 _check_content(_pieces(archive, entry, stop), limits)
@@ -170,7 +174,7 @@ def _checked(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int
 
 
 def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, stop: StopToken) -> Iterator[bytes]:
-    """Yield a part in pieces that end behind a row, or at least a tag."""
+    """Yield a file of the archive in pieces that end after a row, or at least after a tag."""
     rest = b""
     with archive.open(entry) as file:
         while piece := file.read(PIECE_BYTES):
@@ -190,9 +194,9 @@ def _check_rectangle(n_rows: int, n_columns: int, limits: Limits) -> None:
 
 @dataclass
 class _Extent:
-    """How far the cells of a part of a workbook reach; other parts are no sheets.
+    """The extent of the cells in a file of the archive, which may be no sheet.
 
-    Cells without a place of their own are counted as if they stood behind all others.
+    Cells without a reference are counted as if they followed all others.
     """
 
     n_rows: int = 0
@@ -201,7 +205,7 @@ class _Extent:
     n_unplaced: int = 0
     n_uncached: int = 0
     is_sheet: bool = False
-    _n_in_row: int = 0  # of cells without a place, in the last row
+    _n_in_row: int = 0  # cells without a reference in the last row
 
     def add(self, piece: bytes) -> None:
         if b"<!DOCTYPE" in piece:
@@ -251,7 +255,7 @@ def _column_letters(number: int) -> bytes:
 
 
 def _renumber(xml: bytes) -> tuple[bytes, int, int]:
-    """Return a sheet without its empty rows and columns, how many rows there are, and how many columns."""
+    """Return a sheet without its empty rows and columns, and the numbers of rows and columns that are left."""
     xml = EMPTY_CELL.sub(b"", xml)
     places = PLACE.findall(xml)
     columns = sorted({letters.upper() for _, letters, _ in places} - {b""}, key=_column_number)
@@ -263,7 +267,7 @@ def _renumber(xml: bytes) -> tuple[bytes, int, int]:
 
 
 def _check_content(pieces: Iterator[bytes], limits: Limits) -> None:
-    """Check the sheets of an OpenDocument file against the limits, repeated rows and cells counted as often."""
+    """Check the sheets of an OpenDocument file against the limits; a repeated row or cell counts as often."""
     parser = expat.ParserCreate()
     row = column = width = n_rows = n_columns = repeats = 0
 
@@ -304,10 +308,15 @@ def _sheet_titles(book: Any) -> list[str]:
 
 
 def _choose_sheet(
-    book: Any, requested: str | int | None, expected: Collection[str], limits: Limits, stop: StopToken, n_uncached: int
+    book: Any,
+    requested: str | int | None,
+    expected_names: Collection[str],
+    limits: Limits,
+    stop: StopToken,
+    n_uncached: int,
 ) -> tuple["_Sheet", list[str]]:
-    """Return the sheet to read, and the titles of those before it that are no table, or lack the `expected` names."""
-    titles, passed = _sheet_titles(book), list[str]()
+    """Return the sheet to read, and the titles of earlier ones that are no table or lack the `expected_names`."""
+    titles, skipped_titles = _sheet_titles(book), list[str]()
     if not titles:
         raise TableError("the workbook has no sheets; one with a row of names and rows of values was expected")
     hidden = {sheet.name for sheet in book.sheets_metadata if sheet.visible != calamine.SheetVisibleEnum.Visible}
@@ -317,13 +326,13 @@ def _choose_sheet(
     first = table = None
     for title in candidates:
         sheet = _Sheet.read(book.get_sheet_by_name(title), limits, stop)
-        if sheet.n_rows > int(n_uncached > 0):  # of formulas without values the names alone are left
+        if sheet.n_rows > int(n_uncached > 0):  # a sheet of formulas without values has the row of names alone
             if requested is not None or sheet.looks_like_a_table():
-                if requested is not None or sheet.holds(expected):
-                    return sheet, passed
+                if requested is not None or sheet.holds(expected_names):
+                    return sheet, skipped_titles
                 table = table or sheet
             first = first or sheet
-            passed.append(title)
+            skipped_titles.append(title)
     if first is not None:
         return table or first, []
     if n_uncached:
@@ -338,7 +347,7 @@ def _choose_sheet(
 def _wanted_title(requested: str | int, titles: Sequence[str]) -> str:
     if isinstance(requested, str) and requested in titles:
         return requested
-    digits = str(requested)  # a text of digits is a place only where no sheet is called so, as those of years are
+    digits = str(requested)  # digits are a sheet's number, unless a sheet has that title, such as a year
     place = int(digits) - 1 if digits.isdecimal() and len(digits) <= MAX_INDEX_DIGITS else -1
     if not 0 <= place < len(titles):
         raise TableError(
@@ -349,12 +358,12 @@ def _wanted_title(requested: str | int, titles: Sequence[str]) -> str:
 
 
 def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
-    """Return notes on cells of the rows whose content is not, or not everywhere, in the table."""
+    """Return notes on cells without a value: uncached formulas, and all but the first of merged cells."""
     notes = list[str]()
     if n_uncached:
         cells = plural(n_uncached, "formula is", "formulas are")
         note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
-        notes.append(Note.about(NoteCode.FORMULAS, note))
+        notes.append(Note.with_code(NoteCode.FORMULAS, note))
     if n_merged:
         areas = f"{plural(n_merged, 'area')} of merged cells"
         notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
@@ -362,7 +371,7 @@ def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
 
 
 class _Codes(dict[object, int]):
-    """The code of each value of a column, in the order in which they are seen."""
+    """Codes of a column's distinct values, in order of appearance."""
 
     def __missing__(self, value: object) -> int:
         self[value] = len(self)
@@ -371,28 +380,28 @@ class _Codes(dict[object, int]):
 
 @dataclass
 class _Column:
-    """A column of a sheet: `codes` (rows,) into `texts`, -1 for an empty cell; `typed` (texts,) tells the numbers."""
+    """A column of a sheet: `codes` (rows,) into `texts`, -1 for an empty cell; `is_number` (texts,) is a mask."""
 
     codes: np.ndarray
     texts: list[str]
-    typed: np.ndarray
+    is_number: np.ndarray
 
     @classmethod
-    def of(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
+    def from_cells(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
         texts = [_text(value) for value in values]
-        typed = [isinstance(value, int | float) and math.isfinite(value) for value in values]
+        is_number = [isinstance(value, int | float) and math.isfinite(value) for value in values]
         lookup = np.array([k if text.strip() else -1 for k, text in enumerate(texts)], dtype=np.int32)
-        return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*typed, False], dtype=bool))
+        return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*is_number, False], dtype=bool))
 
     def text(self, rows: slice) -> TextColumn:
         """Return some rows as a column without a name."""
         codes = self.codes[rows]
-        return TextColumn("", codes, pa.array(self.texts, type=pa.string()), self.typed[codes])
+        return TextColumn("", codes, pa.array(self.texts, type=pa.string()), self.is_number[codes])
 
 
 @dataclass
 class _Sheet:
-    """The rows and columns of a sheet that hold something."""
+    """The rows and columns of a sheet that are not empty."""
 
     title: str
     columns: list[_Column]
@@ -408,24 +417,24 @@ class _Sheet:
         while chunk := list(islice(rows, CHUNK_ROWS)):
             stop.check()
             for column_codes, lookup, cells in zip(codes, lookups, zip(*chunk, strict=True), strict=True):
-                if bool in set(map(type, cells)):  # equal to 1 and 0 otherwise
+                if bool in set(map(type, cells)):  # True == 1 would share its code
                     cells = tuple(str(cell) if isinstance(cell, bool) else cell for cell in cells)
                 column_codes.extend(map(lookup.__getitem__, cells))
-        columns = [_Column.of(*column) for column in zip(codes, lookups, strict=True)]
+        columns = [_Column.from_cells(*column) for column in zip(codes, lookups, strict=True)]
         columns = [column for column in columns if (column.codes >= 0).any()]
         check_columns(len(columns), limits)
-        filled = np.zeros(len(columns[0].codes) if columns else 0, dtype=bool)
+        has_cells = np.zeros(len(columns[0].codes) if columns else 0, dtype=bool)
         for column in columns:
-            filled |= column.codes >= 0
-        n_rows = int(filled.sum())
+            has_cells |= column.codes >= 0
+        n_rows = int(has_cells.sum())
         check_rows(n_rows - 1, limits)
         for column in columns:
-            column.codes = column.codes[filled]
-        ends = [end for _, (end, _) in sheet.merged_cell_ranges or () if end < len(filled)]
-        return cls(sheet.name, columns, n_rows, (np.cumsum(filled)[ends] - 1).tolist(), sheet.start or (0, 0))
+            column.codes = column.codes[has_cells]
+        ends = [end for _, (end, _) in sheet.merged_cell_ranges or () if end < len(has_cells)]
+        return cls(sheet.name, columns, n_rows, (np.cumsum(has_cells)[ends] - 1).tolist(), sheet.start or (0, 0))
 
     def looks_like_a_table(self) -> bool:
-        """Whether it has several columns and rows, and in one of them numbers, or texts that repeat: no remarks."""
+        """Return whether it has several columns and rows, and a column of numbers or of texts that repeat."""
         if len(self.columns) < 2 or self.n_rows < MIN_ROWS:
             return False
         for column in self.columns:
@@ -437,11 +446,11 @@ class _Sheet:
         return False
 
     def holds(self, names: Collection[str]) -> bool:
-        """Whether all of these names are among the first rows."""
+        """Return whether all of these names occur in the first rows."""
         return set(names) <= {cell for row in self.cells(0, HEAD_ROWS) for cell in row}
 
     def cells(self, begin: int, end: int) -> list[list[str]]:
-        """Return the texts of some rows, empty where there is none."""
+        """Return the texts of some rows, "" for empty cells."""
         columns = [
             ["" if code < 0 else column.texts[code].strip() for code in column.codes[begin:end].tolist()]
             for column in self.columns
@@ -450,7 +459,7 @@ class _Sheet:
 
 
 def _text(value: Any) -> str:
-    """Return a cell's value as text: numbers as people write them, days in the order of ISO, lengths as hours."""
+    """Return a cell's value as text: the shortest form of a number, ISO dates, durations as hours:minutes:seconds."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float):

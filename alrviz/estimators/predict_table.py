@@ -119,7 +119,7 @@ def predict_with_notes(
     notes = (
         new_rows.notes if spec is not None or (is_taken(rows) and not are_files(rows)) else (NO_SPEC, *new_rows.notes)
     )
-    return _predictions(model, new_rows.X, new_rows.given, new_rows.unread, keep), notes
+    return _predictions(model, new_rows.X, new_rows.source_rows, new_rows.unread, keep), notes
 
 
 def _spec_of_encoder(encoder: Encoder) -> ParseSpec:
@@ -151,7 +151,7 @@ def predict_batches(
     notes += [] if model_spec else [NO_SPEC]
     first_row = 0
     for read in read_batches_again(source, spec, options_or_default, notes, stop):
-        yield _predictions(model, read.X, read.given, read.unread, keep, first_row)
+        yield _predictions(model, read.X, read.source_rows, read.unread, keep, first_row)
         first_row += len(read.X)
 
 

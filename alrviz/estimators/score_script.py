@@ -232,7 +232,11 @@ def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> 
     """Return the rows of a delimited text in the spec's layout, or in that which is detected; every cell is text."""
     notes: list[str] = []
     raw = apply_layout(
-        data, spec, options, lambda tried, known: read_delimited(data, tried, NO_LIMITS, NEVER, known), notes
+        data,
+        spec,
+        options,
+        lambda candidate, known_layout: read_delimited(data, candidate, NO_LIMITS, NEVER, known_layout),
+        notes,
     )
     for note in notes:
         sys.stderr.write(f"score: {note}\n")

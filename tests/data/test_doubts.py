@@ -76,7 +76,7 @@ def test_changes_add_up_column_by_column():
         options = options.with_change(doubt.change)
     table = table_of(text, options)
     assert {column.name: int(column.series.isna().sum()) for column in table.values} == {"x": 3, "y": 2, "class": 0}
-    assert ReadOptions(**options.given) == options == ReadOptions().with_change(options.given)
+    assert ReadOptions(**options.explicit_options) == options == ReadOptions().with_change(options.explicit_options)
 
 
 def test_several_codes_of_a_column_are_undone_one_after_the_other():

@@ -118,7 +118,7 @@ def test_no_line_is_swallowed():
 @pytest.mark.parametrize("piece", [7, 64, 1 << 20])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_text_in_pieces_is_the_text_as_a_whole(piece: int, seed: int, monkeypatch):
-    monkeypatch.setattr(quotes, "STREAM_PIECE", piece)
+    monkeypatch.setattr(quotes, "STREAM_PIECE_BYTES", piece)
     draw = random.Random(seed)
     cells = ["x", "", '"', '"a', 'b"', '"a,b"', '"two\nlines"', '"say ""hi"""', '6" nail', "caf\u00e9"]
     rows = [",".join(draw.choice(cells) for _ in range(draw.choice([3, 3, 3, 3, 2]))) for _ in range(60)]

@@ -228,10 +228,10 @@ def test_a_first_row_that_holds_the_targets_name_is_a_header(tmp_path, read):
     assert not read_columns(path).options.header, "nothing but the name says what it is"
     found = read(path, "klass")
     assert (found.n_rows, set(found.kinds)) == (15, {"1.0"})
-    assert read_columns(path, expected={"1.0"}).options.header
+    assert read_columns(path, expected_names={"1.0"}).options.header
     assert read_table(workbook({"t": ODD_HEADER}), "klass").n_rows == 15
     path.write_text(ODD_HEADER + "5.5,klass\n")
-    assert not read_columns(path, expected={"klass"}).options.header, "a level of that name"
+    assert not read_columns(path, expected_names={"klass"}).options.header, "a level of that name"
 
 
 def test_a_ragged_row_is_named_by_its_line_in_the_file():

@@ -121,7 +121,7 @@ def test_groups_and_times_are_what_splits_keep_to():
     plain = read_table(made, "class", person="ignore", day="ignore")
     groups, times = plain.with_kinds(person="group"), plain.with_kinds(day="time")
     assert np.array_equal(groups.splitting.units, plain.split_by(groups="person").splitting.units)
-    assert np.array_equal(times.splitting.when, plain.split_by(time="day").splitting.when)
+    assert np.array_equal(times.splitting.times, plain.split_by(time="day").splitting.times)
     drawn = split_table(groups, 0.3, 0)
     assert not set(made.person[drawn.train]) & set(made.person[drawn.test])
     assert "person" not in groups.X
@@ -130,10 +130,10 @@ def test_groups_and_times_are_what_splits_keep_to():
     assert groups.with_target("b", quartiles=False).splitting.words == groups.splitting.words
     once = groups.split_by(repeats="once")
     assert (once.splitting.call, once.with_kinds().hash) == ("split_by(repeats='once')", once.hash)
-    with pytest.raises(TableError, match="said already that rows of one 'person'"):
+    with pytest.raises(TableError, match="constraint already: rows of one 'person'"):
         groups.split_by(time="day")
     ages = made.assign(born=[("1950-59", "1960-69", "1970-79")[k % 3] for k in range(ROWS)])
-    assert read_table(ages, "class", born="time").splitting.when.tolist() == [k % 3 for k in range(ROWS)]
+    assert read_table(ages, "class", born="time").splitting.times.tolist() == [k % 3 for k in range(ROWS)]
 
 
 def test_a_file_states_roles():

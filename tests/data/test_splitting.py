@@ -77,7 +77,7 @@ def test_splits_outlast_a_change_of_kinds(frame):
     ):
         assert apart.with_kinds().hash == apart.hash
         other, again = apart.with_kinds(day="ignore"), dataset.with_kinds(day="ignore")
-        for arguments in apart.splitting.said:
+        for arguments in apart.splitting.calls:
             again = again.split_by(**arguments)
         assert other.hash == again.hash != apart.hash
         assert other.splitting.words == again.splitting.words
@@ -119,7 +119,7 @@ def test_what_is_said_one_after_the_other_holds_together(frame):
         assert set(chained.splitting.words.split("; ")) == set(at_once.splitting.words.split("; "))
     assert dataset.split_by(groups=np.arange(420) // 2).split_by(repeats="once").splitting.call == ""
     assert first.split_by() is first
-    with pytest.raises(TableError, match="said already that rows of one 'person' are kept together"):
+    with pytest.raises(TableError, match="constraint already: rows of one 'person' are kept together"):
         last.split_by(time="day")
 
 
@@ -215,6 +215,6 @@ def test_text_has_no_order_in_time(frame):
         dataset.split_by(time="at")
     with pytest.raises(TableError, match="the given time holds text"):
         dataset.split_by(time=frame.person)
-    order = dataset.split_by(time="size").splitting.when
+    order = dataset.split_by(time="size").splitting.times
     assert [order[made["size"] == size][0] for size in ("low", "medium", "high")] == [0, 1, 2]
-    assert np.array_equal(dataset.split_by(time="when").splitting.when, dataset.split_by(time="day").splitting.when)
+    assert np.array_equal(dataset.split_by(time="when").splitting.times, dataset.split_by(time="day").splitting.times)

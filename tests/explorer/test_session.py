@@ -441,7 +441,7 @@ def test_the_class_and_the_splits_of_the_table_the_server_was_started_with_outla
     linked.link.open(session.link.state)
     assert settle(linked).table.dataset.hash == dataset.hash
     session.table.set_split("t0")
-    assert settle(session).table.dataset.splitting.when is not None, "what a visitor says of splits comes first"
+    assert settle(session).table.dataset.splitting.times is not None, "what a visitor says of splits comes first"
 
 
 def test_a_file_whose_class_is_to_be_chosen_can_be_what_the_server_was_started_with(registry):

@@ -77,7 +77,7 @@ class _Levels:
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
 
-    def of(self, values: Iterable[Any]) -> NDArray[np.int32]:
+    def codes_of(self, values: Iterable[Any]) -> NDArray[np.int32]:
         """Return the numbers of texts, -1 for None."""
         numbers = self.numbers
         codes = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
@@ -132,7 +132,7 @@ class _Spool:
         text = as_text(batch.columns[feature.source])
         places = text.codes
         values, bad = feature.parse_texts(text.levels)
-        numbers = np.append(levels.of(values), np.int32(-1))
+        numbers = np.append(levels.codes_of(values), np.int32(-1))
         if bad.any():
             self._check(batch, feature, np.append(bad, False)[places])
         return numbers[places].astype(np.int32, copy=False)
@@ -148,7 +148,7 @@ class _Spool:
         value = short(text.levels[int(text.codes[row])].as_py())
         raise TableError(
             f"column {feature.source!r} holds {value} in row {batch.first + row + 1:,} ({batch.path.name!r}), which is "
-            f"not {feature.expected}; the rows that were looked at first were. Say its kind, such as categorical, or "
+            f"not {feature.value_description}, as in the sampled rows. Pass its kind, such as categorical, or "
             "unreadable='missing' (--unreadable missing) to count such values as missing"
         )
 

@@ -28,8 +28,8 @@ from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.layout import count_footer
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
-from alrviz.data.parse_values import MOST_TITLES
-from alrviz.data.quotes import TAIL, RepairedStream, quotes_note
+from alrviz.data.parse_values import MAX_TITLE_LINES
+from alrviz.data.quotes import TAIL_BYTES, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
 from alrviz.data.source import default_name, first_lines, sniff_format
 from alrviz.data.text import TextColumn
@@ -307,7 +307,7 @@ class _Layout:
 
 
 def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
-    raw = read_delimited(head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected=expected)
+    raw = read_delimited(head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected_names=expected)
     if raw.options.encoding == MIXED and options.encoding is None:
         how = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
         raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {how}",
@@ -337,13 +337,13 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
                 _require_no_names(batch, source, n_rows)
                 n_rows += batch.num_rows
                 waiting.append(batch)
-                while sum(other.num_rows for other in waiting[1:]) >= MOST_TITLES:
+                while sum(other.num_rows for other in waiting[1:]) >= MAX_TITLE_LINES:
                     yield waiting.pop(0)
         except pa.ArrowInvalid as error:
             if not any(words in str(error) for words in ("Empty CSV", "Could not skip initial")):
                 raise
             return  # names, and no rows behind them
-    tail = (text.tail if len(text.tail) < TAIL else text.tail.partition(b"\n")[2]).decode("utf-8", "replace")
+    tail = (text.tail if len(text.tail) < TAIL_BYTES else text.tail.partition(b"\n")[2]).decode("utf-8", "replace")
     last = last_rows(tail, delimiter)[0] if options.skip_footer is None else []
     n_footer = count_footer(last, len(source.names))
     left = sum(batch.num_rows for batch in waiting) - n_footer

@@ -284,7 +284,7 @@ def open_table(
         progress("looking", rows)
     require_rows(rows)
     raw = RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort, source.stated_kinds)
-    table = Table.of(source.name, interpret(raw, stop), OWN_LIMITS, options, notes)
+    table = Table.from_raw(source.name, interpret(raw, stop), OWN_LIMITS, options, notes)
     try:
         sample = dataset_of(table, target, kinds=kinds, stop=stop)
     except TableError as error:
@@ -349,8 +349,8 @@ class _RowSampler:
 
 def _within(column: StreamColumn, rows: NDArray[np.intp]) -> StreamColumn:
     if isinstance(column, TextColumn):
-        typed = None if column.typed is None else column.typed[rows]
-        return TextColumn.of(column.name, column.codes[rows], column.levels, typed)
+        is_number = None if column.is_number is None else column.is_number[rows]
+        return TextColumn.from_codes(column.name, column.codes[rows], column.levels, is_number)
     return replace(column, series=column.series.iloc[rows].reset_index(drop=True))
 
 

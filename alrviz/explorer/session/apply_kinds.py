@@ -83,7 +83,7 @@ def with_split(dataset: Dataset, slug: str, previous: Dataset | None = None) -> 
 
     An unknown slug changes nothing; "" takes the rule of `previous`, a data set of the same table.
     """
-    if not slug and previous is not None and not dataset.splitting.said:
+    if not slug and previous is not None and not dataset.splitting.calls:
         from alrviz.data.splitting import split_again
 
         return split_again(dataset, previous.splitting)

@@ -99,7 +99,7 @@ def filter_rows(table: "Table", filters: Sequence[RowFilter]) -> "Table":
     words = describe_filters(table, filters)
     if not passes.any():
         raise TableError(f"no row of {table.name} has {words}; keep other rows")
-    filtered = table.where(passes)
+    filtered = table.select_rows(passes)
     return replace(filtered, notes=(*filtered.notes, f"{filtered.n_rows:,} of {table.n_rows:,} rows are kept: {words}"))
 
 

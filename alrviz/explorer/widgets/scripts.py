@@ -53,7 +53,7 @@ def dataset_code(session: Session, all_rows: bool = False) -> str:
     stream = table.stream
     if stream is None:
         return table_code(origin)
-    options = _options_code(stream.sample.table.asked)
+    options = _options_code(stream.sample.table.given_options)
     comment = f"  # {stream.n_rows:,} rows, {stream.sample.n_rows:,} of them in the sample"
     code = f"dataset = alrviz.open_table({session.table.served_from!r}, {stream.target!r}{options})"
     return code + ("" if all_rows else ".sample") + comment + _kinds_code(origin, retarget=False)
@@ -80,7 +80,7 @@ def _load_code(origin: TableOrigin) -> str:
         return "dataset = alrviz.read_table('table.csv')"
     if origin.upload is None:
         name, note = origin.served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
-        options: ReadOptions | None = dataset.table.asked
+        options: ReadOptions | None = dataset.table.given_options
     else:
         name, note = origin.upload.name, "a file that was dropped: give its folder too"
         options = origin.upload.options
@@ -94,7 +94,9 @@ def _load_code(origin: TableOrigin) -> str:
 
 def _options_code(options: ReadOptions | None) -> str:
     values = (
-        {} if options is None else {k: v if k == "columns" else getattr(options, k) for k, v in options.given.items()}
+        {}
+        if options is None
+        else {k: v if k == "columns" else getattr(options, k) for k, v in options.explicit_options.items()}
     )
     return f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in values.items())})" if values else ""
 

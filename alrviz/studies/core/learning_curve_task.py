@@ -42,8 +42,8 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     require_memory(estimate(recipe, TableShape(prepared.encoded, prepared=prepared), task.max_memory or None))
     stream = _Stream(prepared, recipe, options["theta"], stop)
     rows = np.random.default_rng(task.seed).permutation(prepared.encoded.n_rows)
-    if table.splitting.when is not None:
-        rows = np.argsort(table.splitting.when, kind="stable")
+    if table.splitting.times is not None:
+        rows = np.argsort(table.splitting.times, kind="stable")
     eta0 = stream.step_length(np.random.default_rng(seed_of(task.seed, "eta0")).permutation(rows)[:TRIAL_ROWS])
     start = time.perf_counter()
     costs = stream.costs(rows, eta0)

@@ -77,7 +77,7 @@ def alpha_path(
     for recipe in recipes:
         if not has_path(recipe):
             raise RecipeError(f"{recipe.label} has no penalty alpha to vary; expected recipes of lr or alr")
-    repeats = 1 if dataset.splitting.when is not None else repeats
+    repeats = 1 if dataset.splitting.times is not None else repeats
     splits = [holdout_spec(holdout, seed, repeat) for repeat in range(repeats)]
     options = json.dumps({"alphas": strengths})
     tasks = []

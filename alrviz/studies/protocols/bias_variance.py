@@ -66,7 +66,7 @@ def bias_variance(
     """
     require_dataset(dataset)
     recipes = recipe_list(recipes)
-    if dataset.splitting.when is not None:
+    if dataset.splitting.times is not None:
         raise RecipeError(
             "bias and variance need predictions of every row in every round, but in a split by time the first rows are "
             "never predicted; expected a table split at random or by groups"

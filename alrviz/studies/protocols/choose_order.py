@@ -178,7 +178,7 @@ def choose_order(
         )
     recipes = [recipe.replace(order=order) for order in chosen if order > 0]
     recipes += [AUTOMATIC, BOOSTING] if references else []
-    repeats = 1 if dataset.splitting.when is not None else repeats
+    repeats = 1 if dataset.splitting.times is not None else repeats
     splits = repeated_folds(repeats, folds, seed)
     tasks = fold_tasks(dataset.hash, recipes, splits, seed)
     if 0 in chosen:
@@ -245,7 +245,7 @@ def _verdict(study: OrderStudy) -> OrderVerdict:
     comparison, automatic_is_lower = _compare_automatic(study)
     sentence = _verdict_sentence(by_order, int(order), int(best), clear) + comparison + failures_text
     dataset = study.dataset
-    rows = f"split {dataset.splitting.words}" if dataset.splitting.when is not None else dataset.splitting.words
+    rows = f"split {dataset.splitting.words}" if dataset.splitting.times is not None else dataset.splitting.words
     notes = (
         dataset.leaks_note,
         _alpha_note(study, int(order)),

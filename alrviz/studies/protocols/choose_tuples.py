@@ -103,7 +103,7 @@ def choose_tuples(
     if not shares:
         raise RecipeError("keeps is empty; expected at least one share, from 0.001 to 1")
     recipes = [recipe.replace(order=n, keep=keep) for n in chosen for keep in shares]
-    repeats = 1 if dataset.splitting.when is not None else repeats
+    repeats = 1 if dataset.splitting.times is not None else repeats
     tasks = fold_tasks(dataset.hash, recipes, repeated_folds(repeats, folds, seed), seed)
     options = {"keeps": shares, "orders": chosen, "repeats": repeats, "folds": folds, "seed": seed}
     return TupleStudy("choose_tuples", [dataset], recipes, tasks, summary, options, **run_options)

@@ -71,7 +71,7 @@ def compare(
     if not tables or len(set(names)) < len(names) or len({dataset.hash for dataset in tables}) < len(tables):
         raise RecipeError(f"expected at least one data set, all with different names and contents, got {names}")
     recipes = recipe_list(recipes)
-    repeats = 1 if any(dataset.splitting.when is not None for dataset in tables) else repeats
+    repeats = 1 if any(dataset.splitting.times is not None for dataset in tables) else repeats
     splits = repeated_folds(repeats, folds, seed)
     tasks = [task for dataset in tables for task in fold_tasks(dataset.hash, recipes, splits, seed)]
     options = {"repeats": repeats, "folds": folds, "seed": seed}
@@ -91,7 +91,7 @@ def summary(study: Study) -> "pd.DataFrame":
                 fits = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
             line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(fits), **_means(fits)}
             parts = dict.fromkeys(("bias", "variance"), float("nan"))  # a split by time never tests the first rows
-            if dataset.splitting.when is None:
+            if dataset.splitting.times is None:
                 decomposed = errors_of(study, dataset).parts(racer, [(c, r) for c, r in results if c.racer == racer])
                 parts = {name: decomposed[name] for name in parts}
             lines.append(line | parts)

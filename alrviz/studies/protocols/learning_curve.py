@@ -78,7 +78,7 @@ def learning_curve(
             f"learning curves count each row once, but rows of this table have weights in {name!r}; expected rows "
             f"without weights, such as with_kinds({name}='ignore')"
         )
-    repeats = 1 if dataset.splitting.when is not None else repeats
+    repeats = 1 if dataset.splitting.times is not None else repeats
     texts = [plain(recipe).to_json() for recipe in recipes]
     tasks = [
         StudyTask(

@@ -86,7 +86,7 @@ class Questions:
         session, question = self._session.table, doubt.question
         button_look = {"variant": "outlined", **_BUTTON_LOOK}  # both alike: neither answer is the likelier one
         keep = button("Keep this reading", lambda: session.confirm_reading(question), **button_look)
-        options = table.asked.with_change(doubt.change)
+        options = table.given_options.with_change(doubt.change)
         reread = button("Read it this way", lambda: session.reread(options, f"{question} Yes"), **button_look)
         self._panes, self._change = (html(), html()), reread
         column_look = {"sizing_mode": "stretch_width", "styles": _READING_STYLES, "margin": (0, 12, 0, 0)}
@@ -119,9 +119,11 @@ class Questions:
         def work(stop: StopToken) -> tuple[Reading, Reading] | str:
             try:
                 current = (
-                    table if part is upload else read_upload(part.replace(options=table.asked), limits, stop, owner)
+                    table
+                    if part is upload
+                    else read_upload(part.replace(options=table.given_options), limits, stop, owner)
                 )
-                alternative = part.replace(options=table.asked.with_change(doubt.change))
+                alternative = part.replace(options=table.given_options.with_change(doubt.change))
                 return compare_readings(current, read_upload(alternative, limits, stop, owner), doubt.columns)
             except AlrvizError as error:
                 stop.check()

@@ -83,7 +83,9 @@ class ReadOptionsPanel:
         if refusal is not None:
             self._fields.visible = True
             self._head.object = f"<h1>How to read it</h1><br><p>Say how {safe(refusal.upload.name)} is to be read.</p>"
-            self._fill(replace(ReadOptions(delimiter=","), **(refusal.upload.options or ReadOptions()).given), ())
+            self._fill(
+                replace(ReadOptions(delimiter=","), **(refusal.upload.options or ReadOptions()).explicit_options), ()
+            )
             return
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
