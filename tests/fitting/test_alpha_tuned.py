@@ -168,8 +168,8 @@ def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
 
 def test_what_it_does_not_go_with_is_said():
     for recipe, words in [
-        ({"objective": "hinge"}, "objective='hinge' does not go with"),
-        ({"bounds": (0, 1)}, r"bounds=\(0, 1\) does not go with"),
+        ({"objective": "hinge"}, "alpha='auto' .*objective='hinge'"),
+        ({"bounds": (0, 1)}, r"alpha='auto' .*bounds=\(0, 1\)"),
     ]:
         with pytest.raises(alrviz.AlrvizError, match=words):
             alrviz.Recipe("alr", alpha="auto", **recipe)
@@ -228,7 +228,7 @@ def test_hard_tables_end_with_finite_probabilities(table, family):
 
 
 def test_what_cannot_be_searched_is_refused_before_any_fit():
-    with pytest.raises(RecipeError, match="solver='adagrad' does not come"):
+    with pytest.raises(RecipeError, match=r"alpha='auto' .*solver='adagrad'"):
         alrviz.Recipe("lr", alpha="auto", solver="adagrad")
     with pytest.raises(RecipeError, match="share='all' has one weight"):
         alrviz.Recipe("hlr", alpha="auto", share="all")
