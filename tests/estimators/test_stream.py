@@ -68,13 +68,9 @@ def test_what_is_chosen_by_rows_is_chosen_by_those_of_the_stream(stream):
 def test_what_does_not_go_with_it_is_said(stream):
     X, y = stream.sample.X, stream.sample.y
     model = alrviz.ALRClassifier(order=1, max_iter=1)
-    with pytest.raises(
-        ValueError, match=r"^y .* read in batches, which has its class"
-    ):
+    with pytest.raises(ValueError, match=r"^y .* read in batches, which has its class"):
         model.fit(stream, y)
-    with pytest.raises(
-        ValueError, match=r"^sample_weight .* read in batches, which has "
-    ):
+    with pytest.raises(ValueError, match=r"^sample_weight .* read in batches, which has "):
         model.fit(stream, None, np.ones(len(y)))
     with pytest.raises(ValueError, match=r"^categorical_features is not for .* open_table\(\.\.\., kinds="):
         alrviz.ALRClassifier(categorical_features=["x"]).fit(stream)

@@ -203,9 +203,7 @@ def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path, monkeypatc
         assert type(third.objective.passes.cells) is not type(whole.objective.passes.cells)
     np.testing.assert_array_equal(third.model.phi, whole.model.phi)
     assert third.trace[-1].seconds > first.trace[-1].seconds
-    with pytest.raises(
-        AlrvizError, match=r"another fit: order was 2 and is 1, smoothing was 1\.0 and is 2\.0;"
-    ):
+    with pytest.raises(AlrvizError, match=r"another fit: order was 2 and is 1, smoothing was 1\.0 and is 2\.0;"):
         next(alrviz.Run(stream, recipe.replace(order=1, smoothing=2), checkpoint=kept).steps())
     with pytest.raises(AlrvizError, match="another fit: seed was 0 and is 1;"):
         next(alrviz.Run(stream, recipe.replace(seed=1), checkpoint=kept).steps())
