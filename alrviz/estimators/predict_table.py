@@ -106,7 +106,7 @@ def predict_with_notes(
     keep: str | Sequence[str] = (),
     stop: StopToken = NEVER,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return what `predict_table` returns, and what it warns of as sentences."""
+    """Return what `predict_table` returns, and what it warns of as sentences. limits: on the size of the table."""
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     check_is_fitted(model)

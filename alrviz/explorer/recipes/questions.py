@@ -201,7 +201,7 @@ def recipes_of(
     definition = QUESTIONS.get(question) or QUESTIONS[FIRST_QUESTION]
     order = min(order, columns)
     alpha = alpha or (FIRST_ALPHA if definition.needs_penalty else 0.0)
-    common = {
+    common_params = {
         "alpha": alpha,
         "penalty": "phi",
         "max_iter": MAX_ITERATIONS,
@@ -211,7 +211,7 @@ def recipes_of(
     }
     recipes = []
     for family, params in definition.racers(order):
-        defaults = {name: value for name, value in common.items() if name in FAMILIES[family].params}
+        defaults = {name: value for name, value in common_params.items() if name in FAMILIES[family].params}
         recipe = Recipe(family, seed=seed, **{**defaults, **params})
         recipes.append(recipe if "discretize" in params else apply_cuts(recipe, cuts))
     orders = {recipe: recipe.params.get("order", 1) for recipe in recipes}

@@ -227,7 +227,7 @@ def fold_evaluations(study: Study) -> dict[str, EvaluableModel]:
             return out_of_fold(study, racer, hash, stop=stop, tell=tell)
 
         origin = {"data": dataset.name, "data hash": data_hash}
-        cost = f"{folds} fits, about {seconds_text(folds * median(train_seconds))}"
+        cost_text = f"{folds} fits, about {seconds_text(folds * median(train_seconds))}"
         report = partial(facts, dataset, study.recipes[racer], 1 / folds)
-        models[name] = EvaluableModel(work, origin, [study.recipes[racer]], cost, report)
+        models[name] = EvaluableModel(work, origin, [study.recipes[racer]], cost_text, report)
     return models

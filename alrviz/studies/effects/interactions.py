@@ -393,7 +393,8 @@ class Interactions:
 class ColumnInteractions(Interactions):
     """The effects of the columns of a dlr model; also explains rows with numbers that none of its rows has.
 
-    `lacking` and `associations` test numbers in eight intervals.
+    `lacking` and `associations` test numbers in eight intervals. more: (n, columns) numbers of further rows that are to
+    be explained; None for those of the tables only.
     """
 
     def __init__(
