@@ -127,8 +127,8 @@ def short(text: object, width: int = 60) -> str:
 
 def listed(names: Sequence[object], most: int = 8) -> str:
     """Return names as they appear in messages: at most this many, and the number of others."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(short(name) for name in names[:most]) + more
+    more_text = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(short(name) for name in names[:most]) + more_text
 
 
 def plural(count: int, one: str, several: str = "") -> str:

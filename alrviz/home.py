@@ -16,8 +16,8 @@ _STORE_NAMES = tuple(f"runs.sqlite{ending}" for ending in ("", "-journal", "-shm
 
 def home() -> Path:
     """Return the folder, which may not exist yet: `ALRVIZ_HOME` if it is set, else the user's data folder."""
-    said = os.environ.get(HOME)
-    return Path(said) if said else platformdirs.user_data_path("alrviz", appauthor=False)
+    folder = os.environ.get(HOME)
+    return Path(folder) if folder else platformdirs.user_data_path("alrviz", appauthor=False)
 
 
 def make_private_folder(folder: Path) -> None:

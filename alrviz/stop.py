@@ -51,7 +51,7 @@ class _Never(StopToken):
         raise TypeError("NEVER is shared by all work that cannot be stopped; make a StopToken of your own")
 
     def report(self, share: float) -> None:
-        """Do nothing: nobody reads it."""
+        """Do nothing: nobody reads the progress of work that cannot be stopped."""
 
     def __repr__(self) -> str:
         """Return how it is written as a default value."""

@@ -25,9 +25,11 @@ def warn_once(text: str, category: type[Warning], stacklevel: int = 1) -> None:
     _WARNED.add(text)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        mark = f"{_prefix_of_marks(parent.pid)}{zlib.crc32(text.encode('utf-8', 'backslashreplace')):08x}"
+        mark_name = f"{_prefix_of_marks(parent.pid)}{zlib.crc32(text.encode('utf-8', 'backslashreplace')):08x}"
         try:
-            os.close(os.open(os.path.join(tempfile.gettempdir(), mark), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.close(
+                os.open(os.path.join(tempfile.gettempdir(), mark_name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            )
         except FileExistsError:
             return
         except OSError:  # no folder to write to: rather said by each worker than by none

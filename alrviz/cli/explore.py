@@ -135,8 +135,8 @@ def explore(options: argparse.Namespace) -> int:
         return _check(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
     if not for_one_person(options):
-        visitors = "who opens it with this token" if token else "who can reach this address"
-        print(f"Everyone {visitors} can upload tables and run fits on this machine.", flush=True)
+        visitors_text = "who opens it with this token" if token else "who can reach this address"
+        print(f"Everyone {visitors_text} can upload tables and run fits on this machine.", flush=True)
     if not options.no_show:
         server.io_loop.add_callback(server.show, urlsplit(url)._replace(scheme="", netloc="").geturl())
     _run(server)
@@ -298,5 +298,7 @@ def _fetch(url: str) -> tuple[bool, str]:
         with open_url(file, timeout=TIMEOUT_SECONDS) as answer:
             answer.read()
     name, n_remote = unescape(title[1].strip()), len(files) - len(local)
-    parts = f"{len(local)} scripts and styles" + (f" (and {n_remote} from elsewhere, not fetched)" if n_remote else "")
-    return True, f"page {name!r} of {len(text) / 1000:.0f} kB, {parts}: all there"
+    files_text = f"{len(local)} scripts and styles" + (
+        f" (and {n_remote} from elsewhere, not fetched)" if n_remote else ""
+    )
+    return True, f"page {name!r} of {len(text) / 1000:.0f} kB, {files_text}: all there"

@@ -79,8 +79,8 @@ def _number_or_auto(kind: Callable[[str], float]) -> Callable[[str], float | str
         try:
             return text if text == "auto" else kind(text)
         except ValueError as error:
-            expected = "a whole number" if kind is int else "a number"
-            raise argparse.ArgumentTypeError(f"{text!r} is not known; expected {expected}, or auto") from error
+            expected_text = "a whole number" if kind is int else "a number"
+            raise argparse.ArgumentTypeError(f"{text!r} is not known; expected {expected_text}, or auto") from error
 
     return read
 
@@ -127,8 +127,8 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     settings = {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
     params = FAMILIES[options.family].params
     if foreign := next((name for name in settings if name not in params), None):
-        families = ", ".join(name for name in STREAMS if foreign in FAMILIES[name].params)
-        raise CommandError(f"--{foreign} is for {families}; {options.family} has no such setting")
+        family_names_text = ", ".join(name for name in STREAMS if foreign in FAMILIES[name].params)
+        raise CommandError(f"--{foreign} is for {family_names_text}; {options.family} has no such setting")
     settings["order"] = options.order
     if "max_iter" in params:
         settings["max_iter"] = options.passes
@@ -157,12 +157,12 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
                 progress.line(*([choice.reason] if choice and "solver" not in settings else []))
             progress.line(_pass_text(run, step, options.passes))
     except KeyboardInterrupt:
-        resume = f"interrupted; continue {checkpoint} with --resume"
-        progress.line(resume if checkpoint.exists() else "interrupted before the first pass")
+        resume_text = f"interrupted; continue {checkpoint} with --resume"
+        progress.line(resume_text if checkpoint.exists() else "interrupted before the first pass")
         raise
-    tested = [step for step in run.trace.since(0) if "heldout_log_loss" in step.extra]
-    best = min(tested, key=lambda step: step.extra["heldout_log_loss"], default=None)
-    if best is not None and 0 < best.index < tested[-1].index:
+    tested_steps = [step for step in run.trace.since(0) if "heldout_log_loss" in step.extra]
+    best = min(tested_steps, key=lambda step: step.extra["heldout_log_loss"], default=None)
+    if best is not None and 0 < best.index < tested_steps[-1].index:
         n = f"{best.passes - run.passes_before:g}"
         progress.line(f"the test loss was lowest after pass {n}; the model is that of the last (--passes {n})")
     from alrviz.estimators.make import estimator_of  # 40 MB that a fit does not need
@@ -179,8 +179,14 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
 def _pass_text(run: Run, step: Step, passes: int) -> str:
     """Return a line on a pass: its losses on training and test rows."""
     loss = step.extra.get("heldout_log_loss")
-    test = "" if loss is None else f", test {loss:.5f} (error {step.extra['heldout_error']:.4f})"
+    test_loss_text = "" if loss is None else f", test {loss:.5f} (error {step.extra['heldout_error']:.4f})"
     done = step.passes - run.passes_before
-    extra = f" and {done - passes:g} more to end the last step" if done > passes else ""
-    name = f"pass {min(done, passes):g} of {passes}{extra}" if done else "counted" if run.solver == "none" else "start"
-    return f"{name}: log loss {step.nll / run.trace.rows:.5f}{test}"
+    extra_passes_text = f" and {done - passes:g} more to end the last step" if done > passes else ""
+    name = (
+        f"pass {min(done, passes):g} of {passes}{extra_passes_text}"
+        if done
+        else "counted"
+        if run.solver == "none"
+        else "start"
+    )
+    return f"{name}: log loss {step.nll / run.trace.rows:.5f}{test_loss_text}"

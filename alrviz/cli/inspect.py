@@ -61,14 +61,14 @@ def _summary(dataset: Dataset, file: Path) -> str:
     widths = [max(len(getattr(column, name)) for column in dataset.columns) for name in ("name", "kind")]
     lines += ["", "columns"]
     for column in dataset.columns:
-        gaps = f", {column.missing:,} missing" if column.missing else ""
-        facts = f"{types[column.name]}, {column.levels:,} different{gaps}: {column.why}"
-        lines.append(f"  {column.name.ljust(widths[0])}  {column.kind.ljust(widths[1])}  {facts}")
+        missing_text = f", {column.missing:,} missing" if column.missing else ""
+        facts_text = f"{types[column.name]}, {column.levels:,} different{missing_text}: {column.why}"
+        lines.append(f"  {column.name.ljust(widths[0])}  {column.kind.ljust(widths[1])}  {facts_text}")
     if dataset.notes:
         lines += ["", "notes", *(f"  {with_options(note)}" for note in dataset.notes)]
     if dataset.doubts:
         lines += ["", "doubtful"]
     for doubt in dataset.doubts:
-        change = ", ".join(f"{name}={value!r}" for name, value in doubt.change.items())
-        lines += [f"  {doubt.question}", f"    if so: read_table({str(file)!r}, options=ReadOptions({change}))"]
+        change_text = ", ".join(f"{name}={value!r}" for name, value in doubt.change.items())
+        lines += [f"  {doubt.question}", f"    if so: read_table({str(file)!r}, options=ReadOptions({change_text}))"]
     return "\n".join(lines)

@@ -21,7 +21,7 @@ from alrviz.cli.options import (
 
 
 def add_to(commands: Commands) -> None:
-    """Add the command to the parser."""
+    """Add the command `report` and its options to the parser."""
     parser = commands.add_parser(
         "report", help="fit a model to a file and write a report as one HTML page",
         description="Fit a classifier that chooses order, penalties and levels itself to a part of the rows, evaluate "
@@ -56,12 +56,12 @@ def report(options: argparse.Namespace) -> int:
     from alrviz.estimators.auto import AutoClassifier
     from alrviz.views.report.save_report import save_report
 
-    card = {}
+    model_card = {}
     for text in options.card:
         field, equals, value = text.partition("=")
         if not equals:
             raise CommandError(f"--card {text!r} has no text; expected FIELD=TEXT, such as {text}='...'")
-        card[field] = value
+        model_card[field] = value
     start = time.monotonic()
 
     def tell(activity: str) -> None:
@@ -81,7 +81,14 @@ def report(options: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", category)
     model = AutoClassifier() if options.order is None else AutoClassifier(order=options.order)
     save_report(
-        dataset, options.out, model, holdout=options.holdout, seed=options.seed, card=card, rows=options.rows, tell=tell
+        dataset,
+        options.out,
+        model,
+        holdout=options.holdout,
+        seed=options.seed,
+        card=model_card,
+        rows=options.rows,
+        tell=tell,
     )
     size = options.out.stat().st_size
     print(f"the report is {options.out}, {size / 1000:,.0f} kB, after {time.monotonic() - start:,.0f} s")

@@ -53,9 +53,10 @@ def cross_table_note(columns: Sequence[pd.Series]) -> str:
         return ""
     if (sum(column for column in whole if column is not totals[0]) != totals[0]).any():
         return ""
+    name = str(level_columns[0].name)
     return (
         "this looks like a cross table of counts, with totals at its edge, not like rows of cases: without its totals "
-        f'frame.melt({str(level_columns[0].name)!r}, value_name="count") has a row for each cell, and the count as a weight'
+        f'frame.melt({name!r}, value_name="count") has a row for each cell, and the count as a weight'
     )
 
 

@@ -46,8 +46,8 @@ class CellClassifier(RunClassifier):
         "tables_ : Tables": "The cells seen in training (`seen`), and their counts per class.",
         "phi_ : ndarray (S, C)": "What each seen cell adds to each class score.",
         "intercept_ : ndarray (C,)": "b, the intercepts: the part of the scores that is the same for every row.",
-        "weights_ : ndarray (S + 1, C) or (owners + C, 1)": (
-            "The free parameters w, by owner: one row per seen cell, and last the intercepts; with `share` one per "
+        "weights_ : ndarray (S + 1, C) or (n_free, 1)": (
+            "The free parameters w: one row per seen cell, and last the intercepts; with `share` one per "
             "cell, per tuple or for all, and last the C intercepts. None where nothing is fitted."
         ),
         "log_theta_ : ndarray (S, C)": "Logarithm of the smoothed estimate of P(cell | class) of each seen cell.",

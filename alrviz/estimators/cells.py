@@ -228,11 +228,11 @@ class AnJEClassifier(CellClassifier):
 def _classifier_of(family: Family, name: str) -> type[CellClassifier]:
     """Make the classifier of a family from its parameters."""
     base: type[CellClassifier] = LinearClassifier if "alpha" in family.params else CellClassifier
-    inherited = {parameter.name: parameter.default for parameter in fields(base)}
+    inherited_defaults = {parameter.name: parameter.default for parameter in fields(base)}
     new_fields = [
         (param_name, Any, field(default=param.default))
         for param_name, param in family.params.items()
-        if param_name not in inherited or inherited[param_name] != param.default
+        if param_name not in inherited_defaults or inherited_defaults[param_name] != param.default
     ]
     namespace = {"__doc__": f"{getdoc(family)}\n\n{{parameters}}", "__module__": __name__, "_family": family.name}
     cls = make_dataclass(name, new_fields, bases=(base,), namespace=namespace, kw_only=True, eq=False, repr=False)

@@ -32,11 +32,13 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
     """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
 
     If the model knows how its table was read (`spec_`), a frame of new rows is read in the same way, unless `is_read`;
-    a value that cannot be read becomes missing, with a `ReadingWarning`.
+    a value that cannot be read becomes missing, with a `ReadingWarning`. is_read: X was read already by the model's
+    `spec_`.
 
     Raises:
-        TableError: no rows, no columns, or two of one name.
-        ValueError, TypeError: as scikit-learn: no table, other columns than in `fit`, a sparse matrix.
+        TableError: a `Stream`, no rows, no columns, or two columns of one name.
+        ValueError, TypeError: what scikit-learn raises for something that is no table, for other columns than in `fit`,
+            and for a sparse matrix.
     """
     if isinstance(X, Stream):
         raise TableError(
@@ -171,9 +173,10 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
         )
     ids = [c for c in texts if rows >= MIN_ID_CHECK_ROWS and len(c.values or ()) > rows / 2 and c.name not in numbers]
     if ids:
-        levels = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in ids[:5])
+        levels_text = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in ids[:5])
         doubts.append(
-            f"texts that differ in most of the {rows:,} rows say nothing about other rows: {levels}; expected columns "
+            f"texts that differ in most of the {rows:,} rows say nothing about other rows: {levels_text}; "
+            "expected columns "
             "with repeated values: leave ids out"
         )
     if (total := float(weights.sum())) < MIN_MEAN_WEIGHT * rows:
@@ -194,5 +197,5 @@ def _are_numbers(texts: Sequence[Any]) -> bool:
     """Return whether all texts are numbers, and more than codes or grades would be."""
     if not all(PLAIN_NUMBER.fullmatch(text) for text in texts):
         return False
-    whole = all(text.lstrip("-").isdigit() for text in texts)
-    return len(texts) > (MAX_WHOLE_CODES if whole else MAX_DECIMAL_CODES)
+    are_whole = all(text.lstrip("-").isdigit() for text in texts)
+    return len(texts) > (MAX_WHOLE_CODES if are_whole else MAX_DECIMAL_CODES)

@@ -82,12 +82,12 @@ def documented(cls: Class) -> Class:
         for name, (kind, text) in _ESTIMATOR_PARAMS.items()
         if name in defaults
     ]
-    described: dict[str, str] = {}
+    descriptions_by_name: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        described |= vars(base).get("_attributes", {})
-    attributes = [_entry(head, text) for head, text in described.items()]
-    cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in _REFERENCES.items() if tag in doc]
-    sections = [("Parameters", parameters), ("Attributes", attributes), ("References", cited)]
+        descriptions_by_name |= vars(base).get("_attributes", {})
+    attributes = [_entry(head, text) for head, text in descriptions_by_name.items()]
+    cited_references = [_fill(f"{tag} {text}", _WIDTH) for tag, text in _REFERENCES.items() if tag in doc]
+    sections = [("Parameters", parameters), ("Attributes", attributes), ("References", cited_references)]
     text = "\n\n".join("\n".join([title, "-" * len(title), *entries]) for title, entries in sections if entries)
     cls.__doc__ = doc.replace(_PLACEHOLDER, text)
     return cls

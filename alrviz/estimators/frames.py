@@ -37,8 +37,11 @@ def tuple_names(members: Iterable[Iterable[int]], columns: Sequence[str]) -> lis
 
 
 def require_contributions(rows: int, lines: int, classes: int, max_memory: int | None, copies: int = 2) -> None:
-    """Raise `MemoryLimitError` if a line for each row and tuple takes more than `max_memory` bytes (None: half the free
-    memory).
+    """Raise `MemoryLimitError` if the contributions to each row's scores take more than `max_memory` bytes (None: half
+    the free memory).
+
+    lines: contributions per row and class, one for each tuple and for the intercept if there is one.
+    copies: arrays of that size held at once.
     """
     needed_bytes = copies * 8 * rows * lines * classes
     max_bytes = free_memory() // 2 if max_memory is None else max_memory
@@ -107,6 +110,7 @@ def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: 
     """Return (T,) the variance over `total` training rows of what each tuple adds to the scores, summed over classes.
 
     What a cell adds to all classes alike changes no probability, so the mean over the classes is subtracted first.
+    seen: (S,) numbers of the cells that occur. counts, phi: (S, C) of them.
     """
     tuples, rows = space.tuple_of(seen), counts.sum(axis=1)
     centered = phi - phi.mean(axis=1, keepdims=True)

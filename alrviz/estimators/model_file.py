@@ -191,9 +191,9 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
         _check_compression(zipped)
         metadata = _read_about(zipped, sizes[METADATA])
         file_names = FORMS[metadata["form"]].files
-        missing = [name for name in file_names if name not in sizes]
-        if missing:
-            raise ModelFileError(f"the file has no {missing[0]}, which a {metadata['form']} model needs")
+        missing_names = [name for name in file_names if name not in sizes]
+        if missing_names:
+            raise ModelFileError(f"the file has no {missing_names[0]}, which a {metadata['form']} model needs")
         n_classes = len(metadata["bias"])
         tables = {
             name: _read_table(name, _bytes(zipped, name, sizes[name]), n_classes, max_bytes) for name in file_names
@@ -276,9 +276,10 @@ def _read_about(zipped: zipfile.ZipFile, size: int) -> dict[str, Any]:
         raise ModelFileError(f"{METADATA} has no field 'format'; expected a zip that alrviz.save_model wrote")
     if metadata["format"] != FORMAT or isinstance(metadata["format"], bool):
         written_by = metadata.get("versions")
-        writer = f", written by {written_by}" if isinstance(written_by, Mapping) else ""
+        writer_text = f", written by {written_by}" if isinstance(written_by, Mapping) else ""
         raise ModelFileError(
-            f"the model has format {metadata['format']!r}{writer}; this version of alrviz reads format {FORMAT}: use a "
+            f"the model has format {metadata['format']!r}{writer_text}; this version of alrviz reads format "
+            f"{FORMAT}: use a "
             "version that reads it, or fit again"
         )
     if metadata.get("form") not in FORMS:

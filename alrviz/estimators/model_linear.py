@@ -19,7 +19,7 @@ from alrviz.fitting.families.cells import CellFamily
 from alrviz.models.cell_space import AllOrders, AnySpace, count_cells, space_of, tuple_columns, tuple_sizes
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
-from alrviz.models.parameterisation import owners
+from alrviz.models.parameterisation import free_weight_numbers
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
@@ -127,11 +127,11 @@ def _full_space(
 def _weights(model: Any, metadata: Mapping[str, Any], cell_table: ModelTable) -> Floats:
     """Return the free weights, each once, from the cells' weights, which repeat shared ones."""
     w = np.concatenate([cell_table.by_class("w"), finite(metadata["weights"])[None, :]])
-    owner = owners(model.tables_, share_of(model.recipe_))
-    if owner is None:
+    numbers = free_weight_numbers(model.tables_, share_of(model.recipe_))
+    if numbers is None:
         return w
-    free = np.zeros((int(owner[-1, -1]) + 1, 1))
-    free[owner.ravel(), 0] = w.ravel()
+    free = np.zeros((int(numbers[-1, -1]) + 1, 1))
+    free[numbers.ravel(), 0] = w.ravel()
     return free
 
 

@@ -267,9 +267,9 @@ class _Sql:
         shown_names = [_cut_name(name, max_name_bytes) for name in names]
         keys = shown_names if dialect == "postgres" else [name.casefold() for name in names]
         if clashing := [name for name, key in zip(names, keys, strict=True) if keys.count(key) > 1]:
-            differ = f"after {max_name_bytes} bytes" if dialect == "postgres" else "in upper and lower case"
+            difference_text = f"after {max_name_bytes} bytes" if dialect == "postgres" else "in upper and lower case"
             raise ModelFileError(
-                f"columns {clashing} differ only {differ}, and {dialect} treats them as one name; rename one"
+                f"columns {clashing} differ only {difference_text}, and {dialect} treats them as one name; rename one"
             )
         measure = "p" if parts.metadata["probabilities"] else "score"
         self.measure_names = _distinct([f"{measure}({label})" for label in self.labels], shown_names, max_name_bytes)
@@ -355,11 +355,11 @@ class _Sql:
 
     def _tuples(self, max_size: int) -> Iterator[list[Any]]:
         levels = [len(column["labels"]) for column in self.columns]
-        unseen = [self.tuples.column(f"unseen_{k}").to_pylist() for k in range(len(self.labels)) if self.unseen]
+        unseen_columns = [self.tuples.column(f"unseen_{k}").to_pylist() for k in range(len(self.labels)) if self.unseen]
         for t, members in enumerate(self.members):
             pairs = [number for j in members for number in (j, levels[j])]
             padding = [None] * (2 * (max_size - len(members)))
-            yield [t, len(members), *pairs, *padding, *(column[t] for column in unseen)]
+            yield [t, len(members), *pairs, *padding, *(column[t] for column in unseen_columns)]
 
     def _levels(self) -> Iterator[tuple[int, str | None, float | None, int]]:
         """Yield (feature, text, number, code): levels as text and number, and what stands for "missing"."""
@@ -389,20 +389,24 @@ class _Sql:
         for number, batch in enumerate(_batches(parts, _MAX_LINES)):
             values.append(f"value_{number} AS MATERIALIZED (\n  {_union(batch)})")
         all_values = _union([f"SELECT * FROM value_{number}" for number in range(len(values))])
-        sums = ", ".join(f"sum({self._added(k)}) AS z_{k}" for k in classes)
-        scores = ", ".join(f"{literal(b)} + s.z_{k} AS z_{k}" for k, b in enumerate(self.metadata["bias"]))
+        sum_columns = ", ".join(f"sum({self._added(k)}) AS z_{k}" for k in classes)
+        score_columns = ", ".join(f"{literal(b)} + s.z_{k} AS z_{k}" for k, b in enumerate(self.metadata["bias"]))
         z = [f"z_{k}" for k in classes]
-        best = " ".join(f"WHEN z_{k} = top THEN {literal(label)}" for k, label in enumerate(self.labels))
+        predicted_cases = " ".join(f"WHEN z_{k} = top THEN {literal(label)}" for k, label in enumerate(self.labels))
         # Not exp() below -700: Postgres raises where the result would round to 0.
-        e = ", ".join(f"CASE WHEN z_{k} - top < -700 THEN 0e0 ELSE exp(z_{k} - top) END AS e_{k}" for k in classes)
-        total = " + ".join(f"p.e_{k}" for k in classes)
-        measures = [f"p.e_{k} / ({total})" if self.metadata["probabilities"] else f"p.z_{k}" for k in classes]
+        exp_columns = ", ".join(
+            f"CASE WHEN z_{k} - top < -700 THEN 0e0 ELSE exp(z_{k} - top) END AS e_{k}" for k in classes
+        )
+        exp_total = " + ".join(f"p.e_{k}" for k in classes)
+        measures = [f"p.e_{k} / ({exp_total})" if self.metadata["probabilities"] else f"p.z_{k}" for k in classes]
         outputs = [f"p.best AS {self.prediction_column}"]
         outputs += [f"{value} AS {identifier(name)}" for value, name in zip(measures, self.measure_names, strict=True)]
         line = self.line_column
-        renamed = "".join(f"r.{identifier(self.columns[j]['name'])} AS {name}, " for j, name in self.renamed.items())
+        renamed_columns = "".join(
+            f"r.{identifier(self.columns[j]['name'])} AS {name}, " for j, name in self.renamed.items()
+        )
         steps = [
-            f"numbered AS MATERIALIZED (SELECT row_number() OVER () AS {line}, {renamed}r.* "
+            f"numbered AS MATERIALIZED (SELECT row_number() OVER () AS {line}, {renamed_columns}r.* "
             f"FROM {identifier(self.rows)} r)",
             *values,
             f"value AS ({all_values})",
@@ -417,11 +421,13 @@ class _Sql:
     CASE WHEN k.txt IS NOT NULL AND k.code IS NULL THEN 1 ELSE 0 END AS unseen
   FROM known k JOIN {table("feature")} f ON f.feature = k.feature)""",
             f"cell AS (\n  {_union(map(self._cells, self.sizes))})",
-            f"summed AS (\n  SELECT c.line, {sums}\n  FROM cell c {self._joins()}\n  GROUP BY c.line)",
+            f"summed AS (\n  SELECT c.line, {sum_columns}\n  FROM cell c {self._joins()}\n  GROUP BY c.line)",
             "strange AS (SELECT line, CAST(sum(unseen) AS BIGINT) AS unseen FROM code GROUP BY line)",
-            f"score AS (\n  SELECT u.line, u.unseen, {scores}\n  FROM strange u JOIN summed s ON s.line = u.line)",
+            f"score AS (\n  SELECT u.line, u.unseen, {score_columns}\n  FROM strange u JOIN summed s ON s.line "
+            "= u.line)",
             f"topped AS (SELECT score.*, {_nested_calls(self.dialect.greatest, z)} AS top FROM score)",
-            f"odds AS MATERIALIZED (\n  SELECT line, unseen, CASE {best} END AS best, {', '.join(z)}, {e}\n"
+            f"odds AS MATERIALIZED (\n  SELECT line, unseen, CASE {predicted_cases} END AS best, "
+            f"{', '.join(z)}, {exp_columns}\n"
             "  FROM topped)",
         ]
         return (
@@ -526,12 +532,12 @@ def _cut_name(name: str, max_name_bytes: int | None) -> str:
 
 def _distinct(names: Sequence[str], reserved: Iterable[str], max_name_bytes: int | None = None) -> list[str]:
     """Return the names, numbered where one equals another or a reserved name, ignoring case, cut to so many bytes."""
-    used = {name.casefold() for name in reserved}
+    used_names = {name.casefold() for name in reserved}
     result = []
     for name in names:
         marks = chain([""], (f" ({i})" for i in count(2)))
         candidates = (_cut_name(name, max_name_bytes and max_name_bytes - len(mark)) + mark for mark in marks)
-        free_name = next(text for text in candidates if text.casefold() not in used)
-        used.add(free_name.casefold())
+        free_name = next(text for text in candidates if text.casefold() not in used_names)
+        used_names.add(free_name.casefold())
         result.append(free_name)
     return result

@@ -1,7 +1,7 @@
 """Predict new rows: class, probabilities, and values that were not in the training rows.
 
-New rows are read by the model's spec (`spec_`), if it has one: from `estimator_of`, or from `load_model` if `save_model`
-had the data set. Otherwise they are read as any table.
+New rows are read by the model's spec (`spec_`), if it has one: from `estimator_of`, or from `load_model` if
+`save_model` had the data set. Otherwise they are read as any table.
 """
 
 import os

@@ -178,8 +178,8 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Learn in passes over the rows of a table read in batches."""
         context = self._init_callback_context(max_subtasks=self._max_steps)
         require_streams(self._family)
-        forbidden = {"y": (y, "its class column"), "sample_weight": (sample_weight, "rows of equal weight")}
-        for name, (value, replacement) in forbidden.items():
+        forbidden_arguments = {"y": (y, "its class column"), "sample_weight": (sample_weight, "rows of equal weight")}
+        for name, (value, replacement) in forbidden_arguments.items():
             if value is not None:
                 raise TableError(f"{name} is not for a table read in batches, which has {replacement}; expected None")
         if self.categorical_features != "from_dtype":
@@ -233,7 +233,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _encoding(
         self, X: Any, y: NDArray[Any], weights: Floats, splitting: Splitting = AT_RANDOM
     ) -> Callable[[Recipe], TrainingData]:
-        """Return the function that encodes the rows of a checked table as a recipe says."""
+        """Return the function that encodes the rows of a checked table as a recipe says.
+
+        splitting: rule by which rows are split for holdouts and folds (at random, by groups, by time).
+        """
         return partial(
             encode_rows, X=X, y=y, weights=weights, categorical_features=self.categorical_features,
             n_jobs=threads(self.n_jobs), splitting=splitting,
@@ -303,11 +306,11 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             worst = np.argsort(-counts, kind="stable")[:_MAX_NAMED_COLUMNS]
             columns = ", ".join(f"{self.encoder_.columns_[j].name!r} ({counts[j]:,})" for j in worst if counts[j])
             n_other_columns = int((counts > 0).sum()) - _MAX_NAMED_COLUMNS
-            unseen = f" (unseen={self.unseen!r})" if hasattr(self, "unseen") else ""
+            unseen_text = f" (unseen={self.unseen!r})" if hasattr(self, "unseen") else ""
             warnings.warn(
                 f"{rows:,} of {codes.shape[1]:,} rows have values that no training row has, in {columns}"
                 + (f" and {n_other_columns:,} more columns" if n_other_columns > 0 else "")
-                + f"; the other values predict these rows{unseen}",
+                + f"; the other values predict these rows{unseen_text}",
                 UnseenLevelWarning,
                 stacklevel=4,
             )
@@ -352,14 +355,15 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         super().__setstate__(state)
         current_versions = versions()
-        changed = {
+        changed_versions = {
             name: version for name, version in (pickled_versions or {}).items() if version != current_versions.get(name)
         }
-        if changed:
-            pickled_under = ", ".join(f"{name} {version}" for name, version in changed.items())
-            current = ", ".join(f"{name} {current_versions.get(name)}" for name in changed)
+        if changed_versions:
+            pickled_versions_text = ", ".join(f"{name} {version}" for name, version in changed_versions.items())
+            current_versions_text = ", ".join(f"{name} {current_versions.get(name)}" for name in changed_versions)
             warnings.warn(
-                f"this {type(self).__name__} was pickled under {pickled_under}, and is read under {current}: compare a "
+                f"this {type(self).__name__} was pickled under {pickled_versions_text}, and is read under "
+                f"{current_versions_text}: compare a "
                 "prediction, or use alrviz.save_model, whose files do not depend on versions",
                 stacklevel=2,
             )
@@ -417,14 +421,14 @@ def _has_viewer() -> bool:
 
 
 def _trial_text(trial: Mapping[str, float]) -> str:
-    alphas = ", ".join(f"{value:.3g}" for name, value in trial.items() if name.startswith("alpha_"))
-    order = f"order {trial['order']:.0f}" if "order" in trial else ""
-    settings = ", ".join(filter(None, [order, f"alpha {alphas}" if alphas else ""]))
-    return f"trying {settings}: validation log loss {trial['log_loss']:.4g}"
+    alphas_text = ", ".join(f"{value:.3g}" for name, value in trial.items() if name.startswith("alpha_"))
+    order_text = f"order {trial['order']:.0f}" if "order" in trial else ""
+    settings_text = ", ".join(filter(None, [order_text, f"alpha {alphas_text}" if alphas_text else ""]))
+    return f"trying {settings_text}: validation log loss {trial['log_loss']:.4g}"
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a pickle depends on."""
+    """Return the version of each package that a pickle depends on, by name."""
     return {"alrviz": __version__, "numpy": np.__version__, "scikit-learn": sklearn_version}
 
 
@@ -523,16 +527,17 @@ def spec_of(dataset: Dataset | Stream, encoder: Encoder) -> ParseSpec:
     Raises:
         ModelFileError: the data set lacks one of the encoder's columns.
     """
-    by_name = {column.name: column for column in dataset.spec.features}
+    columns_by_name = {column.name: column for column in dataset.spec.features}
     names = [column.name for column in encoder.columns_]
-    if not encoder.named_ and len(names) == len(by_name):  # the model was fitted to an array
-        by_name = dict(zip(names, by_name.values(), strict=True))
-    absent = [name for name in names if name not in by_name]
-    if absent:
+    if not encoder.named_ and len(names) == len(columns_by_name):  # the model was fitted to an array
+        columns_by_name = dict(zip(names, columns_by_name.values(), strict=True))
+    absent_names = [name for name in names if name not in columns_by_name]
+    if absent_names:
         raise ModelFileError(
-            f"the model has a column {absent[0]!r}, but {dataset!r} does not{nearest(absent[0], by_name)}; "
+            f"the model has a column {absent_names[0]!r}, but {dataset!r} does "
+            f"not{nearest(absent_names[0], columns_by_name)}; "
             "expected the data set that it was fitted on"
         )
     kinds = ["numeric" if column.kind == "numeric" else "categorical" for column in encoder.columns_]
-    columns = (replace(by_name[name], name=name, kind=kind) for name, kind in zip(names, kinds, strict=True))
+    columns = (replace(columns_by_name[name], name=name, kind=kind) for name, kind in zip(names, kinds, strict=True))
     return replace(dataset.spec, columns=tuple(columns))

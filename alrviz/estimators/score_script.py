@@ -183,12 +183,14 @@ class Model:
             codes = self._codes(values)
             z = self._scores(values, codes)
             numbers = _softmax(z) if measure == "p" else z
-            strange = [
+            columns_with_unseen = [
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
             for i, best in enumerate(z.argmax(axis=1).tolist()):
                 unseen = [*self.unread.get(i, ())]
-                unseen += [_unseen_text(column, cells[i]) for column, no_level, cells in strange if no_level[i]]
+                unseen += [
+                    _unseen_text(column, cells[i]) for column, no_level, cells in columns_with_unseen if no_level[i]
+                ]
                 unseen_cell = safe_cell("; ".join(filter(None, unseen)))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
         check_counts(self.counts)
@@ -267,8 +269,8 @@ def _other_format(head: bytes) -> str:
         return name
     if bare[:9].lower() == b"@relation":
         return "an ARFF file"
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return "" if wide or head.count(b"\0") <= len(head) // 10 else "binary data"
+    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return "" if is_utf16 or head.count(b"\0") <= len(head) // 10 else "binary data"
 
 
 def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":

@@ -48,7 +48,10 @@ _MIN_NUMERIC_LEVELS = 255  # scikit-learn's boosting takes categorical columns w
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TableClassifier(RecipeClassifier):
-    """Base of the classifiers that scikit-learn fits to numbers and codes of levels."""
+    """Base of the classifiers fitted by scikit-learn (forest, boosting, SVM).
+
+    It gets a matrix: the numeric columns as numbers, then every other column as the integer codes of its levels.
+    """
 
     random_state: Any = None
 

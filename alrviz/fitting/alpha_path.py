@@ -76,9 +76,11 @@ class AlphaPath:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """As `Fold` says: return the validation loss, without slopes.
+        """Return the validation loss at one alpha as (1,), and 0 for slopes and passes; arguments as in
+        `Fold.evaluate`.
 
-        Raises `MemoryLimitError` if the folds do not fit into memory together.
+        Raises:
+            MemoryLimitError: if the folds do not fit into memory together.
         """
         try:
             run = self.fit(float(value[0]), stop)

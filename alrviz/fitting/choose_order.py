@@ -84,7 +84,7 @@ def choose_order(
         MemoryLimitError: even order 1 does not fit into memory.
         Stopped: once `stop` is pulled.
     """
-    accepted: list[tuple[Recipe, TrainingData, Candidate]] = []
+    accepted_trials: list[tuple[Recipe, TrainingData, Candidate]] = []
     cuts, encoding = "", recipe.encoding
     finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
     n_columns = prepared.encoded.n_columns
@@ -107,7 +107,7 @@ def choose_order(
             if order > 1 and ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
-            previous = accepted[-1][-1] if accepted else None
+            previous = accepted_trials[-1][-1] if accepted_trials else None
             smooth = {"smooth": 1.0} if variant.discretize == AUTO and rows.encoded.smooth_levels.any() else {}
             trial = _evaluate(variant, rows, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
             if smooth and trial is not None:
@@ -117,7 +117,7 @@ def choose_order(
             recipe = recipe.replace(discretize=variant.discretize)
             prepared, encoding = rows, variant.encoding
         except MemoryLimitError:
-            if not accepted:
+            if not accepted_trials:
                 raise
             reason = f"order {order} needs more memory than may be used"
             break
@@ -133,17 +133,23 @@ def choose_order(
                 fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {order - 1}"
             reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
             break
-        accepted.append((variant.replace(alpha=trial.alpha) if finds_alpha else variant, rows, trial))
-    variant, rows, trial = accepted[-1]
+        accepted_trials.append((variant.replace(alpha=trial.alpha) if finds_alpha else variant, rows, trial))
+    variant, rows, trial = accepted_trials[-1]
     keep = variant.params.get("keep", 1.0) if recipe.params.get("keep") != variant.params.get("keep") else 1.0
     qualifier = f" of single columns and the best {kept_text(keep)} of each higher order" if keep != 1.0 else ""
     if requested_order != AUTO:
         reason = "the order is as given"
-    alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were" if finds_alpha else " was"
-    folds = "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
-    losses = ", ".join(f"{_loss_text(earlier.loss)} at {step.params['order']}" for step, _, earlier in accepted)
-    choice = f"order={variant.params['order']}{qualifier}{alphas} chosen by validation log loss of {folds}"
-    return OrderChoice(variant, rows, f"{choice}: {losses}; {reason}{cuts}")
+    alphas_text = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were" if finds_alpha else " was"
+    folds_text = (
+        "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
+    )
+    losses_text = ", ".join(
+        f"{_loss_text(earlier.loss)} at {step.params['order']}" for step, _, earlier in accepted_trials
+    )
+    choice_text = (
+        f"order={variant.params['order']}{qualifier}{alphas_text} chosen by validation log loss of {folds_text}"
+    )
+    return OrderChoice(variant, rows, f"{choice_text}: {losses_text}; {reason}{cuts}")
 
 
 def _evaluate(

@@ -162,7 +162,9 @@ class TrainingData:
             return self._rows(stop)[0][1]
 
     def cells_seen(self, tuples: Tuples, count: Callable[[], int], stop: StopToken = NEVER) -> int:
-        """Return the number of cells of tuples that occur in the training rows, cached; `count` counts them."""
+        """Return how many cells of these tuples occur in the training rows: from the cache, or else by calling
+        `count()`.
+        """
         with _locked(self._lock, stop):
             return _remember(self._seen, tuples, count)
 
@@ -190,8 +192,8 @@ class TrainingData:
         if tuples in self._covered or isinstance(tuples, SelectedCells):
             covered = self.covered(tuples, stop)
             return count_tables(covered.rows, covered.cover, smoothing, stop)
-        space, live = space_of(self.encoded.levels, tuples), np.flatnonzero(rows.weights > 0)
-        index = index_rows(space, codes, live, self.n_jobs, stop)
+        space, weighted_rows = space_of(self.encoded.levels, tuples), np.flatnonzero(rows.weights > 0)
+        index = index_rows(space, codes, weighted_rows, self.n_jobs, stop)
         if self.encoded.chains is not None:
             index = CellIndex.of_seen(space, add_grid_cells(space, self.encoded.chains, index.seen))
         return count_directly(index, codes, rows.y, rows.weights, rows.n_classes, smoothing, self.n_jobs, stop)
@@ -208,14 +210,14 @@ class TrainingData:
 
     def _cover(self, tuples: Tuples, stop: StopToken) -> CoveredRows:
         parts = self._rows(stop)
-        live = parts[0][1].weights > 0
+        has_weight = parts[0][1].weights > 0
         space = space_of(self.encoded.levels, tuples)
         codes, index, chains = [codes for codes, _ in parts], None, self.encoded.chains
         if isinstance(tuples, SelectedCells) or chains is not None:
-            all_pairs = np.arange(space.n_tuples), np.flatnonzero(live)
+            all_pairs = np.arange(space.n_tuples), np.flatnonzero(has_weight)
             seen = select_cells(tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen)
             index = CellIndex.of_seen(space, seen if chains is None else add_grid_cells(space, chains, seen))
-        cover, keys = cover_rows(self.plan(tuples, stop), space, codes, live, self.n_jobs, stop, index)
+        cover, keys = cover_rows(self.plan(tuples, stop), space, codes, has_weight, self.n_jobs, stop, index)
         rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
         return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)
 

@@ -71,18 +71,18 @@ class Recipe:
         **params: Any,
     ):
         definition = family_of(family)
-        checked = {name: check_param(family, name, value) for name, value in params.items()}
-        full = {name: checked.get(name, param.default) for name, param in definition.params.items()}
-        definition.check_together(full)
+        checked_params = {name: check_param(family, name, value) for name, value in params.items()}
+        all_params = {name: checked_params.get(name, param.default) for name, param in definition.params.items()}
+        definition.check_together(all_params)
         if discretize == "auto" and not definition.smooths:
             raise RecipeError(f"{family} has no smooth levels, which discretize='auto' needs; expected 'mdl'")
         if discretize in _SMOOTH_OR_AUTO:
-            definition.check_smooth(full)
+            definition.check_smooth(all_params)
         encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
         object.__setattr__(self, "family", family)
         for name, value in encoding.items():
             object.__setattr__(self, name, ENCODING[name].check(name, value))
-        object.__setattr__(self, "params", MappingProxyType(dict(sorted(full.items()))))
+        object.__setattr__(self, "params", MappingProxyType(dict(sorted(all_params.items()))))
 
     @property
     def definition(self) -> Family:
@@ -161,16 +161,16 @@ class Recipe:
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the family's defaults, parameters first; mappings as dicts."""
         values = {name: self.value(name) for name in (*self.params, *ENCODING)}
-        changed = {name: value for name, value in values.items() if value != self.settings[name].default}
-        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in changed.items()}
+        changed_values = {name: value for name, value in values.items() if value != self.settings[name].default}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in changed_values.items()}
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
         parts = {**{name: getattr(self, name) for name in ENCODING}, **self.params, **changes}
         family = parts.pop("family", self.family)
         if family != self.family:  # values that the other family does not have or allow fall back to its default
-            explicit = {name for name in changes if name != "family"}
-            parts = {k: v for k, v in parts.items() if k in explicit or k in ENCODING or _fits(family, k, v)}
+            explicit_names = {name for name in changes if name != "family"}
+            parts = {k: v for k, v in parts.items() if k in explicit_names or k in ENCODING or _fits(family, k, v)}
         alpha, order = parts.get("alpha"), parts.get("order")
         if isinstance(alpha, tuple) and isinstance(order, int) and "order" in changes and "alpha" not in changes:
             alpha = (*alpha, *alpha[-1:] * order)[:order]  # new orders get the penalty of the highest order so far

@@ -185,7 +185,11 @@ def expand_parent(parent, codes, counted_cells, larger_tuples, index, levels, gr
 
 @kernel
 def _seen_cell(local, start, mask, shift, slots, slot_cells):
-    """Return the number of a tuple's seen cell, -1 if it was not seen."""
+    """Return the number of a tuple's seen cell, -1 if it was not seen.
+
+    local: the cell's number within the tuple. start: first slot of the tuple. mask: size of its hash table less 1, or
+    negative if every cell has a slot. shift: what slot numbers exceed those of slot_cells by.
+    """
     place = start + local
     if mask >= 0:
         m = np.uint64(mask)

@@ -52,12 +52,12 @@ def add_from(typingctx, target, at, source, starts, lanes):
     n_lanes = len(lanes)
 
     def codegen(context, builder, sig, args):
-        pointer = _lane_pointer(context, builder, sig.args[0], args[0], args[1], n_lanes)
-        total = builder.load(pointer, align=8)
+        target_pointer = _lane_pointer(context, builder, sig.args[0], args[0], args[1], n_lanes)
+        total = builder.load(target_pointer, align=8)
         for start in cgutils.unpack_tuple(builder, args[3]):
             row = _lane_pointer(context, builder, sig.args[2], args[2], start, n_lanes)
             total = builder.fadd(total, builder.load(row, align=8))
-        builder.store(total, pointer, align=8)
+        builder.store(total, target_pointer, align=8)
         return context.get_dummy_value()
 
     return types.void(target, types.intp, source, types.UniTuple(types.intp, len(starts)), lanes), codegen
@@ -71,8 +71,8 @@ def add_to(typingctx, target, ats, source, start, lanes):
     def codegen(context, builder, sig, args):
         row = builder.load(_lane_pointer(context, builder, sig.args[2], args[2], args[3], n_lanes), align=8)
         for at in cgutils.unpack_tuple(builder, args[1]):
-            pointer = _lane_pointer(context, builder, sig.args[0], args[0], at, n_lanes)
-            builder.store(builder.fadd(builder.load(pointer, align=8), row), pointer, align=8)
+            target_pointer = _lane_pointer(context, builder, sig.args[0], args[0], at, n_lanes)
+            builder.store(builder.fadd(builder.load(target_pointer, align=8), row), target_pointer, align=8)
         return context.get_dummy_value()
 
     return types.void(target, types.UniTuple(types.intp, len(ats)), source, types.intp, lanes), codegen
@@ -106,8 +106,8 @@ def add_linked(typingctx, target, links, link, classes, q, at, source, count, la
         rows = [builder.load(p, align=8) for p in _linked_pointers(context, builder, sig, args, 6, n_lanes, len(count))]
         while len(rows) > 1:
             rows = [builder.fadd(*rows[i : i + 2]) if i + 1 < len(rows) else rows[i] for i in range(0, len(rows), 2)]
-        pointer = _lane_pointer(context, builder, sig.args[0], args[0], args[5], n_lanes)
-        builder.store(builder.fadd(builder.load(pointer, align=8), rows[0]), pointer, align=8)
+        target_pointer = _lane_pointer(context, builder, sig.args[0], args[0], args[5], n_lanes)
+        builder.store(builder.fadd(builder.load(target_pointer, align=8), rows[0]), target_pointer, align=8)
         return context.get_dummy_value()
 
     index = types.intp
@@ -121,8 +121,8 @@ def add_to_linked(typingctx, target, links, link, classes, q, start, source, cou
 
     def codegen(context, builder, sig, args):
         row = builder.load(_lane_pointer(context, builder, sig.args[6], args[6], args[5], n_lanes), align=8)
-        for pointer in _linked_pointers(context, builder, sig, args, 0, n_lanes, len(count)):
-            builder.store(builder.fadd(builder.load(pointer, align=8), row), pointer, align=8)
+        for target_pointer in _linked_pointers(context, builder, sig, args, 0, n_lanes, len(count)):
+            builder.store(builder.fadd(builder.load(target_pointer, align=8), row), target_pointer, align=8)
         return context.get_dummy_value()
 
     index = types.intp

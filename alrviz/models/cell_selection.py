@@ -69,7 +69,10 @@ def cell_gain(tables: Tables, excess: Floats) -> Floats:
 def cell_levels(
     rows: SelectionRows, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
 ) -> Iterator[CellLevel]:
-    """Yield the levels of a selection of cells; arguments as in `tuple_selection.levels`, without "cv"."""
+    """Yield the levels of a selection of cells: the scored and kept cells of each order.
+
+    The arguments are those of `tuple_selection.levels`; the score "cv" is not available for cells.
+    """
     candidates: Tuples = 1 if hierarchy else order
     base_tuples: Tuples = 0 if hierarchy else order - 1
     kept_so_far: list[SelectedCells] = []
@@ -86,10 +89,10 @@ def cell_levels(
             scores = cell_gain(tables, rows.excess(candidates, base_tuples))
         else:
             scores = cell_information(tables, score == "mi-mm")
-        kept = select_scores(scores, keep, score)
+        kept_indices = select_scores(scores, keep, score)
         space, seen = tables.space, tables.seen
-        kept_cells = as_selected_cells(space, seen[kept])
-        yield CellLevel(space.tuples[tables.tuple_of_seen], scores, kept, space.codes_of(seen), kept_cells)
+        kept_cells = as_selected_cells(space, seen[kept_indices])
+        yield CellLevel(space.tuples[tables.tuple_of_seen], scores, kept_indices, space.codes_of(seen), kept_cells)
         kept_so_far = [*kept_so_far, kept_cells] if score == "gain" else [kept_cells]
         base_tuples = join_sizes(kept_so_far, rows.levels)
         if i < order:

@@ -97,8 +97,8 @@ def count_directly(
         tuple_counts = np.tile(class_counts, (space.n_tuples, 1))
     else:
         t = np.repeat(np.arange(space.n_tuples), np.diff(index.begin))
-        by_class = [np.bincount(t, column, minlength=space.n_tuples) for column in counts.T]
-        tuple_counts = np.stack(by_class, axis=1).astype(np.float64, copy=False)
+        tuple_counts_by_class = [np.bincount(t, column, minlength=space.n_tuples) for column in counts.T]
+        tuple_counts = np.stack(tuple_counts_by_class, axis=1).astype(np.float64, copy=False)
     return Tables(
         space=space,
         seen=index.seen,

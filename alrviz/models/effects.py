@@ -282,15 +282,15 @@ def _with_parts_counted(
         of = space.tuple_of(cells)
         large = np.flatnonzero(sizes[of] == n)
         of, codes = of[large], space.codes_of(cells[large])[:, :n]
-        found = [(cells[:0], rows[:0])]
+        seen_parts = [(cells[:0], rows[:0])]
         for j in range(n if len(large) else 0):
-            part = np.array([numbers.get((*own[:j], *own[j + 1 :]), 0) for own in members])[of]
+            part = np.array([numbers.get((*cell_levels[:j], *cell_levels[j + 1 :]), 0) for cell_levels in members])[of]
             number = space.first[part] + (np.delete(codes, j, axis=1) * space.strides[part, : n - 1]).sum(axis=1)
             order = np.lexsort((number, of))
             of_sorted, number = of[order], number[order]
             begin = np.flatnonzero(np.append(True, (np.diff(number) != 0) | (np.diff(of_sorted) != 0)))
-            found.append((number[begin], np.add.reduceat(rows[large[order]], begin)))
-        parts, sums = (np.concatenate(of_all) for of_all in zip(*found, strict=True))
+            seen_parts.append((number[begin], np.add.reduceat(rows[large[order]], begin)))
+        parts, sums = (np.concatenate(of_all) for of_all in zip(*seen_parts, strict=True))
         fresh = ~np.isin(parts, cells)
         added, place = np.unique(parts[fresh], return_inverse=True)
         weights = np.zeros(len(added))
@@ -302,10 +302,10 @@ def _with_parts_counted(
 
 def _model_cells(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
     """Return the model's cells in its order, as `space` numbers them."""
-    own, of = _tuple_numbers(model, space), model.space.tuple_of(model.seen)
+    tuple_numbers, of = _tuple_numbers(model, space), model.space.tuple_of(model.seen)
     width = min(model.space.tuples.shape[1], space.strides.shape[1])
     codes = model.space.codes_of(model.seen)[:, :width]
-    return space.first[own[of]] + (codes * space.strides[own[of], :width]).sum(axis=1)
+    return space.first[tuple_numbers[of]] + (codes * space.strides[tuple_numbers[of], :width]).sum(axis=1)
 
 
 def _raw_effects(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -314,11 +314,11 @@ def _raw_effects(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[
 
     The second half of the latter is for cells in which a column has no level.
     """
-    space, own = index.space, _tuple_numbers(model, index.space)
+    space, tuple_numbers = index.space, _tuple_numbers(model, index.space)
     classes, count = model.n_classes, space.n_tuples
     defaults = np.zeros((2 * count, classes))
-    apart = cell_table(2 * len(own), len(own), classes, model.unseen)
-    defaults[own], defaults[count + own] = apart[: len(own)], apart[len(own) :]
+    apart = cell_table(2 * len(tuple_numbers), len(tuple_numbers), classes, model.unseen)
+    defaults[tuple_numbers], defaults[count + tuple_numbers] = apart[: len(tuple_numbers)], apart[len(tuple_numbers) :]
     of, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
     absent = (codes >= (space.levels - 1)[space.tuples[of]]).any(axis=1)
     raw = defaults[of + count * absent]
@@ -345,15 +345,15 @@ def warm_effects(wide: bool = False) -> None:
     rows = Encoded(codes, np.array([0, 1, 1, 0], np.int32), np.ones(4), np.array([2, 2]), np.arange(2), ("a", "b"))
     space = CellSpace(rows.levels, 2)
     cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(4, bool))
-    found = purify(LinearModel(space, cover.index.seen, np.eye(4, 2), np.zeros(2)), rows, 1)
-    found.importance(rows, 1)
-    effects, sums = found.of_rows(codes), np.zeros((found.n_tuples + 1, 2))
-    kernels.losses_without(effects, found.scores(codes), rows.y, rows.weights, sums)
+    pure_effects = purify(LinearModel(space, cover.index.seen, np.eye(4, 2), np.zeros(2)), rows, 1)
+    pure_effects.importance(rows, 1)
+    effects, sums = pure_effects.of_rows(codes), np.zeros((pure_effects.n_tuples + 1, 2))
+    kernels.losses_without(effects, pure_effects.scores(codes), rows.y, rows.weights, sums)
     kernels.losses_of_first_tuples(
-        effects, found.intercept, rows.y, rows.weights, np.arange(1, found.n_tuples + 1), sums
+        effects, pure_effects.intercept, rows.y, rows.weights, np.arange(1, pure_effects.n_tuples + 1), sums
     )
-    slices = Slices.of(found.index)
-    ones = np.ones_like(found.f)
-    kernels.fit_margins(2, 2, ones, ones > 0, found.index.begin, slices.slices, slices.first_slice, 1e-7, 1)
+    slices = Slices.of(pure_effects.index)
+    ones = np.ones_like(pure_effects.f)
+    kernels.fit_margins(2, 2, ones, ones > 0, pure_effects.index.begin, slices.slices, slices.first_slice, 1e-7, 1)
     first, _, end = slices.first_slice[2, :3]
-    kernels.margin_rank(np.arange(found.index.begin[2], len(ones)), 2, slices.slices, first, end - first, 1_000)
+    kernels.margin_rank(np.arange(pure_effects.index.begin[2], len(ones)), 2, slices.slices, first, end - first, 1_000)

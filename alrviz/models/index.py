@@ -159,7 +159,7 @@ class CellIndex(Generic[S]):
         )
         links = np.empty(first_link[-1], np.int32)
 
-        def one(b: int) -> None:
+        def link_piece(b: int) -> None:
             stop.check()
             known_links, tuples, examples = pieces[b]
             piece_links = links[first_link[b] : first_link[b + 1]]
@@ -172,7 +172,7 @@ class CellIndex(Generic[S]):
             table[:, : len(known_links)] = np.transpose(known_links)
             table[:, len(known_links) :] = cells.reshape(len(examples), len(tuples))
 
-        run_parts(one, len(pieces), n_jobs)
+        run_parts(link_piece, len(pieces), n_jobs)
         return first, first_link, links
 
     def _kernel_arguments(self) -> tuple[Any, ...]:
@@ -224,11 +224,11 @@ def index_cells(
     """
     cells_of_pieces: list[Any] = [None] * len(pieces)
 
-    def one(p: int) -> None:
+    def locate_piece(p: int) -> None:
         stop.check()
         cells_of_pieces[p] = _distinct_cells(space, pieces[p][0], codes, pieces[p][1])
 
-    run_parts(one, len(pieces), n_jobs)
+    run_parts(locate_piece, len(pieces), n_jobs)
     number = np.empty(space.n_tuples, np.int64)
     for (tuples, _), (counts, _) in zip(pieces, cells_of_pieces, strict=True):
         number[tuples] = counts

@@ -50,7 +50,7 @@ def number_joint_values(
     examples: list[Any] = [None] * len(blocks)
     inner: list[Any] = [()] * len(blocks)
 
-    def one(b: int) -> None:
+    def number_block(b: int) -> None:
         stop.check()
         columns = blocks[b].columns
         key, examples[b] = join_columns([codes[c] for c in columns], levels[columns], None, stop)
@@ -60,7 +60,7 @@ def number_joint_values(
         else:
             keys[b] = key
 
-    run_parts(one, len(blocks), n_jobs)
+    run_parts(number_block, len(blocks), n_jobs)
     if wide_keys:
         keys = keys.astype(np.uint32)
         for b, key in wide_keys.items():

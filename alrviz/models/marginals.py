@@ -207,9 +207,10 @@ class Parts:
 def _number_parts(
     tree: Tree, root: int, codes: NDArray[np.unsignedinteger], missing: NDArray[np.bool_], rows: Ints, stop: StopToken
 ) -> tuple[Ints, Ints]:
-    """Number the distinct parts below `root` that `rows` (n,) of codes (a, N) have.
+    """Number the distinct parts (sets of missing columns below `root`) that `rows` (n,) of codes (a, N) have.
 
-    Return the first row of each, and the number (n,) of each row's part; missing (a, N) is where codes are no levels.
+    Return the first row of each part, and the number (n,) of each row's part. missing: (a, N) where codes are no
+    levels.
     """
     number, n_numbers = np.zeros(len(rows), np.int64), 1
 
@@ -224,16 +225,16 @@ def _number_parts(
 
     if tree.parent[root] >= 0:
         distinguish(codes[tree.parent[root], rows], int(tree.levels[tree.parent[root]]))
-    has_column = {root: np.ones(len(rows), bool)}  # of each row's part
+    rows_with_column_by_node = {root: np.ones(len(rows), bool)}  # of each row's part
     at = tree.place[root]
     while at < tree.last[root]:
         stop.check()
         j, at = tree.order[at], at + 1
-        in_part = has_column[j] if j == root else has_column[tree.parent[j]]
+        in_part = rows_with_column_by_node[j] if j == root else rows_with_column_by_node[tree.parent[j]]
         distinguish(np.where(in_part, np.minimum(codes[j, rows], tree.levels[j]), 0), int(tree.levels[j]))
         if tree.last[j] > at:
-            has_column[j] = in_part & missing[j, rows]
-            if not has_column[j].any():
+            rows_with_column_by_node[j] = in_part & missing[j, rows]
+            if not rows_with_column_by_node[j].any():
                 at = tree.last[j]
     _, first, number = np.unique(number, return_index=True, return_inverse=True)
     return first, number

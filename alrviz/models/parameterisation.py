@@ -403,17 +403,24 @@ def parameterise(
     if ordered_levels is not None and ordered_levels.any():
         has_parts = isinstance(tables.space, TupleSpace) and tables.space.has_parts and bool(np.isfinite(alpha).all())
         steps = level_steps(tables, ordered_levels, has_parts)
-    return Parameterisation(kind, scale, tables, owners(tables, share), steps)
+    return Parameterisation(kind, scale, tables, free_weight_numbers(tables, share), steps)
 
 
 def weights_by_cell(tables: Tables, share: str, w: Floats) -> Floats:
-    """Return the weight of each cell and class, (S, C), from free weights of a point, the intercepts last."""
-    owner = owners(tables, share)
-    return w[:-1] if owner is None else w[:, 0][owner[:-1]]
+    """Return the weight of each cell and class, (S, C), from the free weights w, whose last are the intercepts.
+
+    share: which weights are equal; see `free_weight_numbers`.
+    """
+    number = free_weight_numbers(tables, share)
+    return w[:-1] if number is None else w[:, 0][number[:-1]]
 
 
-def owners(tables: Tables, share: str) -> NDArray[np.intp] | None:
-    """Return the free weight that moves each place of phi, (S + 1, C); None where each place has its own."""
+def free_weight_numbers(tables: Tables, share: str) -> NDArray[np.intp] | None:
+    """Return the number of the free weight that moves each place of phi, (S + 1, C).
+
+    share: "cell-class", where each place has its own (None is returned), or "cell", "tuple" or "all", within which all
+    places of a class share one.
+    """
     if share == "cell-class":
         return None
     if share == "cell":
@@ -422,8 +429,8 @@ def owners(tables: Tables, share: str) -> NDArray[np.intp] | None:
         of_cell = np.unique(tables.tuple_of_seen, return_inverse=True)[1]
     else:
         of_cell = np.zeros(len(tables.seen), np.intp)
-    n_owners = int(of_cell.max(initial=-1)) + 1
-    owner = np.empty((len(of_cell) + 1, tables.n_classes), np.intp)
-    owner[:-1] = of_cell[:, None]
-    owner[-1] = n_owners + np.arange(tables.n_classes)
-    return owner
+    n_cell_weights = int(of_cell.max(initial=-1)) + 1
+    number = np.empty((len(of_cell) + 1, tables.n_classes), np.intp)
+    number[:-1] = of_cell[:, None]
+    number[-1] = n_cell_weights + np.arange(tables.n_classes)
+    return number

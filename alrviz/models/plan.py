@@ -151,16 +151,19 @@ def _with_lower_orders(plan: Plan, space: OrdersSpace) -> Plan:
     it.
     """
     members = map(tuple, space.members[: space.n_lower])
-    uncovered = {columns: t for t, columns in enumerate(members)}
+    uncovered_tuples = {columns: t for t, columns in enumerate(members)}
     lower_tuples: list[list[int]] = [[] for _ in plan.blocks]
     for b in sorted(range(len(plan.blocks)), key=lambda b: len(plan.blocks[b].columns)):
         columns = sorted(space.columns[plan.blocks[b].columns].tolist())
         for size in range(1, space.order):
-            numbers = (uncovered.pop(part, None) for part in combinations(columns, size))
+            numbers = (uncovered_tuples.pop(part, None) for part in combinations(columns, size))
             lower_tuples[b] += [t for t in numbers if t is not None]
-        if not uncovered:
+        if not uncovered_tuples:
             break
-    blocks = tuple(_renumbered_block(block, space, own) for block, own in zip(plan.blocks, lower_tuples, strict=True))
+    blocks = tuple(
+        _renumbered_block(block, space, tuple_numbers)
+        for block, tuple_numbers in zip(plan.blocks, lower_tuples, strict=True)
+    )
     links = plan.links + space.n_lower * plan.joint / max(1, len(plan.blocks))
     return Plan(blocks, plan.joint, links, plan.largest)
 
@@ -249,7 +252,7 @@ def _greedy(
     max_joint = m if n_rows <= m else m // (_ROWS_PER_VALUE if space.order <= 2 else _ROWS_PER_VALUE_HIGHER)
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0
     growth, all_tuples = _BlockGrower(space), np.arange(space.n_tuples)
-    blocks, examples, joint, links = [], [], [], 0.0
+    blocks, examples, joint_blocks, links = [], [], [], 0.0
     for block, expected in growth.blocks(
         sample,
         all_tuples,
@@ -262,21 +265,25 @@ def _greedy(
     ):
         tuples = len(block.tuples)
         blocks.append(block)
-        joint.append(expected)
+        joint_blocks.append(expected)
         links += expected * min(tuples, _LINKS_PER_ROOT * sqrt(tuples))
         # values are numbered by first occurrence: a row shows a new one if its number exceeds all before
         is_new = (
             np.diff(np.maximum.accumulate(growth.key), prepend=-1) if tuples >= _MIN_NESTED_TUPLES else growth.key[:0]
         )
         examples.append(np.flatnonzero(is_new))
-    return _GreedyPlan(Plan(tuple(blocks), sum(joint), links, max(joint, default=0.0)), tuple(examples), tuple(joint))
+    return _GreedyPlan(
+        Plan(tuple(blocks), sum(joint_blocks), links, max(joint_blocks, default=0.0)),
+        tuple(examples),
+        tuple(joint_blocks),
+    )
 
 
 def _with_inner_blocks(greedy: _GreedyPlan, sample: NDArray[np.int32], space: CellSpace, stop: StopToken) -> Plan:
     """Return the plan with inner blocks where they reduce the cost of its blocks."""
     grower, blocks, joint, links = _BlockGrower(space), [], 0.0, 0.0
     for block, examples, values in zip(greedy.plan.blocks, greedy.examples, greedy.joint, strict=True):
-        inner, joint, links = [], joint + values, links + values * len(block.tuples)
+        inner_blocks, joint, links = [], joint + values, links + values * len(block.tuples)
         if len(examples):
             rows, max_levels = np.ascontiguousarray(sample[:, examples]), int(space.levels[block.columns].max())
             doublings, tuple_value = log2(max(1.0, values / len(examples))), _INNER_TUPLE_VALUE * LINK_NS * values
@@ -285,7 +292,7 @@ def _with_inner_blocks(greedy: _GreedyPlan, sample: NDArray[np.int32], space: Ce
             ):
                 more_links = values + inner_joint * len(inner_block.tuples) - values * len(inner_block.tuples)
                 if LINK_NS * more_links + JOINT_NS * inner_joint < 0.0:
-                    inner.append(inner_block)
+                    inner_blocks.append(inner_block)
                     joint, links = joint + inner_joint, links + more_links
-        blocks.append(Block(block.columns, block.tuples, tuple(inner)))
+        blocks.append(Block(block.columns, block.tuples, tuple(inner_blocks)))
     return Plan(tuple(blocks), joint, links, greedy.plan.largest)

@@ -71,12 +71,12 @@ class ScoreTable:
         self._tuples = np.concatenate([block.tuples for block in blocks])
         self._first_tuple = np.cumsum([0, *(len(block.tuples) for block in blocks)])
         segments = [_split_columns(block.columns.tolist(), index.space.levels) for block in blocks]
-        segment_columns = [columns for own in segments for columns in own]
+        segment_columns = [columns for segment in segments for columns in segment]
         self._columns = np.concatenate(segment_columns).astype(np.int32)
         self._n_levels = index.space.levels[self._columns]
         self._first_segment = np.cumsum([0, *map(len, segments)])
         self._first_column = np.cumsum([0, *map(len, segment_columns)])
-        is_single = np.array([len(own) == 1 for own in segments for _ in own])
+        is_single = np.array([len(segment) == 1 for segment in segments for _ in segment])
         self._possible = np.array([_n_possible(columns, index.space.levels) for columns in segment_columns])
         self._is_dense = is_single & (self._possible <= _MAX_DENSE_VALUES)
         self._insert_rows = max(64, min(_ROWS_PER_INSERT, _KEYS_PER_BATCH // len(blocks) // 8))

@@ -83,7 +83,9 @@ def _indexed(index: CellIndex[AnySpace], tables: Tables, passes: StreamPasses) -
 def _seen_in_chunks(
     space: AnySpace, tuples: Tuples, chunks: Iterable[Any], n_jobs: int, stop: StopToken
 ) -> NDArray[np.int64]:
-    """Return the cells of tuples that rows of the chunks have, ascending."""
+    """Return the numbers of the cells (combinations of levels) that occur in any row of the chunks, ascending; of
+    `SelectedCells`, only selected ones.
+    """
     seen = np.empty(0, np.int64)
     for codes, _ in chunks:
         stop.check()

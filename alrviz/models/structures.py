@@ -37,7 +37,7 @@ class Structure:
 
     def cut(self, k: int, n_columns: int) -> "Structure":
         """Return the structure of the first n_columns of the order, with at most k parents each."""
-        return Structure(tuple(own[:k] for own in self.parents), self.order[:n_columns])
+        return Structure(tuple(parents_of_column[:k] for parents_of_column in self.parents), self.order[:n_columns])
 
 
 def naive(n_columns: int) -> Structure:
@@ -82,15 +82,15 @@ def structure_of_parents(parents: Mapping[Any, Any], names: Sequence[str]) -> St
     Raises:
         RecipeError: a name is no column, or a column is its own ancestor.
     """
-    number = {name: j for j, name in enumerate(names)}
+    number_by_name = {name: j for j, name in enumerate(names)}
 
     def column_number(name: Any) -> int:
-        if name not in number:
+        if name not in number_by_name:
             raise RecipeError(
                 f"structure names {name!r}, which is no column; expected one of {', '.join(names)}"
-                f"{nearest(str(name), number)}"
+                f"{nearest(str(name), number_by_name)}"
             )
-        return number[name]
+        return number_by_name[name]
 
     parents_of_columns: list[tuple[int, ...]] = [()] * len(names)
     for child, parent_names in parents.items():
@@ -105,9 +105,15 @@ def _topological_order(parents: Sequence[tuple[int, ...]], names: Sequence[str])
     """Return the columns in an order in which parents come first."""
     order: list[int] = []
     while len(order) < len(parents):
-        next_columns = [j for j, own in enumerate(parents) if j not in order and all(p in order for p in own)]
+        next_columns = [
+            j
+            for j, parents_of_column in enumerate(parents)
+            if j not in order and all(p in order for p in parents_of_column)
+        ]
         if not next_columns:
-            rest = ", ".join(names[j] for j in range(len(parents)) if j not in order)
-            raise RecipeError(f"structure has a circle among {rest}; expected that no column is its own ancestor")
+            cycle_names = ", ".join(names[j] for j in range(len(parents)) if j not in order)
+            raise RecipeError(
+                f"structure has a circle among {cycle_names}; expected that no column is its own ancestor"
+            )
         order += next_columns
     return tuple(order)

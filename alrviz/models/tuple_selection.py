@@ -74,14 +74,16 @@ def extend_tuples(selected: Iterable[Columns], n_columns: int, strong: bool) -> 
     At least one of their subtuples is selected, or with `strong` all are.
     """
     selected_set = set(selected)
-    extended = {tuple(sorted((*columns, c))) for columns in selected_set for c in range(n_columns) if c not in columns}
+    extended_tuples = {
+        tuple(sorted((*columns, c))) for columns in selected_set for c in range(n_columns) if c not in columns
+    }
     if strong:
-        extended = {
+        extended_tuples = {
             columns
-            for columns in extended
+            for columns in extended_tuples
             if all(part in selected_set for part in combinations(columns, len(columns) - 1))
         }
-    return sorted(extended)
+    return sorted(extended_tuples)
 
 
 def excess_test(tables: Tables, excess: Floats, by_cell: bool = False) -> tuple[Floats, Floats]:
@@ -186,10 +188,10 @@ class SelectionRows(Protocol):
 
 def select_scores(scores: Floats, keep: float, score: str) -> NDArray[np.intp]:
     """Return the scores (T,) to keep, as `top_scores`; of gains only those above 0, or the best if none is."""
-    kept = top_scores(scores, keep)
+    kept_indices = top_scores(scores, keep)
     if score != "gain":
-        return kept
-    return kept[scores[kept] > 0] if (scores > 0).any() else top_scores(scores, 1e-12)
+        return kept_indices
+    return kept_indices[scores[kept_indices] > 0] if (scores > 0).any() else top_scores(scores, 1e-12)
 
 
 def next_tuples(selected: Sequence[Columns], n_columns: int, strong: bool) -> tuple[Columns, ...]:

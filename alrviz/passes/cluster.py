@@ -111,7 +111,7 @@ class ClusterChunks:
         return self._read_chunks(*self._rows, order, stop)
 
     def without(self, n_first: int) -> "ClusterChunks":
-        """Return the same rows without the first so many."""
+        """Return the same rows without the first `n_first`."""
         rest = copy(self)
         rest._rows, rest.passes = (self._rows[0], n_first), 0
         return rest

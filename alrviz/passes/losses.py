@@ -20,7 +20,9 @@ class Loss:
 
     Attributes:
         name: "nll", "mse" or "hinge".
-        line_eval, loss_and_residual, hessian_product, diagonal: the kernels.
+        line_eval, loss_and_residual, hessian_product: the kernels.
+        score_hessian_diagonal: the kernel that writes the diagonal of each row's matrix of `hessian_product`, by
+            scores.
         convex: whether it is convex in the scores.
         has_probabilities: whether scores stand for probabilities.
     """
@@ -29,7 +31,7 @@ class Loss:
     line_eval: Callable[..., Any]
     loss_and_residual: Callable[..., Any]
     hessian_product: Callable[..., Any]
-    diagonal: Callable[..., Any]
+    score_hessian_diagonal: Callable[..., Any]
     convex: bool = True
     has_probabilities: bool = True
 

@@ -236,7 +236,7 @@ class Rows:
         out = self.scores() if buffer is None else buffer
 
         def work(begin: int, end: int) -> None:
-            loss.diagonal(z, out, self.y, self.weights, self.n_classes, begin, end)
+            loss.score_hessian_diagonal(z, out, self.y, self.weights, self.n_classes, begin, end)
 
         self._by_rows(work, stop)
         return out

@@ -145,7 +145,9 @@ class CellLookup(Protocol):
     first: NDArray[np.int64]
 
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
-        """Return (T, m) of codes (a, m), uint16 or uint32: plus `first`, rows of the table."""
+        """Return (T, m), uint16 or uint32: for each tuple and each row of codes (a, m), the row of the table, less
+        `first` of the tuple.
+        """
 
 
 class DenseCells:
@@ -255,7 +257,11 @@ class StreamPasses:
         return self._chunks.map_reduce(self._count_chunks, add_arrays, self.n_jobs, stop)[0]
 
     def _count_chunks(self, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
-        """Count all chunks in one table, which is exact in any order because counts are whole numbers."""
+        """Return ((rows, C) counts,) of all chunks.
+
+        Each thread counts some of the tuples; counts are whole numbers, so the sum does not depend on the order of
+        rows.
+        """
         counts, tuples = np.zeros((self.cells.n_rows, self.n_classes)), len(self.cells.first) - 1
         edges = [tuples * k // n_jobs for k in range(n_jobs + 1)]
         for codes, y in chunks:
@@ -396,7 +402,7 @@ class StreamPasses:
             keys = keys if gradient_cells is self.cells else gradient_cells.keys(span_codes)
             for k, (summed, over) in enumerate(by_rows if has_gradient else ()):
                 if k:
-                    loss.diagonal(z, r, *rows, 0, m)
+                    loss.score_hessian_diagonal(z, r, *rows, 0, m)
 
                 def scatter(part: int, keys: Any = keys, summed: Floats = summed, m: int = m) -> None:
                     span_codes = edges[part], edges[part + 1]

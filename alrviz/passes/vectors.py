@@ -39,11 +39,11 @@ def combine(q: Floats, g: float, c: float, x: Floats | Floats32, d: Floats | Flo
 
 def move_along(w: Floats, t: float, d: Floats, out: Floats, n_jobs: int = 1) -> Floats:
     """Write w + t d to `out`, all of one shape."""
-    flat = [vector.reshape(-1) for vector in (w, d, out)]
+    flat_vectors = [vector.reshape(-1) for vector in (w, d, out)]
     _run(
-        flat[0].size,
+        flat_vectors[0].size,
         n_jobs,
-        lambda begin, end: kernels.move_along(flat[0], t, flat[1], flat[2], begin, end),
+        lambda begin, end: kernels.move_along(flat_vectors[0], t, flat_vectors[1], flat_vectors[2], begin, end),
         _MIN_SHARED_NUMBERS,
     )
     return out
@@ -51,23 +51,36 @@ def move_along(w: Floats, t: float, d: Floats, out: Floats, n_jobs: int = 1) -> 
 
 def add_ridge_gradient(gradient: Floats, q: Floats, w: Floats, center: Floats, n_jobs: int = 1) -> float:
     """Add q (w - center) to the gradient, all of one shape, and return the sum of q (w - center)^2."""
-    flat = [vector.reshape(-1) for vector in (gradient, q, w, center)]
-    return _sum(flat[0].size, n_jobs, lambda parts, begin, end: kernels.add_ridge_gradient(*flat, parts, begin, end))
+    flat_vectors = [vector.reshape(-1) for vector in (gradient, q, w, center)]
+    return _sum(
+        flat_vectors[0].size,
+        n_jobs,
+        lambda parts, begin, end: kernels.add_ridge_gradient(*flat_vectors, parts, begin, end),
+    )
 
 
 def ridge_line_derivatives(q: Floats, w: Floats, center: Floats, d: Floats, n_jobs: int = 1) -> tuple[float, float]:
     """Return the sums of q (w - center) d and of q d^2, all of one shape."""
-    flat = [vector.reshape(-1) for vector in (q, w, center, d)]
-    parts = np.zeros((-(-flat[0].size // kernels.CHUNK_NUMBERS), 2))
-    _run(flat[0].size, n_jobs, lambda begin, end: kernels.ridge_line_derivatives(*flat, parts, begin, end))
+    flat_vectors = [vector.reshape(-1) for vector in (q, w, center, d)]
+    parts = np.zeros((-(-flat_vectors[0].size // kernels.CHUNK_NUMBERS), 2))
+    _run(
+        flat_vectors[0].size,
+        n_jobs,
+        lambda begin, end: kernels.ridge_line_derivatives(*flat_vectors, parts, begin, end),
+    )
     slope, curvature = parts.sum(axis=0)
     return float(slope), float(curvature)
 
 
 def subtract(minuend: Floats, subtrahend: Floats, out: Floats32, n_jobs: int = 1) -> Floats32:
     """Write minuend - subtrahend to `out`, all of one shape."""
-    flat = [vector.reshape(-1) for vector in (minuend, subtrahend, out)]
-    _run(flat[0].size, n_jobs, lambda begin, end: kernels.subtract(*flat, begin, end), _MIN_SHARED_NUMBERS)
+    flat_vectors = [vector.reshape(-1) for vector in (minuend, subtrahend, out)]
+    _run(
+        flat_vectors[0].size,
+        n_jobs,
+        lambda begin, end: kernels.subtract(*flat_vectors, begin, end),
+        _MIN_SHARED_NUMBERS,
+    )
     return out
 
 

@@ -34,7 +34,10 @@ def warm_passes(n_classes: int, wide: bool = False, loss: Loss = NLL, with_hessi
 
 
 def warm_single(wide: bool = False) -> float:
-    """Compile or load the kernels of stochastic solvers; return the seconds, 0.0 if they were ready."""
+    """Compile or load the kernels of stochastic solvers; return the seconds, 0.0 if they were ready.
+
+    wide: for keys of 32 bits, else of 16.
+    """
     with _lock:
         if (1, wide, "single") in _ready:
             return 0.0

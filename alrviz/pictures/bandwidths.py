@@ -89,12 +89,12 @@ def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
         logs = np.log(np.where(path.ratios > 0, path.ratios, np.nan))
         finite = np.isfinite(logs).all(axis=0)
         far[finite] = np.ptp(logs[:, finite], axis=0)
-    order = [int(d) for d in np.argsort(-far, kind="stable")]
+    column_order = [int(d) for d in np.argsort(-far, kind="stable")]
     hues = list(COLUMN_COLOURS)
     if count <= N_NAMED:  # few columns keep their colours while the fit goes on
-        return order, hues[:count]
-    rank = {d: k for k, d in enumerate(order)}
-    return order, [hues[rank[d]] if rank[d] < N_NAMED else GREY for d in range(count)]
+        return column_order, hues[:count]
+    rank_by_column = {d: k for k, d in enumerate(column_order)}
+    return column_order, [hues[rank_by_column[d]] if rank_by_column[d] < N_NAMED else GREY for d in range(count)]
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
@@ -105,10 +105,10 @@ def ratio_ticks(low: float, high: float) -> list[float]:
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for mantissas in _MANTISSAS:
         ticks = [float(f"{m}e{p}") for p in powers for m in mantissas]
-        shown = [tick for tick in ticks if low <= tick <= high]
-        if len(shown) <= _MOST_TICKS:
+        shown_ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(shown_ticks) <= _MOST_TICKS:
             break
-    return shown
+    return shown_ticks
 
 
 def _draw_ratios(plot: Plot, dark: bool) -> None:

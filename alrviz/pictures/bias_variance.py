@@ -75,11 +75,11 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     """
     known = table[table["error"].notna()] if table["error"].notna().any() else table
     share, shares = known["train_share"].max(), table["train_share"].nunique()
-    shown = table if axis == "train_share" else table[table["train_share"] == share]
-    along = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
-    values = _values(shown[axis])
+    shown_rows = table if axis == "train_share" else table[table["train_share"] == share]
+    axis_text = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
+    values = _values(shown_rows[axis])
     places = {value: float(k) for k, value in enumerate(values)}
-    by_name = _along(shown, axis)
+    by_name = _along(shown_rows, axis)
     parts = list(by_name.values())
     definition = KINDS[kind]
     columns = {"bias": definition.bias, "variance": definition.variance, "error": "error"}
@@ -92,7 +92,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     labels = tuple(str(rows["label"].iloc[0]) for rows in parts)
     dashed = tuple(not any(value in places for value in rows[axis]) for rows in parts)
     ticks = tuple(_tick(axis, value) for value in values)
-    drawn = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
+    named_colours = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
     titles = {
         "bias": definition.on_axis(definition.bias_words),
         "variance": definition.on_axis(definition.variance_words),
@@ -101,8 +101,8 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     ranges = _ranges(lines)
     return {
         part: Picture(
-            draw=partial(_draw, lines=drawn, ticks=ticks, title=title),
-            x=ends, y=ranges[part], labels=(along, title), data={"lines": lines[part]},
+            draw=partial(_draw, lines=named_colours, ticks=ticks, title=title),
+            x=ends, y=ranges[part], labels=(axis_text, title), data={"lines": lines[part]},
             key=(tuple(by_name), labels, ticks, axis, kind, dark),
         )
         for part, title in titles.items()
@@ -142,10 +142,10 @@ def _without(name: str, label: str, axis: str, value: Any) -> str:
     """A racer's name without the word for its place on the axis."""
     if axis == "train_share" or _is_missing(value):
         return name
-    word = parameter_words("alpha", value) if axis == "alpha" else f"n={in_digits(value)}"
+    setting_text = parameter_words("alpha", value) if axis == "alpha" else f"n={in_digits(value)}"
     if axis == "order" and name.startswith(label):
         name = family_of(label) + name[len(label) :]
-    return f"{name} ".replace(f" {word} ", " ", 1).strip()
+    return f"{name} ".replace(f" {setting_text} ", " ", 1).strip()
 
 
 def _tick(axis: str, value: Any) -> str:
@@ -197,8 +197,10 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
         items.append((text, [line, bars, dots[-1]]))
     tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-    look: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
-    add_legend(fig, items, ncols=legend_columns([text for text, *_ in lines], _WIDTH), click_policy="hide", **look)
+    legend_params: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
+    add_legend(
+        fig, items, ncols=legend_columns([text for text, *_ in lines], _WIDTH), click_policy="hide", **legend_params
+    )
 
 
 def legend_rows(texts: Sequence[str]) -> int:

@@ -57,21 +57,21 @@ def compare(
     x, y = (np.maximum(means[racer].to_numpy(float), low) for racer in pair)
     bars = [np.nan_to_num(spread[racer].to_numpy(float)) for racer in pair]
     sets = [str(name) for name in means.index]
-    ink = {-1: colours[up], 0: GREY, 1: colours[across]}
-    shape = {-1: marks[up][0], 0: "circle", 1: marks[across][0]}
+    colour_by_side = {-1: colours[up], 0: GREY, 1: colours[across]}
+    marker_by_side = {-1: marks[up][0], 0: "circle", 1: marks[across][0]}
     sides = np.sign(means[up] - means[across]).astype(int)
     points: Data = {
         "x": x, "y": y, "data": sets, "across": means[across].to_numpy(float), "up": means[up].to_numpy(float),
         "left": np.maximum(x - bars[0], low), "right": x + bars[0],
         "low": np.maximum(y - bars[1], low), "high": y + bars[1],
-        "colour": [ink[side] for side in sides], "marker": [shape[side] for side in sides],
+        "colour": [colour_by_side[side] for side in sides], "marker": [marker_by_side[side] for side in sides],
         "filled": [float(least > 0) for least in means.min(axis=1)],
     }  # fmt: skip
     words = dict(zip(lines["racer"], lines["name"], strict=True)) if len(lines) else {}
     fold_x, fold_y = (np.maximum(folds[racer].to_numpy(float), low) for racer in pair)
     labels = tuple(f"{words.get(racer, '')}: {WORDS[measure]} (log)" for racer in pair)
     at = ticks(low, high)
-    named, ends = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in at}}, [low, high]
+    tick_labels, ends = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in at}}, [low, high]
     return Picture(
         draw=partial(_draw, dark=dark),
         x=(low, high), y=(low, high), labels=(labels[0], labels[1]),
@@ -88,7 +88,7 @@ def compare(
                 "colour": [readable(colours[racer], dark) for racer in pair],
             },
         },
-        parts={"x": named, "y": named, "ticks": ({"ticks": at}, {"ticks": at})},
+        parts={"x": tick_labels, "y": tick_labels, "ticks": ({"ticks": at}, {"ticks": at})},
         key=dark,
     )  # fmt: skip
 
@@ -126,12 +126,12 @@ def _names(x: np.ndarray, y: np.ndarray, sets: list[str], ends: Range) -> Data:
         x, y, sets = x[:0], y[:0], []
     low, high = np.log10(ends)
     box = Box(low, high, low, high, height=HEIGHT, width=WIDTH)
-    right = [bool(value > (low + high) / 2) for value in np.log10(x)]
-    shifts = place(box, np.log10(x).tolist(), np.log10(y).tolist(), sets, right)
+    is_right_half = [bool(value > (low + high) / 2) for value in np.log10(x)]
+    shifts = place(box, np.log10(x).tolist(), np.log10(y).tolist(), sets, is_right_half)
     return {
         "x": x, "y": y, "words": sets, "dy": [shift - 3 for shift in shifts],
-        "align": ["right" if ends_here else "left" for ends_here in right],
-        "dx": [-9 if ends_here else 9 for ends_here in right],
+        "align": ["right" if ends_here else "left" for ends_here in is_right_half],
+        "dx": [-9 if ends_here else 9 for ends_here in is_right_half],
     }  # fmt: skip
 
 
@@ -147,9 +147,9 @@ def _draw(plot: Plot, dark: bool) -> None:
         "x", "y", source=points, size=11, marker="marker", fill_color="colour", fill_alpha="filled",
         line_color="colour", line_width=2,
     )  # fmt: skip
-    place: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
-    write(fig, plot["names"], readable(GREY, dark), size=14, front=dark, **place)
-    write(fig, plot["corners"], bold=True, baseline="base", **place)
+    label_offsets: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["names"], readable(GREY, dark), size=14, front=dark, **label_offsets)
+    write(fig, plot["corners"], bold=True, baseline="base", **label_offsets)
     tips = [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))
 

@@ -105,13 +105,13 @@ def convergence(
             places = np.union1d(places, np.arange(min(MAX_MARKED_POINTS, len(line["y"]))))
         return {key: column[places] for key, column in line.items()}
 
-    whole = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
+    curve_pairs = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
     train, heldout, beyond = [], [], []
-    for curve, (full, dashed) in zip(curves, whole, strict=True):
+    for curve, (full, dashed) in zip(curves, curve_pairs, strict=True):
         train.append(_cut(full, curve.upto))
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
-    every = [part for pair in whole for part in pair]
+    every = [part for pair in curve_pairs for part in pair]
     known = baseline or {}
     levels = {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
     levels |= {} if floor is None else {BEST: floor}
@@ -119,10 +119,10 @@ def convergence(
     height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
     within = view if size is None else replace(view, width=size[0], height=size[1])
-    drawn = [*(line for pair in whole for line in pair)] if rests else []
+    drawn_lines = [*(line for pair in curve_pairs for line in pair)] if rests else []
     ends_of = heldout if MEASURES[measure].train is None else train
     ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in ends_of]
-    heads, words, grey = marks(curves, ends, levels, within, dark, drawn)
+    heads, words, grey = marks(curves, ends, levels, within, dark, drawn_lines)
     markers = [_markers(line, k, len(curves), within) for k, line in enumerate(ends_of)]
     kinds = _kinds(measure)
     parts: dict[str, Any] = {
@@ -217,9 +217,9 @@ def marks(
     at_y = [*(v for _, v in lines), *y]
     ends_there = [True] * len(lines) + cut
     across = np.array([view.begin, view.right])
-    crossed = [Crossing(across, np.array([value, value]), FAINT) for _, value in lines]
-    crossed += [Crossing(line["x"], line["y"]) for line in drawn if len(line["x"]) > 1]
-    shifts = place(view, at_x, at_y, words, ends_there, crossed, len(lines))
+    crossings = [Crossing(across, np.array([value, value]), FAINT) for _, value in lines]
+    crossings += [Crossing(line["x"], line["y"]) for line in drawn if len(line["x"]) > 1]
+    shifts = place(view, at_x, at_y, words, ends_there, crossings, len(lines))
     return (
         {"x": x, "y": y, "colour": colour, "marker": marker},
         {
@@ -240,9 +240,9 @@ def _told(words: str, end: tuple[float, float], heads: Sequence[tuple[float, flo
 
     end: of the line, in pixels. heads: of the racers' lines.
     """
-    width, wide = end[0], LETTER * len(words)
-    hidden = any(x > width - wide and abs(y - end[1]) < LINE for x, y in heads)
-    return words if wide < MAX_LABEL_SHARE * width and not hidden else words.partition(":")[0]
+    width, words_width = end[0], LETTER * len(words)
+    is_hidden = any(x > width - words_width and abs(y - end[1]) < LINE for x, y in heads)
+    return words if words_width < MAX_LABEL_SHARE * width and not is_hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
@@ -255,11 +255,11 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     )
     dots: list[Any] = []
     items: list[tuple[str, Any]] = []
-    hovered: list[Any] = []
+    hovered_renderers: list[Any] = []
     for k, colour in enumerate(racer_colours([curve.label for curve in curves], dark)):
         name, train = curves[k].name, plot["train"][k]
         fig.line("x", "y", source=plot["beyond"][k], color=colour, line_width=2, alpha=0.25)
-        full = fig.line("x", "y", source=train, color=colour, line_width=2.6, name=name)
+        train_line = fig.line("x", "y", source=train, color=colour, line_width=2.6, name=name)
         dashed = fig.line(
             "x", "y", source=plot["heldout"][k], color=colour, line_width=2.2, line_dash=DASHES, name=name
         )
@@ -267,18 +267,20 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
         marker: Any = fig.scatter(
             "x", "y", source=plot["markers"][k], color=colour, size=9, marker=MARKERS[k % len(MARKERS)]
         )
-        hovered += [full, dashed]
-        items.append((name, [full, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])]))
+        hovered_renderers += [train_line, dashed]
+        items.append((name, [train_line, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])]))
     fig.scatter("x", "y", source=plot["heads"], marker="marker", size=10, color="colour")
-    place: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
-    write(fig, plot["words"], size=16, bold=True, front=dark, **place)
-    hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
+    label_offsets: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["words"], size=16, bold=True, front=dark, **label_offsets)
+    hover = HoverTool(renderers=hovered_renderers, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)
     for words, dashes in KINDS:
         items.append((words, [fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)]))
     legend = add_legend(fig, items, click_policy="hide", location="left")
-    corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
-    note = Label(text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner)
+    corner_position = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    note = Label(
+        text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner_position
+    )
     fig.add_layout(note)
     plot.parts |= {
         "dots": tuple(dots),
@@ -303,7 +305,7 @@ def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
 
 
 def _kinds(measure: str) -> list[str]:
-    """The words of the kinds of lines that a measure has."""
+    """Return the words for the lines that a measure has: of training rows, of test rows, or neither."""
     of = MEASURES[measure]
     columns = (of.train, of.heldout) if of.of_rows else (None, None)
     return [words for (words, _), column in zip(KINDS, columns, strict=True) if column is not None]

@@ -102,10 +102,10 @@ def _ground(surface: Surface) -> Data:
     bytes_[..., 3] = np.where(
         winner < 0, 0, np.rint(255 * (MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * certainty(surface)))
     )
-    shown = surface.values[..., -1] if len(surface.classes) == 2 else surface.values.max(axis=2)
+    ground_values = surface.values[..., -1] if len(surface.classes) == 2 else surface.values.max(axis=2)
     return {
         "image": [bytes_.view(np.uint32).reshape(winner.shape)],
-        "value": [np.ascontiguousarray(shown)],
+        "value": [np.ascontiguousarray(ground_values)],
         "winner": [winner.astype(np.int32)],
         "x": [surface.across.low],
         "y": [surface.up.low],
@@ -205,8 +205,10 @@ def _hover_ground(hover: HoverTool, surface: Surface) -> None:
             levels = {"words": list(axis.levels)}
             formatters[special] = CustomJSHover(args=levels, code="return words[Math.floor(value)] ?? ''")
             places.append((str(axis.name), special + "{custom}"))
-    value = ("p" if surface.probability else "score") + (f"({surface.classes[1]})" if len(surface.classes) == 2 else "")
-    tips = [*places, ("wins", "@winner{custom}"), (value, "@value{0.[0000]}")]
+    value_head = ("p" if surface.probability else "score") + (
+        f"({surface.classes[1]})" if len(surface.classes) == 2 else ""
+    )
+    tips = [*places, ("wins", "@winner{custom}"), (value_head, "@value{0.[0000]}")]
     hover.update(formatters=formatters, tooltips=tips)
 
 

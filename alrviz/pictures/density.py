@@ -89,7 +89,10 @@ def _fills(ratio: ColumnRatio, values: Floats) -> Data:
 
 
 def _marks(ratio: ColumnRatio, values: Floats, classes: Sequence[str]) -> Data:
-    """A bar per level of two classes, a mark per level and class of more."""
+    """Return the marks of a categorical column: a bar for each level with two classes, else a mark per level and class.
+
+    values: (levels,) or (levels, C). A numeric column has no marks.
+    """
     colours = np.array(class_colours(len(classes)), dtype=object)
     count = len(ratio.levels)
     if ratio.x is not None:

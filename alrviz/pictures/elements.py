@@ -31,8 +31,8 @@ def element(figure: Any) -> Any:
         import holoviews.plotting.bokeh  # elements take options of a backend that is there
     except ImportError as error:
         raise AlrvizError("elements need HoloViews; install it with pip install alrviz[holoviews]") from error
-    drawn = (renderer for renderer in figure.renderers if renderer.visible and hasattr(renderer, "glyph"))
-    kinds = [(_ELEMENT_OF_MARK.get(marks.kind), marks) for marks in map(Marks, drawn)]
+    renderers = (renderer for renderer in figure.renderers if renderer.visible and hasattr(renderer, "glyph"))
+    kinds = [(_ELEMENT_OF_MARK.get(marks.kind), marks) for marks in map(Marks, renderers)]
     # x and y of another picture are others
     elements = [make(holoviews, marks).opts(axiswise=True) for make, marks in kinds if make is not None]
     sides: dict[str, Any] = {}

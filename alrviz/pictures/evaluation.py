@@ -53,8 +53,8 @@ CURVES: dict[str, CurveKind] = {
 def confusion(evaluation: Evaluation, shares: str | None = None, most: int = CLASSES, *, dark: bool = False) -> Picture:
     """Return the picture of the confusion matrix.
 
-    shares: None for rows; "true" for shares of the lines, "pred" of the columns. most: classes, of more the rest is
-    one.
+    shares: what a cell shows: None for its number of rows, "true" for the share of its true class (line), "pred" for
+    the share of its predicted class (column). most: number of classes shown; further ones are merged.
     """
     counts, parts = evaluation.confusion(max_classes=most), evaluation.confusion("true", max_classes=most)
     values = counts if shares is None else evaluation.confusion(shares, max_classes=most)
@@ -156,8 +156,8 @@ def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift:
     fig.scatter("x", "y", source=plot["ring"], size=16, fill_color=None, line_color=INKS[dark], line_width=3)
     tips = [("threshold", "@t{0.000}"), ("x", "@x{0.000}"), ("y", "@y{0.000}")]
     fig.add_tools(HoverTool(renderers=items[-1][1], tooltips=tips, line_policy="nearest"))
-    look = {"orientation": "vertical", "ncols": 2, "spacing": 4, "label_text_font_size": "14px"}
-    add_legend(fig, items[::-1], click_policy="hide", **look)
+    legend_params = {"orientation": "vertical", "ncols": 2, "spacing": 4, "label_text_font_size": "14px"}
+    add_legend(fig, items[::-1], click_policy="hide", **legend_params)
 
 
 def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:

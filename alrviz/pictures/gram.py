@@ -28,8 +28,8 @@ def gram_picture(gram: Gram, *, dark: bool = False, size: int = 420) -> Picture:
     for colour, here in ((ALIKE, k > 0), (UNLIKE, k <= 0)):
         bytes_[here, :3] = [int(colour[j : j + 2], 16) for j in (1, 3, 5)]
     bytes_[..., 3] = np.rint(255 * np.sqrt(np.clip(np.abs(k) / (unit or 1.0), 0.0, 1.0)))
-    at = [float(j) for j in np.flatnonzero(np.diff(gram.y)) + 1]
-    lengths = [0.0] * len(at), [float(n)] * len(at)
+    class_boundaries = [float(j) for j in np.flatnonzero(np.diff(gram.y)) + 1]
+    lengths = [0.0] * len(class_boundaries), [float(n)] * len(class_boundaries)
     side = float(max(n, 1))
     return Picture(
         draw=partial(_draw, gram=gram, dark=dark, size=size),
@@ -38,7 +38,10 @@ def gram_picture(gram: Gram, *, dark: bool = False, size: int = 420) -> Picture:
             "image": {
                 "image": [bytes_.view(np.uint32).reshape(n, n)], "value": [gram.values], "x": [0], "y": [0], "n": [n]
             },
-            "borders": {"x0": at + lengths[0], "y0": lengths[0] + at, "x1": at + lengths[1], "y1": lengths[1] + at},
+            "borders": {
+                "x0": class_boundaries + lengths[0], "y0": lengths[0] + class_boundaries,
+                "x1": class_boundaries + lengths[1], "y1": lengths[1] + class_boundaries,
+            },
         },
         key=(gram.rows.tobytes(), gram.y.tobytes(), gram.classes, dark),
     )  # fmt: skip
@@ -48,7 +51,7 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
     fig = plot.figure
     fig.update(sizing_mode="fixed", width=size, height=size)
     fig.grid.visible = False
-    drawn = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=plot["image"], level="image")
+    image = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=plot["image"], level="image")
     fig.segment("x0", "y0", "x1", "y1", source=plot["borders"], line_color=INKS[dark], line_width=1.5)
     for axis in (fig.xaxis[0], fig.yaxis[0]):
         _name_classes(axis, gram)
@@ -58,7 +61,7 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
     row = CustomJSHover(args=args, code=code)
     fig.add_tools(
         HoverTool(
-            renderers=[drawn],
+            renderers=[image],
             tooltips=[("across", "$x{custom}"), ("down", "$y{custom}"), ("k", "@value{0.000}")],
             formatters={"$x": row, "$y": row},
         )

@@ -29,7 +29,7 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.row_explanation import RowExplanation
 
 FOR_COLOUR, AGAINST_COLOUR = "#0072B2", "#D55E00"
-ORDERS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, triples, more
+ORDER_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, triples, more
 MAX_BARS = 16  # bars
 COLUMNS = 24  # of the matrix
 BARS = 32  # levels that have a bar each; of more a line is drawn
@@ -46,7 +46,7 @@ _MAX_NUMBERED_CELLS = 60  # cells whose numbers are written in them, at most
 
 def order_colour(order: int) -> str:
     """Return the colour of tuples of so many columns."""
-    return ORDERS[min(order, len(ORDERS)) - 1]
+    return ORDER_COLOURS[min(order, len(ORDER_COLOURS)) - 1]
 
 
 def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -63,52 +63,56 @@ def ranked(
 
     members: the columns of each tuple by its name, for dots in place of names. of: whose loss it is.
     """
-    shown = table.head(MAX_BARS)
-    value = shown[by].clip(lower=0.0)
+    shown_bars = table.head(MAX_BARS)
+    value = shown_bars[by].clip(lower=0.0)
     bars = pd.DataFrame(
         {
-            "name": [f"» {name}" if name == chosen else str(name) for name in shown.index],
+            "name": [f"» {name}" if name == chosen else str(name) for name in shown_bars.index],
             "value": value.to_numpy(),
-            "low": shown.get(f"{by}_low", value).fillna(value).to_numpy(),
-            "high": shown.get(f"{by}_high", value).fillna(value).to_numpy(),
-            "colour": [GREY if name in muted else order_colour(size) for name, size in shown["order"].items()],
+            "low": shown_bars.get(f"{by}_low", value).fillna(value).to_numpy(),
+            "high": shown_bars.get(f"{by}_high", value).fillna(value).to_numpy(),
+            "colour": [GREY if name in muted else order_colour(size) for name, size in shown_bars["order"].items()],
             "tip": [f"{size} column{'s' if size > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
-                    for size, share, rise in shown[["order", "share", "loss"]].itertuples(index=False)],
+                    for size, share, rise in shown_bars[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
     )  # fmt: skip
     if members is None:
         return bar_picture(bars, along, dark=dark)
-    return _dotted(bars, [members[str(name)] for name in shown.index], along, dark)
+    return _dotted(bars, [members[str(name)] for name in shown_bars.index], along, dark)
 
 
 def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, dark: bool) -> Picture:
     """Bars to the right of their tuples' columns, a dot each; those most often there, or first, come first."""
     count = Counter(name for parts in members for name in parts)
     columns = sorted(count, key=lambda name: (-count[name], list(count).index(name)))
-    n, m, place = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
-    wide = max(m, 6)  # of the bars, in dots
+    n, m, place_by_column = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
+    width_in_dots = max(m, 6)  # of the bars, in dots
     values = bars[["value", "high"]].to_numpy(float)
     top = float(np.nanmax(values, initial=0.0)) or 1.0
     y = n - 0.5 - np.arange(n)
     data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
     data |= {"y": y, "zero": [m + 0.3] * n}
-    data |= {f"at_{name}": m + 0.3 + wide * bars[name].to_numpy(float) / top for name in ("value", "low", "high")}
-    at = [(place[name] + 0.5, float(height)) for parts, height in zip(members, y, strict=True) for name in parts]
+    data |= {
+        f"at_{name}": m + 0.3 + width_in_dots * bars[name].to_numpy(float) / top for name in ("value", "low", "high")
+    }
+    dot_x = [
+        (place_by_column[name] + 0.5, float(height)) for parts, height in zip(members, y, strict=True) for name in parts
+    ]
     inks = [
         FOR_COLOUR if name.startswith("» ") else INKS[dark]
         for name, parts in zip(data["name"], members, strict=True)
         for _ in parts
     ]
-    ends = [[place[name] + 0.5 for name in parts] for parts in members]
+    ends = [[place_by_column[name] + 0.5 for name in parts] for parts in members]
     spans = {"x0": [min(parts) for parts in ends], "x1": [max(parts) for parts in ends], "y": y}
-    ticks = [*(k + 0.5 for k in range(m)), m + 0.3, m + 0.3 + wide / 2, m + 0.3 + wide]
+    ticks = [*(k + 0.5 for k in range(m)), m + 0.3, m + 0.3 + width_in_dots / 2, m + 0.3 + width_in_dots]
     words = [*map(short, columns), "0", f"{top / 2:.2g}", f"{top:.2g}"]
     grid = {"x": [k + 0.5 for _ in range(n) for k in range(m)], "y": [height for height in y for _ in range(m)]}
     return Picture(
-        draw=partial(_draw_dotted, ticks=ticks, words=words, dark=dark), x=(0.0, m + 0.3 + 1.04 * wide),
+        draw=partial(_draw_dotted, ticks=ticks, words=words, dark=dark), x=(0.0, m + 0.3 + 1.04 * width_in_dots),
         y=(0.0, float(max(n, 1))), labels=(f"columns; {along}", ""),
-        data={"bars": data, "dots": {"x": [x for x, _ in at], "y": [height for _, height in at], "colour": inks},
+        data={"bars": data, "dots": {"x": [x for x, _ in dot_x], "y": [height for _, height in dot_x], "colour": inks},
               "spans": spans, "grid": grid},
         key=(tuple(columns), n, top, along, dark),
     )  # fmt: skip
@@ -249,16 +253,16 @@ def matrix(
     best = np.sort(np.argsort(-strength.sum(axis=1), kind="stable")[:COLUMNS])
     pairs = strength[np.ix_(best, best)].copy()
     np.fill_diagonal(pairs, 0.0)
-    shown = best[seriated(pairs)]
-    n, most, single = len(shown), float(pairs.max(initial=0.0)) or 1.0, float(np.diag(strength).max()) or 1.0
+    shown_columns = best[seriated(pairs)]
+    n, most, single = len(shown_columns), float(pairs.max(initial=0.0)) or 1.0, float(np.diag(strength).max()) or 1.0
     y, x = (at.ravel() for at in np.indices((n, n)))
-    value = strength[shown[y], shown[x]]
+    value = strength[shown_columns[y], shown_columns[x]]
     on = y == x
     alpha = np.sqrt(np.clip(value / np.where(on, single, most), 0, 1))
-    names = [str(columns[j]) for j in shown]
+    names = [str(columns[j]) for j in shown_columns]
     data: Data = {
         "left": x + 0.03, "right": x + 0.97, "bottom": n - 1 - y + 0.03, "top": n - y - 0.03, "value": value,
-        "alpha": alpha, "colour": np.where(on, ORDERS[0], ORDERS[1]), "across": [names[k] for k in x],
+        "alpha": alpha, "colour": np.where(on, ORDER_COLOURS[0], ORDER_COLOURS[1]), "across": [names[k] for k in x],
         "up": [names[k] for k in y],
     }  # fmt: skip
     return Picture(

@@ -155,12 +155,12 @@ def place(
     if not words:
         return []
     at = np.array([view.pixel(*point) for point in zip(x, y, strict=True)])
-    wide = LETTER * np.array([len(text) for text in words]) + 12
-    left = at[:, 0] - np.where(right, wide, 0.0)
+    widths = LETTER * np.array([len(text) for text in words]) + 12
+    left = at[:, 0] - np.where(right, widths, 0.0)
     free = _Free(view, lines)
     # Levels first; then names that are above each other from the top down, as they will mostly stand: for every place
     # of the last one the best places of those before are followed.
-    groups = _groups(left, left + wide, levels)
+    groups = _groups(left, left + widths, levels)
     order = sorted(range(len(words)), key=lambda k: (groups[k], -at[k, 1]))
     costs, places = np.zeros(1), np.full((1, len(words)), np.nan)
     for n, k in enumerate(order):
@@ -171,9 +171,9 @@ def place(
         low = low[inside] if inside.any() else np.clip(at[k, 1:], 0, max(view.height - LINE, 0))
         earlier = 1 + 1e-3 * (len(words) - k)  # of two that could stay, the first does
         cost = earlier * (STIFF if of_level else 1.0) * np.abs(low - at[k, 1]) / LINE
-        total = costs[:, None] + cost + free.cost(left[k], left[k] + wide[k], low)
+        total = costs[:, None] + cost + free.cost(left[k], left[k] + widths[k], low)
         for j in order[:n]:
-            if left[k] < left[j] + wide[j] and left[j] < left[k] + wide[k]:
+            if left[k] < left[j] + widths[j] and left[j] < left[k] + widths[k]:
                 above = low - places[:, j : j + 1]
                 total += COVERED * (np.abs(above) < LINE)
                 if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:

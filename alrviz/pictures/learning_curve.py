@@ -49,15 +49,21 @@ def learning_curve(
 ) -> Picture:
     """Return the picture.
 
-    curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of LOSSES. span: of SPANS. rows: of
-    the table. window: rows a point averages. crossed: of `crossings`, for this measure. leaking: the racers that know
-    something of rows before they are judged on them.
+    Args:
+        curves: the table that `measured` returns; it may be empty.
+        racers: (name, label) of each recipe.
+        measure: one of LOSSES.
+        span: one of SPANS: how many rows the horizontal axis shows.
+        rows: number of rows of the table.
+        window: number of rows that a point averages.
+        crossed: the crossings of curves by this measure.
+        leaking: indices of racers that have counted rows before they predict them.
     """
     racers = [(f"{name} {LEAK_MARK}" if k in leaking else name, label) for k, (name, label) in enumerate(racers)]
     end = rows if span == "all" else min(START, rows)
     has_measure = len(curves) > 0 and measure in curves
-    shown = curves[curves["seen"] <= end] if has_measure else curves
-    parts = [shown[shown["racer"] == k] if has_measure else shown for k in range(len(racers))]
+    shown_curves = curves[curves["seen"] <= end] if has_measure else curves
+    parts = [shown_curves[shown_curves["racer"] == k] if has_measure else shown_curves for k in range(len(racers))]
     lines = tuple(_line(part, measure) for part in parts)
     # Of points that average enough rows: the very first leap from 0 to 1.
     spans = (line[side][line["x"] >= MIN_ROWS] for line in lines for side in ("low", "high"))
@@ -101,22 +107,25 @@ def _across(end: int, span: str) -> Range:
 def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:
     colours = racer_colours([label for _, label in racers], dark)
     ends = [k for k, line in enumerate(lines) if len(line["x"])]
-    at = [float(lines[k]["x"][-1]) for k in ends]
+    text_x = [float(lines[k]["x"][-1]) for k in ends]
     heights = [float(lines[k]["y"][-1]) for k in ends]
     names = [racers[k][0] for k in ends]
     inside = np.clip(heights, *y).tolist()
     shifts = spread(Box(0.0, 1.0, y[0], y[1]), inside)
-    colour = [readable(colours[k], dark) for k in ends]
-    return {"x": at, "y": inside, "words": names, "dy": shifts, "colour": colour}
+    text_colours = [readable(colours[k], dark) for k in ends]
+    return {"x": text_x, "y": inside, "words": names, "dy": shifts, "colour": text_colours}
 
 
 def crossing_text(crossing: Crossing, rows: int) -> str:
     """A crossing in words."""
-    end = ", at the end by less than a standard error" if crossing.slight else ""
+    end_text = ", at the end by less than a standard error" if crossing.slight else ""
     if crossing.seen is None:
-        return f"{crossing.higher} is not below {crossing.lower} after {rows:,} rows{end.replace(', at the end', ',')}"
-    since = "the start" if crossing.from_start else f"{crossing.seen:,} rows on"
-    return f"{crossing.higher} stays below {crossing.lower} from {since}{end}"
+        return (
+            f"{crossing.higher} is not below {crossing.lower} after {rows:,} "
+            f"rows{end_text.replace(', at the end', ',')}"
+        )
+    since_text = "the start" if crossing.from_start else f"{crossing.seen:,} rows on"
+    return f"{crossing.higher} stays below {crossing.lower} from {since_text}{end_text}"
 
 
 def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int], measure: str, dark: bool) -> None:
@@ -130,8 +139,8 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int
         dashes = _LEAK_DASHES if k in leaking else []
         hovers.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dashes, name=text))
     ink = readable(GREY, dark)
-    corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
-    note = Label(text=_LEAK_NOTE, text_color=ink, text_font_size="16px", text_font=FONT_NAME, **corner)
+    corner_position = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    note = Label(text=_LEAK_NOTE, text_color=ink, text_font_size="16px", text_font=FONT_NAME, **corner_position)
     fig.add_layout(note)
     plot.parts["note"] = note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)

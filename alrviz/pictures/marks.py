@@ -33,7 +33,9 @@ class Marks:
         return given.value if isinstance(given, Value) else given, False
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a property: its column, or the value that all marks have."""
+        """Return a property of the marks: an array with one value per mark, or the one value that all share; `default`
+        if it is not set.
+        """
         return self.find(name, default)[0]
 
     def each(self, name: str, default: Any = None) -> list[Any]:

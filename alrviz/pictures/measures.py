@@ -114,14 +114,14 @@ def values(columns: Columns, measure: str, part: str, rows: float, best: float =
 
     part: "train" or "heldout". rows: total training weight. best: best known objective, what "gap" is measured from.
     """
-    shown = MEASURES[measure]
-    column = shown.train if part == "train" else shown.heldout
+    definition = MEASURES[measure]
+    column = definition.train if part == "train" else definition.heldout
     if column is None or column not in columns:
         return np.full(len(columns["index"]), np.nan)
     numbers = np.asarray(columns[column], float)
     if measure == "gap":
         numbers = numbers - best
-    return numbers / rows if part == "train" and shown.per_row else numbers
+    return numbers / rows if part == "train" and definition.per_row else numbers
 
 
 def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:

@@ -122,8 +122,8 @@ def _folds(rows: pd.DataFrame) -> Data:
     }
 
 
-def _cost(name: str, x: Any, found: Sequence[Any]) -> Data:
-    values = np.array([getattr(line, name) for line in found], dtype=float)
+def _cost(name: str, x: Any, costs: Sequence[Any]) -> Data:
+    values = np.array([getattr(line, name) for line in costs], dtype=float)
     positive = np.isfinite(values) & (values > 0)
     texts = [short_count(value) if name == "parameters" else short_seconds(value) for value in values[positive]]
     return {"x": x[positive], "y": values[positive], "words": texts}

@@ -120,16 +120,16 @@ def racer_colours(labels: Sequence[str], dark: bool = False) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _racer_colours(labels: tuple[str, ...], dark: bool) -> tuple[str, ...]:
-    family = [_line_colour(family_colour(label), dark) for label in labels]
-    spare = [INKS[dark], *(_line_colour(colour, dark) for colour in _SPARE_COLOURS)]
-    spare = [colour for colour in spare if contrast(colour, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]]
+    family_colours = [_line_colour(family_colour(label), dark) for label in labels]
+    spare_colours = [INKS[dark], *(_line_colour(colour, dark) for colour in _SPARE_COLOURS)]
+    spare_colours = [colour for colour in spare_colours if contrast(colour, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]]
     colours: list[str] = []
-    for k, colour in enumerate(family):
+    for k, colour in enumerate(family_colours):
         if all(difference(colour, other) >= _MIN_DIFFERENCE for other in colours):
             colours.append(colour)
             continue
-        taken = {*colours, *family[k + 1 :]}
-        colours.append(max(spare, key=lambda one: min(difference(one, other) for other in taken)))
+        taken_colours = {*colours, *family_colours[k + 1 :]}
+        colours.append(max(spare_colours, key=lambda one: min(difference(one, other) for other in taken_colours)))
     return tuple(colours)
 
 

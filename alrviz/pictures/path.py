@@ -31,7 +31,7 @@ _ALPHA = "alpha, log scale: strong to weak"
 class Named:
     """A path or a reference: its name, the family's label (for the colour), and its place among the study's racers.
 
-    short: what stands for the name where there is no room for it, "" for the name.
+    short: shorter name, for a place without room for the name; "" if the name is to be written there too.
     """
 
     name: str
@@ -102,7 +102,7 @@ def _line(part: pd.DataFrame, column: str, name: str) -> Data:
 
 
 def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
-    """Return the range of the vertical axis, from the paths and the references near them."""
+    """Return the range of the vertical axis, from the paths (`lines`) and the references (`levels`) near them."""
     every = np.concatenate([np.empty(0), *(line["y"] for line in lines)])
     every = every[np.isfinite(every)]
     if not len(every):
@@ -111,8 +111,8 @@ def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
         return 0.0, 1.0
     low, high = float(every.min()), float(every.max())
     near = 0.3 * ((high - low) or abs(high))
-    inside = [value for value in levels if low - near <= value <= high + near]
-    low, high = min([low, *inside]), max([high, *inside])
+    inside_levels = [value for value in levels if low - near <= value <= high + near]
+    low, high = min([low, *inside_levels]), max([high, *inside_levels])
     air = max(high - low, 0.1 * abs(high)) or 0.5  # what differs by less is not to fill the picture
     return (low - 0.08 * air if low > 0.08 * air else -0.03 * air), high + 0.1 * air
 
@@ -135,9 +135,9 @@ def _labelled(
         if not arrow:
             inside["y"].append(loss)
             inside["colour"].append(colour)
-        value = f" {loss_text(loss)}{arrow}"
-        fits = LETTER * len(model.name + value) < room
-        labels.append(((model.name if fits else model.short or model.name) + value, loss, colour, "normal"))
+        value_text = f" {loss_text(loss)}{arrow}"
+        fits = LETTER * len(model.name + value_text) < room
+        labels.append(((model.name if fits else model.short or model.name) + value_text, loss, colour, "normal"))
     names = [name for name, *_ in labels]
     heights = [float(np.clip(height, *y)) for _, height, *_ in labels]
     shifts = place(Box(0.0, 1.0, *y), [1 - LABELS] * len(names), heights, names, [False] * len(names))
@@ -156,16 +156,16 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
         fig.line("x", "y", source=dashed, line_color=colour, line_width=2.6, line_dash=[7, 5])
         dots.append(fig.scatter("x", "y", source=dashed, color=colour, size=5))
     fig.scatter("x", "y", source=plot["best"], size=18, fill_color=None, line_color="colour", line_width=3)
-    trail, live = (ColumnDataSource({"x": [], "train": [], "heldout": [], "colour": []}) for _ in range(2))
+    trail, latest_points = (ColumnDataSource({"x": [], "train": [], "heldout": [], "colour": []}) for _ in range(2))
     _add_head(plot)
     for of in ("train", "heldout"):
         fig.scatter("x", of, source=trail, size=5, color="colour", fill_alpha=1.0 if of == "train" else 0.0)
-    fig.scatter("x", "train", source=live, size=11, color="colour")
-    fig.scatter("x", "heldout", source=live, size=11, line_color="colour", line_width=3, fill_color=None)
+    fig.scatter("x", "train", source=latest_points, size=11, color="colour")
+    fig.scatter("x", "heldout", source=latest_points, size=11, line_color="colour", line_width=3, fill_color=None)
     write(fig, plot["words"], x=end, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
     tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {LOSSES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-    plot.sources |= {"trail": trail, "live": live}
+    plot.sources |= {"trail": trail, "live": latest_points}
 
 
 def point_at(
@@ -229,8 +229,8 @@ def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
     for (low, high), opacity in zip(BANDS, (0.13, 0.2, 0.4), strict=True):
         fig.varea("x", f"away_{low}", f"away_{high}", source=bands, fill_color=colour, fill_alpha=opacity)
     fig.line("x", "away_50", source=bands, line_color=colour, line_width=2)
-    live = plot.sources["live"] = ColumnDataSource({"x": [], "low": [], "high": []})
-    fig.segment("x", "low", "x", "high", source=live, line_color=colour, line_width=6)
+    latest_band = plot.sources["live"] = ColumnDataSource({"x": [], "low": [], "high": []})
+    fig.segment("x", "low", "x", "high", source=latest_band, line_color=colour, line_width=6)
     _add_head(plot)
 
 

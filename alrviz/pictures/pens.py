@@ -159,27 +159,27 @@ class SvgPen(Pen):
 
     def put(self, part: Any, left: float, top: float) -> None:
         """Put a part in its place; what stands out of it is not seen."""
-        place = f'x="{left:.1f}" y="{top:.1f}" width="{part.size[0]:.1f}" height="{part.size[1]:.1f}"'
-        self.parts.append(f'<svg {place} overflow="hidden">{"".join(part.parts)}</svg>')
+        place_attributes = f'x="{left:.1f}" y="{top:.1f}" width="{part.size[0]:.1f}" height="{part.size[1]:.1f}"'
+        self.parts.append(f'<svg {place_attributes} overflow="hidden">{"".join(part.parts)}</svg>')
 
     def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
         """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
         side, down = _ANCHORS.get(anchor[0], "start"), _DOWN.get(anchor[1], 0.0) * size
-        turn = f' transform="rotate({-math.degrees(tilt):.1f} {x:.1f} {y:.1f})"' if tilt else ""
+        turn_attribute = f' transform="rotate({-math.degrees(tilt):.1f} {x:.1f} {y:.1f})"' if tilt else ""
         if tilt > 1.5:  # the label of a vertical axis, which stands in the middle of its place
             side, down = "middle", 0.35 * size
-            turn = f' transform="rotate({-math.degrees(tilt):.1f} {x + size / 2:.1f} {y:.1f})"'
+            turn_attribute = f' transform="rotate({-math.degrees(tilt):.1f} {x + size / 2:.1f} {y:.1f})"'
             x += size / 2
         self.parts.append(
             f'<text x="{x:.1f}" y="{y + down:.1f}" font-size="{size:.1f}" text-anchor="{side}"'
-            f"{_ink('fill', colour)}{turn}>{escape(plain(words))}</text>"
+            f"{_ink('fill', colour)}{turn_attribute}>{escape(plain(words))}</text>"
         )
 
     def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
         """Draw a line through finite points."""
-        dashes = f' stroke-dasharray="{" ".join(f"{length:g}" for length in dash)}"' if len(dash) else ""
-        look = f'fill="none"{_edge(colour, width)}{dashes}'
-        self.parts.append(f'<path d="{_path(points)}" {look}/>')
+        dash_attribute = f' stroke-dasharray="{" ".join(f"{length:g}" for length in dash)}"' if len(dash) else ""
+        look_attributes = f'fill="none"{_edge(colour, width)}{dash_attribute}'
+        self.parts.append(f'<path d="{_path(points)}" {look_attributes}/>')
 
     def area(self, points: Points, fill: Any, outline: Any = None, width: float = 1.0) -> None:
         """Fill a polygon."""
@@ -188,8 +188,8 @@ class SvgPen(Pen):
 
     def circle(self, at: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
         """Draw a circle."""
-        look = f"{_ink('fill', fill)}{_edge(line, width)}"
-        self.parts.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{radius:g}"{look}/>')
+        look_attributes = f"{_ink('fill', fill)}{_edge(line, width)}"
+        self.parts.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{radius:g}"{look_attributes}/>')
 
     def pixels(self, picture: Image.Image, box: Box) -> None:
         """Put an image into a box."""
@@ -216,8 +216,8 @@ def _ink(what: str, colour: Any) -> str:
     if colour is None or isinstance(colour, str):
         return f' {what}="{escape(colour or "none")}"'
     red, green, blue, opacity = colour
-    shown = f' {what}="#{red:02x}{green:02x}{blue:02x}"'
-    return shown if opacity == 255 else f'{shown} {what}-opacity="{opacity / 255:.2f}"'
+    attribute = f' {what}="#{red:02x}{green:02x}{blue:02x}"'
+    return attribute if opacity == 255 else f'{attribute} {what}-opacity="{opacity / 255:.2f}"'
 
 
 def one_line(words: str) -> str:

@@ -127,9 +127,9 @@ class Plot:
                 describe(self.figure, _caption(picture.labels))
             self._labels = picture.labels
         for part, properties in pairs(self.parts, picture.parts):
-            changed = {name: new for name, new in properties.items() if getattr(part, name) != new}
-            if changed:
-                part.update(**changed)
+            changed_properties = {name: new for name, new in properties.items() if getattr(part, name) != new}
+            if changed_properties:
+                part.update(**changed_properties)
 
 
 def pairs(models: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
@@ -203,19 +203,23 @@ def write(
     colour: a colour, or the column that has it. size: of the letters, px. front: given for words in front of lines and
     dots: whether the ground is dark. place: align, baseline, x_offset, y_offset, as Bokeh has them.
     """
-    text = {name if "offset" in name else f"text_{name}": given for name, given in place.items()}
-    text |= {} if front is None else IN_FRONT[front]
-    look = {"text_font": FONT, "text_font_size": f"{size}px", "text_font_style": "bold" if bold else "normal"}
-    return fig.text(x, y, text="words", source=source, text_color=colour, **{**look, **text})
+    text_properties = {name if "offset" in name else f"text_{name}": given for name, given in place.items()}
+    text_properties |= {} if front is None else IN_FRONT[front]
+    font_properties = {
+        "text_font": FONT,
+        "text_font_size": f"{size}px",
+        "text_font_style": "bold" if bold else "normal",
+    }
+    return fig.text(x, y, text="words", source=source, text_color=colour, **{**font_properties, **text_properties})
 
 
-def add_legend(fig: figure, items: Iterable[tuple[str, Sequence[Any]]], **look: Any) -> Legend:
+def add_legend(fig: figure, items: Iterable[tuple[str, Sequence[Any]]], **legend_params: Any) -> Legend:
     """Name what is drawn above the frame: the words and the renderers of each item; `look` is Bokeh's."""
-    look = {
+    legend_params = {
         "orientation": "horizontal", "margin": 0, "padding": 2, "spacing": 8, "border_line_color": None,
-        "background_fill_alpha": 0.0, "label_text_font_size": "15px", "glyph_width": 16, **look,
+        "background_fill_alpha": 0.0, "label_text_font_size": "15px", "glyph_width": 16, **legend_params,
     }  # fmt: skip
-    legend = Legend(items=[LegendItem(label=words, renderers=list(parts)) for words, parts in items], **look)
+    legend = Legend(items=[LegendItem(label=words, renderers=list(parts)) for words, parts in items], **legend_params)
     fig.add_layout(legend, "above")
     return legend
 

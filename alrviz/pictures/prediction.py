@@ -28,20 +28,22 @@ class Prediction:
     words: tuple[str, ...]
 
 
-def draw_prediction(fig: figure, said: Prediction, dark: bool = False) -> list[Any]:
+def draw_prediction(fig: figure, prediction: Prediction, dark: bool = False) -> list[Any]:
     """Draw a prediction on a figure; return the renderers added, none if the axes cannot show its values."""
     # Renderers alone: a part of `center` that comes with a renderer has no view yet when Bokeh's browser paints.
     ink, parts = INKS[dark], []
-    marks = [(x, y, words) for (x, y), words in zip(said.places, said.words, strict=True) if _can(fig, x, y)]
+    marks = [
+        (x, y, words) for (x, y), words in zip(prediction.places, prediction.words, strict=True) if _can(fig, x, y)
+    ]
     if not marks:
         return []
-    line: dict[str, Any] = {"line_color": ink, "line_width": 2.5, "line_dash": _DOTS}
+    line_properties: dict[str, Any] = {"line_color": ink, "line_width": 2.5, "line_dash": _DOTS}
     if points := [(x, y) for x, y, _ in marks if x is not None and y is not None]:
         along, up = map(list, zip(*points, strict=True))
-        parts.append(fig.line(along, up, **line))
+        parts.append(fig.line(along, up, **line_properties))
         parts.append(fig.scatter(along, up, marker="x", size=13, line_color=ink, line_width=3))
-    parts += [fig.hspan(y=y, **line) for x, y, _ in marks if x is None]
-    parts += [fig.vspan(x=x, **line) for x, y, _ in marks if y is None]
+    parts += [fig.hspan(y=y, **line_properties) for x, y, _ in marks if x is None]
+    parts += [fig.vspan(x=x, **line_properties) for x, y, _ in marks if y is None]
     labels = [_label(fig, *mark) for mark in marks]
     _part(fig, marks, labels)
     columns = {name: [label[name] for label in labels] for name in ("x", "y", "text", "align", "dx", "dy")}

@@ -36,7 +36,7 @@ class Ground:
 def ground_content(ground: Ground) -> dict[str, Any]:
     """Return a map's data for the player."""
     last = ground.surfaces[-1]
-    frames = np.array([_bytes(surface) for surface in ground.surfaces])
+    frames = np.array([_class_and_certainty_codes(surface) for surface in ground.surfaces])
     return {
         "across": _axis(last.across),
         "up": _axis(last.up),
@@ -53,7 +53,8 @@ def ground_content(ground: Ground) -> dict[str, Any]:
     }
 
 
-def _bytes(surface: Surface) -> NDArray[np.uint8]:
+def _class_and_certainty_codes(surface: Surface) -> NDArray[np.uint8]:
+    """Return one byte for each cell of the map: winning class times shades, plus a shade for its certainty."""
     shades = 256 // len(surface.classes)
     codes = np.maximum(surface.winner, 0) * shades + np.rint(certainty(surface) * (shades - 1)).astype(np.intp)
     return codes.astype(np.uint8)
@@ -67,5 +68,5 @@ def _points(surface: Surface) -> list[tuple[float, float, int]]:
     points = surface.points
     if points is None:
         return []
-    drawn = np.linspace(0, len(points.x) - 1, min(POINTS, len(points.x))).astype(np.intp)
-    return [(float(f"{points.x[i]:.5g}"), float(f"{points.y[i]:.5g}"), int(points.truth[i])) for i in drawn]
+    drawn_points = np.linspace(0, len(points.x) - 1, min(POINTS, len(points.x))).astype(np.intp)
+    return [(float(f"{points.x[i]:.5g}"), float(f"{points.y[i]:.5g}"), int(points.truth[i])) for i in drawn_points]

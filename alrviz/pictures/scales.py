@@ -54,14 +54,14 @@ def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
         for name, air in (("hessian", 1.3), ("scale", 1.5))
     )
     labels = tuple(str(label) for label in dict.fromkeys(points["label"]))
-    shown, middle = ([part[part["label"] == label] for label in labels] for part in (dots, lines))
+    shown_dots, middle = ([part[part["label"] == label] for label in labels] for part in (dots, lines))
     named = [(label, line.iloc[0]) for label, line in zip(labels, middle, strict=True) if len(line)]
     return Picture(
         draw=partial(_draw, labels=labels, dark=dark),
         x=x, y=y, axes={"x_axis_type": "log", "y_axis_type": "log"},
         labels=("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale"),
         data={
-            "dots": tuple(_columns(mine.iloc[:: max(1, len(mine) // MAX_POINTS)], "scale") for mine in shown),
+            "dots": tuple(_columns(mine.iloc[:: max(1, len(mine) // MAX_POINTS)], "scale") for mine in shown_dots),
             "lines": tuple(_columns(line, "middle") for line in middle),
             "names": {
                 "x": [first["hessian"] for _, first in named], "y": [first["middle"] for _, first in named],

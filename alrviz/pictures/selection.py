@@ -84,8 +84,8 @@ class _Blocks:
         """
         image = np.zeros(self._rows[k] * self._across[k], np.uint32)
         image[: len(states)] = states
-        wide = self.begin[k + 1] - self.begin[k]
-        return image.reshape(self._rows[k], -1)[::-1], self.begin[k] + 0.04 * wide, 0.9 * wide
+        n_columns = self.begin[k + 1] - self.begin[k]
+        return image.reshape(self._rows[k], -1)[::-1], self.begin[k] + 0.04 * n_columns, 0.9 * n_columns
 
     def at(self, k: int, ranks: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x and y of nodes of these ranks in level k."""
@@ -107,9 +107,9 @@ class _Blocks:
     def head(self, k: int, kept: int, looked: int, words: str) -> str:
         """Return what stands above a level, as much of it as there is room for."""
         px = self._wide * (self.begin[k + 1] - self.begin[k])
-        counts = f"{kept:,} of {looked:,}"
-        texts = (f"{counts} {words} kept", f"{counts} {words}", counts)
-        return next((one for one in texts if LETTER * len(one) < px), counts)
+        counts_text = f"{kept:,} of {looked:,}"
+        texts = (f"{counts_text} {words} kept", f"{counts_text} {words}", counts_text)
+        return next((one for one in texts if LETTER * len(one) < px), counts_text)
 
 
 def tuples(
@@ -130,21 +130,24 @@ def tuples(
     palette = _pixels([(GREY, 0.15), (GREY, 0.3), (GREY, 0.6), (family_colour(label), 1.0)])
     heads = [tuples_text(first + at) for at in range(levels)]
     ink, quiet = INKS[dark], readable(GREY, dark)
-    before: dict[tuple[int, ...], tuple[float, float]] = {}
+    place_by_tuple: dict[tuple[int, ...], tuple[float, float]] = {}
     for at, (level, complete) in enumerate(_shown(search)):
         by_rank, dot = _order(level)[:MAX_NODES], blocks.sizes[at]
         x, y = blocks.at(at, np.arange(len(by_rank)))
-        kept, scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
+        is_kept, is_scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
         if (many := min(totals[at], MAX_NODES)) > MAX_MARKS:
             states = np.zeros(many if complete and totals[at] <= MAX_NODES else len(by_rank), np.intp)
-            states[: len(by_rank)] = 1 + scored + (scored & kept)
-            image, left_end, wide = blocks.cells(at, palette[states])
-            for name, value in zip(images, (image, left_end, wide, blocks.top), strict=True):
+            states[: len(by_rank)] = 1 + is_scored + (is_scored & is_kept)
+            image, left_end, image_width = blocks.cells(at, palette[states])
+            for name, value in zip(images, (image, left_end, image_width, blocks.top), strict=True):
                 images[name].append(value)
         # Marks over the cells: of those kept, to be pointed at.
         marks = np.arange(len(by_rank)) < MAX_MARKS if many > MAX_MARKS else np.ones(len(by_rank), bool)
-        drawn = {"kept": kept & marks, "discarded": scored & ~kept, "waiting": ~scored}
-        parts = {name: of if many <= MAX_MARKS or name == "kept" else np.zeros_like(of) for name, of in drawn.items()}
+        shown_by_state = {"kept": is_kept & marks, "discarded": is_scored & ~is_kept, "waiting": ~is_scored}
+        parts = {
+            name: of if many <= MAX_MARKS or name == "kept" else np.zeros_like(of)
+            for name, of in shown_by_state.items()
+        }
         for what, of in parts.items():
             nodes[what].append((x[of], y[of], np.full(of.sum(), dot), np.flatnonzero(of) + 1, by_rank[of], level))
         if complete and many <= MAX_MARKS:  # those of which no part was kept
@@ -157,15 +160,15 @@ def tuples(
             names["words"] += [short(search.name(level.tuples[k]), blocks.letters(at)) for k in by_rank]
             names["align"] += ["right" if left else "left"] * len(x)
             names["dx"] += [-10 if left else 10] * len(x)
-            names["colour"] += [ink if one else quiet for one in kept]
-        here = {
+            names["colour"] += [ink if one else quiet for one in is_kept]
+        new_place_by_tuple = {
             tuple(level.tuples[k].tolist()): (float(px), float(py))
-            for k, px, py, one in zip(by_rank, x, y, kept, strict=True) if one
+            for k, px, py, one in zip(by_rank, x, y, is_kept, strict=True) if one
         }  # fmt: skip
-        for columns, end in islice(here.items(), LINED if before else 0):
+        for columns, end in islice(new_place_by_tuple.items(), LINED if place_by_tuple else 0):
             lesser = (columns[:j] + columns[j + 1 :] for j in range(len(columns)))
-            edges += [(*before[part], *end) for part in lesser if part in before]
-        before = here
+            edges += [(*place_by_tuple[part], *end) for part in lesser if part in place_by_tuple]
+        place_by_tuple = new_place_by_tuple
         heads[at] = (
             blocks.head(at, len(level.kept), len(level.tuples), heads[at]) if complete else f"{heads[at]}: scoring …"
         )
@@ -209,11 +212,11 @@ def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
     fig.segment("x0", "y0", "x1", "y1", source=plot["edges"], line_color=colour, line_alpha=0.4, line_width=1.2)
     fig.scatter("x", "y", size="size", source=plot["waiting"], line_color=None, fill_color=GREY, fill_alpha=0.3)
     grey = fig.scatter("x", "y", size="size", source=plot["discarded"], line_color=GREY, fill_color=None, line_width=1)
-    full = fig.scatter("x", "y", size="size", source=plot["kept"], line_color=None, fill_color=colour)
+    kept_marks = fig.scatter("x", "y", size="size", source=plot["kept"], line_color=None, fill_color=colour)
     write(fig, plot["names"], size=14, align="align", baseline="middle", x_offset="dx", front=dark)
     write(fig, plot["heads"], INKS[dark], bold=True, baseline="middle")
     tips = [("", "@name"), ("rank", "@rank"), ("score", "@score{0.00000}")]
-    fig.add_tools(HoverTool(renderers=[full, grey], tooltips=tips))
+    fig.add_tools(HoverTool(renderers=[kept_marks, grey], tooltips=tips))
 
 
 def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = False) -> Picture:
@@ -246,14 +249,14 @@ def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = 
 
 
 def _draw_ranks(plot: Plot, colours: Sequence[str], called: Sequence[str], dark: bool) -> None:
-    fig, items, drawn = plot.figure, [], []
+    fig, items, renderers = plot.figure, [], []
     fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
     # The first level is drawn over the others.
     for words, colour, marker, source in zip(called, colours, MARKERS, plot["lines"], strict=False):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6)
-        drawn.append(fig.scatter("x", "y", source=source, color=colour, size="size", marker=marker))
-        items.append((words, [line, drawn[-1]]))
-    fig.add_tools(HoverTool(renderers=drawn, tooltips=[("rank", "@rank"), ("score", "@y{0.00000}")]))
+        renderers.append(fig.scatter("x", "y", source=source, color=colour, size="size", marker=marker))
+        items.append((words, [line, renderers[-1]]))
+    fig.add_tools(HoverTool(renderers=renderers, tooltips=[("rank", "@rank"), ("score", "@y{0.00000}")]))
     plot.parts["t"] = Span(location=0.5, dimension="height", line_color=INKS[dark], line_width=3)
     fig.add_layout(plot.parts["t"])
     write(fig, plot["line"], INKS[dark], size=16, bold=True, front=dark, baseline="top", x_offset=7, y_offset=4)
@@ -271,14 +274,19 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
         state[looked] = 1
         state[looked[last.kept]] = 2
     tells = np.zeros(len(mi), bool) if search.tells is None or not known else search.tells
-    best = [int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MISSED] if tells[k]]
+    best_tuples = [int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MISSED] if tells[k]]
     every = search.all_tuples() if known else np.empty((0, search.order), np.int32)
     high, low = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
     right = float(mi.max(initial=0.0)) or 1.0
     air = 0.1 * (high - low) or 1e-3
     x, y = (-0.03 * right, 1.06 * right), (low - air, high + 1.6 * air)
-    sides, words = [bool(mi[k] > 0.5 * right) for k in best], [short(search.name(every[k]), 30) for k in best]
-    shifts = place(Box(*x, *y, height=160, width=320), mi[best].tolist(), gain[best].tolist(), words, sides)
+    sides, words = (
+        [bool(mi[k] > 0.5 * right) for k in best_tuples],
+        [short(search.name(every[k]), 30) for k in best_tuples],
+    )
+    shifts = place(
+        Box(*x, *y, height=160, width=320), mi[best_tuples].tolist(), gain[best_tuples].tolist(), words, sides
+    )
     thinned = _thinned((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
     parts = {name: thinned[state[thinned] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}
     name_of = search.name if len(mi) <= MAX_MARKS else lambda columns: ""
@@ -290,7 +298,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
                       "size": np.full(len(places), 9.0 if len(mi) <= SMALL_MARKS_FROM else 5.0)}
                for name, places in parts.items()},
             "names": {
-                "x": mi[best], "y": gain[best], "words": words, "dy": shifts,
+                "x": mi[best_tuples], "y": gain[best_tuples], "words": words, "dy": shifts,
                 "align": ["right" if side else "left" for side in sides], "dx": [-9 if side else 9 for side in sides],
             },
         },
@@ -307,7 +315,7 @@ def _thinned(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np
 
 
 def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
-    fig, colour, drawn, items = plot.figure, family_colour(label), [], []
+    fig, colour, renderers, items = plot.figure, family_colour(label), [], []
     fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
     fig.add_layout(Span(location=0.0, dimension="width", line_color=GREY, line_dash=[5, 4], line_width=1.4))
     looks: Mapping[str, Mapping[str, Any]] = {
@@ -316,12 +324,12 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
         "kept": {"line_color": None, "fill_color": colour, "fill_alpha": 0.8},
     }
     for (words, look), source in zip(looks.items(), ("waiting", "discarded", "kept"), strict=True):
-        drawn.append(fig.scatter("x", "y", size="size", source=plot[source], **look))
-        items.append((words, drawn[-1:]))
-    place: dict[str, Any] = {"align": "align", "baseline": "middle", "x_offset": "dx", "y_offset": "dy"}
-    write(fig, plot["names"], INKS[dark], size=14, front=dark, **place)
+        renderers.append(fig.scatter("x", "y", size="size", source=plot[source], **look))
+        items.append((words, renderers[-1:]))
+    label_offsets: dict[str, Any] = {"align": "align", "baseline": "middle", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["names"], INKS[dark], size=14, front=dark, **label_offsets)
     tips = [("", "@name"), ("MI", "@x{0.00000}"), ("gain", "@y{0.00000}")]
-    fig.add_tools(HoverTool(renderers=drawn, tooltips=tips))
+    fig.add_tools(HoverTool(renderers=renderers, tooltips=tips))
     add_legend(fig, items)
 
 
@@ -363,7 +371,7 @@ def _line(part: pd.DataFrame, name: str) -> Data:
 
 
 def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], log: bool) -> None:
-    fig, items, drawn = plot.figure, [], []
+    fig, items, renderers = plot.figure, [], []
     fig.min_height = 120
     fig.xaxis[0].update(ticker=FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1]), formatter=NumeralTickFormatter(format="0%"))
     if log:
@@ -371,8 +379,8 @@ def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], log:
     for order, colour, marker, source in zip(orders, colours, MARKERS, plot["lines"], strict=False):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.4)
         fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
-        drawn.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker))
-        items.append((f"n = {order}", [line, drawn[-1]]))
+        renderers.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker))
+        items.append((f"n = {order}", [line, renderers[-1]]))
     fig.scatter("x", "y", source=plot["chosen"], size=19, fill_color=None, line_color=colours[-1], line_width=3)
-    fig.add_tools(HoverTool(renderers=drawn, tooltips=[("kept", "@x{0%}"), (fig.yaxis[0].axis_label, "@words")]))
+    fig.add_tools(HoverTool(renderers=renderers, tooltips=[("kept", "@x{0%}"), (fig.yaxis[0].axis_label, "@words")]))
     add_legend(fig, items)

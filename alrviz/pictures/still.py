@@ -50,8 +50,10 @@ def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes
     for k, line in enumerate(lines):
         pen.text(12, 8 + 22 * k, line, 16, INK, "la")
     for k, figure in enumerate(figures):
-        wide = width if k == len(figures) - 1 and k % beside == 0 else width / beside
-        FigureDrawing(figure, pen, ((k % beside) * width / beside, top + (k // beside) * high, wide, high)).draw()
+        figure_width = width if k == len(figures) - 1 and k % beside == 0 else width / beside
+        FigureDrawing(
+            figure, pen, ((k % beside) * width / beside, top + (k // beside) * high, figure_width, high)
+        ).draw()
     out = io.BytesIO()
     few = image.reduce(OVERSAMPLING).quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     few.save(out, "PNG", optimize=True)
@@ -145,13 +147,13 @@ class FigureDrawing:
     # ---- axes --------------------------------------------------------------------------------------------------------
 
     def _grid(self, x_ticks: Ticks, y_ticks: Ticks) -> None:
-        wide, high = self._size
+        figure_width, figure_height = self._size
         if self.figure.xgrid and self.figure.xgrid[0].visible:
             for x in self._x([place for place, _ in x_ticks]):
-                self.ink.line(np.array([[x, 0], [x, high]]), GRID, 0.7)
+                self.ink.line(np.array([[x, 0], [x, figure_height]]), GRID, 0.7)
         if self.figure.ygrid and self.figure.ygrid[0].visible:
             for y in self._y([place for place, _ in y_ticks]):
-                self.ink.line(np.array([[0, y], [wide, y]]), GRID, 0.7)
+                self.ink.line(np.array([[0, y], [figure_width, y]]), GRID, 0.7)
 
     def _axes(self, x_axis: Any, y_axis: Any, x_ticks: Ticks, y_ticks: Ticks, tilt: float) -> None:
         (left, top, right, bottom), pen = self.frame, self.pen
@@ -265,35 +267,40 @@ class FigureDrawing:
             self.ink.pixels(Image.fromarray(pixels[::-1].copy(), "RGBA"), (x0, y0, x1, y1))
 
     def _annotation(self, part: Any) -> None:
-        wide, high = self._size
+        figure_width, figure_height = self._size
         if isinstance(part, Span):
             if part.location is None:
                 return
             at = float((self._y if part.dimension == "width" else self._x)(part.location))
-            ends = [[0, at], [wide, at]] if part.dimension == "width" else [[at, 0], [at, high]]
+            ends = [[0, at], [figure_width, at]] if part.dimension == "width" else [[at, 0], [at, figure_height]]
             self.ink.line(
                 np.array(ends), _paint(part.line_color, part.line_alpha), part.line_width, _dash(part.line_dash)
             )
         elif isinstance(part, BoxAnnotation):
             sides = zip(
                 (part.left, part.right, part.bottom, part.top), (self._x, self._x, self._y, self._y),
-                (0.0, wide, high, 0.0), strict=True,
+                (0.0, figure_width, figure_height, 0.0), strict=True,
             )  # fmt: skip
             places = (float(scale(side)) if isinstance(side, int | float) else edge for side, scale, edge in sides)
             self.ink.area(_corners(*places), _paint(part.fill_color, part.fill_alpha))
         elif _words(part.text):
-            corner = {"left": 0.0, "right": wide, "top": 0.0, "bottom": high}  # of the frame, which a node may name
+            corner = {
+                "left": 0.0,
+                "right": figure_width,
+                "top": 0.0,
+                "bottom": figure_height,
+            }  # of the frame, which a node may name
             x, y = (corner.get(getattr(at, "symbol", ""), at) for at in (part.x, part.y))
             if not hasattr(part.x, "symbol"):
                 x = float(self._x(x)) if part.x_units == "data" else float(x)
             if not hasattr(part.y, "symbol"):
-                y = float(self._y(y)) if part.y_units == "data" else high - float(y)
+                y = float(self._y(y)) if part.y_units == "data" else figure_height - float(y)
             place = x + float(part.x_offset), y - float(part.y_offset)
             self._write(*place, part.text, part.text_color, part.text_align, part.text_baseline, "15px")
 
     # ---- legends -----------------------------------------------------------------------------------------------------
 
-    def _legend_lines(self, legend: Any, wide: float) -> list[list[tuple[str, Any]]]:
+    def _legend_lines(self, legend: Any, max_width: float) -> list[list[tuple[str, Any]]]:
         """The words and renderers of a legend's items, as many in a line as are within the picture."""
         lines: list[list[tuple[str, Any]]] = [[]]
         x = self.pen.width(_words(legend.title), 13) + 12 if legend.title else 0.0
@@ -302,7 +309,7 @@ class FigureDrawing:
             if not item.visible or not isinstance(words, str):
                 continue
             x += SAMPLE + self.pen.width(words, 13)
-            if x - 16 > wide and lines[-1]:
+            if x - 16 > max_width and lines[-1]:
                 lines.append([])
                 x = SAMPLE + self.pen.width(words, 13)
             lines[-1].append((words, item.renderers))
@@ -328,16 +335,20 @@ class FigureDrawing:
         else:
             width = marks.first("line_width")
             ends = np.array([[x, y + 10.0], [x + 24, y + 10.0]])
-            wide = float(width) if isinstance(width, int | float) else 2.0
-            self.pen.line(ends, ink or _paint(INK), wide, _dash(marks.first("line_dash")))
+            line_width = float(width) if isinstance(width, int | float) else 2.0
+            self.pen.line(ends, ink or _paint(INK), line_width, _dash(marks.first("line_dash")))
 
 
 def _corners(x0: float, x1: float, y0: float, y1: float) -> NDArray[np.float64]:
     return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
 
 
-def _span(shown: Any) -> tuple[float, float]:
-    ends = [float(end) for end in (shown.start, shown.end) if isinstance(end, int | float) and math.isfinite(end)]
+def _span(bokeh_range: Any) -> tuple[float, float]:
+    ends = [
+        float(end)
+        for end in (bokeh_range.start, bokeh_range.end)
+        if isinstance(end, int | float) and math.isfinite(end)
+    ]
     return (ends[0], ends[1]) if len(ends) == 2 and ends[0] != ends[1] else (0.0, 1.0)
 
 
@@ -358,8 +369,8 @@ def _ticks(axis: Any, span: tuple[float, float], log: bool, count: int) -> Ticks
     overrides = {float(place): _words(words) for place, words in (axis.major_label_overrides or {}).items()}
     percent = str(getattr(axis.formatter, "format", "")).endswith("%")
     name = level_words(axis) or (lambda tick: f"{_number(round(100 * tick, 9))}%" if percent else _number(tick))
-    shown = (tick for tick in places if low - 1e-12 * abs(low) <= tick <= high + 1e-12 * abs(high))
-    return [(tick, overrides[tick] if tick in overrides else name(tick)) for tick in shown]
+    visible_places = (tick for tick in places if low - 1e-12 * abs(low) <= tick <= high + 1e-12 * abs(high))
+    return [(tick, overrides[tick] if tick in overrides else name(tick)) for tick in visible_places]
 
 
 def _number(value: float) -> str:
@@ -377,5 +388,5 @@ def _nice(low: float, high: float, count: int) -> list[float]:
 def _log_ticks(low: float, high: float) -> list[float]:
     first, last = math.floor(math.log10(max(low, 1e-300))), math.ceil(math.log10(max(high, 1e-300)))
     tens = [10.0**k for k in range(first, last + 1, max(1, (last - first) // 6))]
-    inside = [ten for ten in tens if low <= ten <= high]
-    return inside if len(inside) > 1 else [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
+    inside_ticks = [ten for ten in tens if low <= ten <= high]
+    return inside_ticks if len(inside_ticks) > 1 else [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]

@@ -26,9 +26,9 @@ def request(recipe: Recipe, n: int = 60, weights: bool = True) -> FitRequest:
 @pytest.fixture(autouse=True)
 def everywhere(monkeypatch):
     monkeypatch.setattr(alpha_folds, "PAIRS_PER_CELL", np.inf)
-    for name, value in {"SEARCH_TOL": 1e-9, "MAX_STEPS": 500, "SLOPE_TOL": 1e-6, "GRAM_TOL": 1e-12}.items():
+    for name, value in {"SEARCH_TOL": 1e-9, "MAX_STEPS": 500, "SLOPE_SOLVE_TOL": 1e-6, "GRAM_TOL": 1e-12}.items():
         monkeypatch.setattr(alpha_tuned, name, value)
-    monkeypatch.setattr(row_space, "SLOPE_TOL", 1e-5)
+    monkeypatch.setattr(row_space, "SLOPE_SOLVE_TOL", 1e-5)
     monkeypatch.setattr(alpha_folds, "HANDOVER_TOL", 1e-9)
 
 

@@ -1,9 +1,9 @@
-"""Scales, owners, centers and starts: each name stands for one model, whatever the metric."""
+"""Scales, free weights, centers and starts: each name stands for one model, whatever the metric."""
 
 import numpy as np
 import pytest
 
-from alrviz.models.parameterisation import anje_phi, owners, parameterise
+from alrviz.models.parameterisation import anje_phi, free_weight_numbers, parameterise
 from tests.fitting.tables import counted, table
 
 
@@ -82,16 +82,16 @@ SHARES = ["cell-class", "cell", "tuple", "all"]
 
 
 @pytest.mark.parametrize("share", SHARES)
-def test_owners_are_the_cells_of_the_formula(tables, share):
-    """Said once more, cell by cell: which free weight is whose."""
-    owner, cells = owners(tables, share), len(tables.seen)
+def test_free_weights_are_those_of_the_formula(tables, share):
+    """The number of each free weight, computed once more cell by cell."""
+    number, cells = free_weight_numbers(tables, share), len(tables.seen)
     if share == "cell-class":
-        assert owner is None
+        assert number is None
         return
     of_cell = {"cell": range(cells), "tuple": tables.tuple_of_seen, "all": [0] * cells}[share]
     groups = sorted(set(of_cell))
     expected = [[groups.index(group)] * 3 for group in of_cell]
-    assert owner.tolist() == [*expected, [len(groups), len(groups) + 1, len(groups) + 2]]
+    assert number.tolist() == [*expected, [len(groups), len(groups) + 1, len(groups) + 2]]
     assert parameterise("alr", tables, share=share).shape == (len(groups) + 3, 1)
 
 

@@ -28,9 +28,9 @@ def empty(monkeypatch):
 def test_a_worker_asks_for_a_table_once(empty):
     sent = TableTransfer.of(small().dataset)
     with pytest.raises(TableMissing):
-        sent.without_content.table()
-    assert len(sent.table().X) == 200
-    assert sent.without_content.table() is sent.table()
+        sent.without_content.unpack()
+    assert len(sent.unpack().X) == 200
+    assert sent.without_content.unpack() is sent.unpack()
 
 
 def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypatch):
@@ -40,7 +40,7 @@ def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypat
     def opens(k):
         try:
             for j in range(50):
-                sent[(j + k) % 8].table()
+                sent[(j + k) % 8].unpack()
         except Exception as error:
             failed.append(error)
 

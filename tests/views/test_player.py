@@ -15,7 +15,7 @@ def playing(race, ticks=10):
     player.run()
     race.take(5)
     for _ in range(ticks):
-        player.advance()
+        player.tick()
     return player
 
 
@@ -84,7 +84,7 @@ def test_later_a_press_pauses_what_has_begun_by_itself(clock):
     player.load_race(race)
     player.begin()
     race.take(1)
-    player.advance()
+    player.tick()
     clock[0] += 1.1 * PRESS_GRACE_SECONDS
     player.run()
     assert not player.playing
@@ -159,15 +159,15 @@ def test_a_race_resumed_elsewhere_is_followed_and_one_paused_here_is_not():
     assert race.calls[-1] == "pause"
     race.phase = "running"  # the present step is still under way
     race.take(1)
-    player.advance()
+    player.tick()
     assert not player.playing
     assert player.reader.head == 4
     race.phase = "paused"
-    player.advance()
+    player.tick()
     player.scrub(race.runs[0].trace[-1].index)
     race.take(2)  # another page of its owner has resumed it
     for _ in range(3):
-        player.advance()
+        player.tick()
     assert player.playing
     assert player.reader.head == 7
 
@@ -177,9 +177,9 @@ def test_who_has_scrubbed_back_is_left_there():
     race = player.race
     player.scrub(2)
     race.phase = "paused"
-    player.advance()
+    player.tick()
     race.take(3)
-    player.advance()
+    player.tick()
     assert player.reader.head == 2
     assert not player.playing
 
@@ -195,7 +195,7 @@ def test_a_showing_that_is_not_over_says_where_it_stands():
     assert player.status_html == "step 3 of 299"
     player.run()
     assert player.status_html == "running"
-    player.advance()
+    player.tick()
     player.run()
     at = player.reader.head
     assert at > 3
@@ -227,7 +227,7 @@ def test_a_film_plays_by_itself_from_the_first_step_and_shows_every_one_of_a_sho
     assert player.playing
     heads = []
     while player.playing:
-        player.advance()
+        player.tick()
         heads.append(player.reader.head)
     assert heads[-1] == steps - 1
     assert FILM_TICKS <= len(heads) <= ticks
@@ -239,12 +239,12 @@ def test_a_film_plays_by_itself_from_the_first_step_and_shows_every_one_of_a_sho
 def test_a_film_that_is_stopped_stands_still_and_run_goes_on_from_there():
     player = film_of(13)
     for _ in range(9):
-        player.advance()
+        player.tick()
     at = player.reader.head
     assert 0 < at < 12
     player.stop()
     for _ in range(5):
-        player.advance()
+        player.tick()
     assert player.reader.head == at
     assert player.status_html == f"stopped at {at} of 12"
     assert player.buttons["last"] == 12
@@ -252,7 +252,7 @@ def test_a_film_that_is_stopped_stands_still_and_run_goes_on_from_there():
     player.run()
     assert player.race is race
     while player.playing:
-        player.advance()
+        player.tick()
         assert player.reader.head >= at
     assert player.status_html == "ended"
 
@@ -263,7 +263,7 @@ def test_a_film_does_not_lag_behind_a_fit_that_goes_on():
     player.run()
     for k in range(10):
         race.take(1)
-        player.advance()
+        player.tick()
         assert player.reader.head == k
 
 
@@ -283,12 +283,12 @@ def test_a_race_that_began_and_ended_elsewhere_between_two_looks_is_played(film)
     race = ByHand()
     player = Player(film=film)
     player.load_race(race)
-    player.advance()
+    player.tick()
     race.take(5)
     race.end()
-    assert player.advance()
+    assert player.tick()
     for _ in range(3 * FILM_TICKS):
-        player.advance()
+        player.tick()
     assert player.reader.head == player.reader.last == 4
 
 
@@ -300,7 +300,7 @@ def test_a_step_that_comes_after_stop_is_not_played():
     player.stop()
     race.take(1)
     race.end()
-    player.advance()
+    player.tick()
     assert not player.playing
 
 
@@ -325,7 +325,7 @@ def ticks_to_the_end(speed, steps=400):
     for ticks in range(10_000):
         if not player.playing:
             return ticks
-        player.advance()
+        player.tick()
     raise AssertionError("it never came to its end")
 
 
@@ -340,12 +340,12 @@ def test_a_race_is_shown_as_fast_as_is_asked_for():
 @pytest.mark.parametrize("steps", [8, 400])
 def test_a_loop_plays_again_from_the_start_after_a_rest_at_the_end_until_it_is_to_hold(steps):
     player = ended(steps)
-    player.advance()
+    player.tick()
     assert not player.playing
     player.set_loop(True)
     heads = []
     for _ in range(600):
-        player.advance()
+        player.tick()
         heads.append(player.reader.head)
     last = player.reader.last
     starts = [k for k in range(1, len(heads)) if heads[k] < heads[k - 1]]
@@ -356,14 +356,14 @@ def test_a_loop_plays_again_from_the_start_after_a_rest_at_the_end_until_it_is_t
     assert player.status_html == "in a loop"
     player.set_loop(False)
     for _ in range(400):
-        player.advance()
+        player.tick()
     assert (player.playing, player.reader.head) == (False, last)
 
 
 def test_without_a_choice_a_race_holds_at_its_end():
     player = ended(40)
     for _ in range(100):
-        player.advance()
+        player.tick()
     assert (player.playing, player.reader.head) == (False, player.reader.last)
 
 
@@ -371,10 +371,10 @@ def test_pause_and_stop_end_a_loop_where_it_is():
     player = ended(200)
     player.set_loop(True)
     for _ in range(LOOP_REST_TICKS):
-        player.advance()
+        player.tick()
     player.run()
     head = player.reader.head
-    player.advance()
+    player.tick()
     assert (player.playing, player.reader.head) == (False, head)
     player.run()
     player.stop()

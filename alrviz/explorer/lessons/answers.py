@@ -172,11 +172,11 @@ def parse_selector(text: str) -> dict[str, str]:
 
 def _select_rows(frames: Sequence[pd.DataFrame], column: str, conditions: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows selected by `conditions` in the first table that has all columns."""
-    required = [column, *conditions]
-    table = next((frame for frame in frames if set(required) <= set(frame.columns)), None)
+    required_columns = [column, *conditions]
+    table = next((frame for frame in frames if set(required_columns) <= set(frame.columns)), None)
     if table is None:
         columns = [str(name) for frame in frames for name in frame.columns]
-        missing = next((name for name in required if name not in columns), column)
+        missing = next((name for name in required_columns if name not in columns), column)
         similar = get_close_matches(missing, columns, n=1)
         raise AlrvizError(
             f"the result has no column {missing!r}"
@@ -185,8 +185,8 @@ def _select_rows(frames: Sequence[pd.DataFrame], column: str, conditions: Mappin
     for key, value in conditions.items():
         is_match = [_equals(cell, value) for cell in table[key]]
         if not any(is_match):
-            values = ", ".join(dict.fromkeys(str(cell) for cell in table[key][:200]))
-            raise AlrvizError(f"no row of the result has {key}={value}; there are {values[:200]}")
+            values_text = ", ".join(dict.fromkeys(str(cell) for cell in table[key][:200]))
+            raise AlrvizError(f"no row of the result has {key}={value}; there are {values_text[:200]}")
         table = table[is_match]
     return table
 
@@ -228,12 +228,12 @@ def _ranking(frames: Sequence[pd.DataFrame], arguments: tuple[str, ...], options
         if len(values) > 1:
             raise AlrvizError(f"{len(values)} rows of the result have {key}={option}; expected one: name more columns")
         numbers[option] = float(values[0]) if values and values[0] is not None else float("nan")
-    missing = [option for option in options if not any(_equals(name, option) for name in rows[key])]
-    if missing and len(missing) == len(options):
-        present = ", ".join(dict.fromkeys(str(cell) for cell in rows[key][:200]))
-        raise AlrvizError(f"no row of the result has {key}={missing[0]}; there are {present[:200]}")
+    missing_options = [option for option in options if not any(_equals(name, option) for name in rows[key])]
+    if missing_options and len(missing_options) == len(options):
+        present_text = ", ".join(dict.fromkeys(str(cell) for cell in rows[key][:200]))
+        raise AlrvizError(f"no row of the result has {key}={missing_options[0]}; there are {present_text[:200]}")
     return sorted(
-        (option for option in options if option not in missing),
+        (option for option in options if option not in missing_options),
         key=lambda option: (np.isnan(numbers[option]), numbers[option]),
     )
 

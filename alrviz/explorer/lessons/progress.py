@@ -37,7 +37,7 @@ class Progress:
 
 
 def progress_of(owner: str, lesson: Lesson) -> Progress:
-    """Return a visitor's progress in a lesson."""
+    """Return a visitor's progress in a lesson; at the first step if none was saved. owner: the visitor's id."""
     stored = _read(owner).get(_key(lesson), {})
     step = stored.get("step", 0)
     answers = (_answers(lesson, stored.get(name) or {}) for name in ("said", "was"))
@@ -57,7 +57,9 @@ def _answers(lesson: Lesson, stored: Mapping[str, Any]) -> dict[str, AnswerValue
 
 
 def keep_progress(owner: str, lesson: Lesson, progress: Progress) -> None:
-    """Save a visitor's progress; if the file cannot be written, it lasts as long as the page is open."""
+    """Save the progress of the visitor with the id `owner`; if the file cannot be written, it lasts as long as the page
+    is open.
+    """
     with _lock:
         try:
             progress_by_lesson = _read(owner) | {_key(lesson): asdict(progress)}

@@ -203,8 +203,8 @@ def _read_set(field: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, s
         if key in ("lesson", "step"):
             fields[key].fail("a step cannot open a lesson")
         if key not in PROPERTIES:
-            valid = [name for name in PROPERTIES if name not in ("page", "lesson", "step")]
-            fields[key].fail("a link has no such property" + _nearest(key, valid))
+            valid_names = [name for name in PROPERTIES if name not in ("page", "lesson", "step")]
+            fields[key].fail("a link has no such property" + _nearest(key, valid_names))
         _check(fields[key], {"page": page, key: value} if page else {key: value}, page, choices)
     return properties, page
 
@@ -224,8 +224,8 @@ def _hidden(fields: Mapping[str, _Field]) -> tuple[str, ...]:
         if key in fields
     }
     # By default only the picture is shown: other parts take space, distract, or give away the answer.
-    hidden = set(parts.get("hide", PARTS)) - parts.get("show", set())
-    return tuple(part for part in PARTS if part in hidden)
+    hidden_parts = set(parts.get("hide", PARTS)) - parts.get("show", set())
+    return tuple(part for part in PARTS if part in hidden_parts)
 
 
 def _read_question(field: _Field, page: str) -> Question:
@@ -299,10 +299,10 @@ def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: st
                 check_column(page or DEFAULT_PAGE, column)
         except AlrvizError as error:
             item.fail(str(error))
-    unranged = [option.value for option in options if not is_range(option.value)]
-    if kind == "choice" and measure.numeric and unranged:
+    values_without_range = [option.value for option in options if not is_range(option.value)]
+    if kind == "choice" and measure.numeric and values_without_range:
         field.fail(
-            f"{name} gives a number, and the option {unranged[0]!r} is not a range of numbers; "
+            f"{name} gives a number, and the option {values_without_range[0]!r} is not a range of numbers; "
             "expected options such as '< 0.8', '0.8 to 1.25' and '> 1.25'"
         )
     if kind == "sketch" and len(parts) != len(options) + 1:
@@ -337,11 +337,11 @@ def _parse(text: str, name: str) -> yaml.Node:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f", line {mark.line + 1}" if mark else ""
+        line_text = f", line {mark.line + 1}" if mark else ""
         hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
         if hint.startswith(_OPEN_QUOTE) and error.context_mark:  # the parser notices it some lines below
             hint += f": look at line {error.context_mark.line + 1}"
-        raise AlrvizError(f"{name}{place}: not valid YAML: {error.problem}{hint}") from error
+        raise AlrvizError(f"{name}{line_text}: not valid YAML: {error.problem}{hint}") from error
     except yaml.YAMLError as error:
         raise AlrvizError(f"{name}: not valid YAML: {error}") from error
     if node is None:

@@ -47,7 +47,7 @@ def _for_streaming(recipe: Recipe) -> Recipe:
 def streaming_note(recipes: Sequence[Recipe]) -> str:
     """Return a note on the settings that `for_streaming` changes, "" if it changes none.
 
-    >>> over_passes_words([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
+    >>> streaming_note([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
     'With all rows hlr has alpha 0.3 and 10 quantiles'
     """
     texts = []
@@ -201,7 +201,7 @@ def recipes_of(
     definition = QUESTIONS.get(question) or QUESTIONS[FIRST_QUESTION]
     order = min(order, columns)
     alpha = alpha or (FIRST_ALPHA if definition.needs_penalty else 0.0)
-    common = {
+    common_params = {
         "alpha": alpha,
         "penalty": "phi",
         "max_iter": MAX_ITERATIONS,
@@ -211,7 +211,7 @@ def recipes_of(
     }
     recipes = []
     for family, params in definition.racers(order):
-        defaults = {name: value for name, value in common.items() if name in FAMILIES[family].params}
+        defaults = {name: value for name, value in common_params.items() if name in FAMILIES[family].params}
         recipe = Recipe(family, seed=seed, **{**defaults, **params})
         recipes.append(recipe if "discretize" in params else apply_cuts(recipe, cuts))
     orders = {recipe: recipe.params.get("order", 1) for recipe in recipes}

@@ -55,11 +55,13 @@ def _read(text: str, seed: int, keywords: bool) -> Recipe | None:
     family, *fields = text.split("_")[:_MAX_FIELDS]
     if family not in FAMILIES:
         return None
-    by_key = {param.key: (name, param) for name, param in {**FAMILIES[family].params, **ENCODING}.items() if param.key}
+    param_by_key = {
+        param.key: (name, param) for name, param in {**FAMILIES[family].params, **ENCODING}.items() if param.key
+    }
     settings: dict[str, Any] = {}
     for field in fields:
-        if field[:1] in by_key:
-            name, param = by_key[field[:1]]
+        if field[:1] in param_by_key:
+            name, param = param_by_key[field[:1]]
             word = field[1:] if field[1:] in param.keywords and (keywords or field[1:] == "auto") else None
             settings[name] = word or _value(param, field[1:])
     try:
@@ -70,8 +72,8 @@ def _read(text: str, seed: int, keywords: bool) -> Recipe | None:
 
 def _value(param: Param, text: str) -> Any:
     if param.choices:
-        by_text = {_text(choice): choice for choice in param.choices}
-        return by_text.get(text, param.default)
+        choice_by_text = {_text(choice): choice for choice in param.choices}
+        return choice_by_text.get(text, param.default)
     try:
         numbers = [float(part) for part in re.split("(?<=[0-9f])-", text)]
     except ValueError:

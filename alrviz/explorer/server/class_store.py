@@ -125,7 +125,7 @@ def vote_rows(classroom: Classroom, class_round: Round) -> list[dict[str, Any]]:
 
 
 def read_class(store: Store, stored_run: StoredRun, owner: str) -> Classroom:
-    """Return the class of a stored run."""
+    """Return the class of a stored run. owner: the teacher's id."""
     room = Classroom(owner, stored_run.id, json.loads(stored_run.spec)["code"])
     for question_text, state, rows in store.tasks(stored_run.id):
         class_round = Round(_question(json.loads(question_text)), state == "open")

@@ -322,7 +322,7 @@ class Classes:
         self._lock = threading.RLock()
 
     def open(self, owner: str) -> Classroom:
-        """Return a teacher's class; open one if there is none.
+        """Return the class of the teacher with the id `owner`; open one if there is none.
 
         Raises:
             AlrvizError: if the server has MAX_CLASSES classes.
@@ -364,7 +364,9 @@ class Classes:
                     return
 
     def class_of(self, owner: str) -> Classroom | None:
-        """Return the class of a teacher; None without one."""
+        """Return the class of the teacher with the id `owner`, or of the digest that a restart leaves; None without
+        one.
+        """
         keys = (owner, owner_digest(owner))
         classroom = next((candidate for candidate in list(self._classes.values()) if candidate.owner in keys), None)
         if classroom is not None:
@@ -391,20 +393,24 @@ class Classes:
             ClassRefused: if no class has the code, or there were too many wrong codes.
         """
         with self._lock:
-            browser = f"{address} {cookie}"
-            letters = "".join(sign for sign in code.upper() if sign in LETTERS)
+            browser_key = f"{address} {cookie}"
+            code_letters = "".join(sign for sign in code.upper() if sign in LETTERS)
             classroom = next(
-                (candidate for candidate in self._classes.values() if secrets.compare_digest(candidate.code, letters)),
+                (
+                    candidate
+                    for candidate in self._classes.values()
+                    if secrets.compare_digest(candidate.code, code_letters)
+                ),
                 None,
             )
             if classroom is not None and cookie and classroom.student(cookie) in classroom.students:
                 return classroom
             if wait := max(
-                self._browser_limit.wait(browser), self._address_limit.wait(address), self._total_limit.wait("")
+                self._browser_limit.wait(browser_key), self._address_limit.wait(address), self._total_limit.wait("")
             ):
                 raise ClassRefused(429, "Too many wrong codes. Use the QR code, or try again", wait)
             if classroom is None:
-                self._browser_limit.count(browser)
+                self._browser_limit.count(browser_key)
                 self._address_limit.count(address)
                 self._total_limit.count("")
                 raise ClassRefused(404, "No class has this code. It has six letters and is on the wall.")

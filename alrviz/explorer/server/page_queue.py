@@ -125,5 +125,5 @@ class PageQueue:
         now = self._clock()
         decay = 0.5 ** ((now - self._last_count) / HALF_LIFE_SECONDS)
         self._last_count = now
-        decayed = {address: pages * decay for address, pages in self._recent_pages.items()}
-        self._recent_pages = {address: pages for address, pages in decayed.items() if pages > _FORGOTTEN_PAGES}
+        decayed_pages = {address: pages * decay for address, pages in self._recent_pages.items()}
+        self._recent_pages = {address: pages for address, pages in decayed_pages.items() if pages > _FORGOTTEN_PAGES}

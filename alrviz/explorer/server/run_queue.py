@@ -216,7 +216,7 @@ class Shares:
     """
 
     def __init__(self, start_time: float):
-        self._last_count = start_time
+        self._last_charge = start_time
         self._seconds: dict[str, float] = {}
         self._addresses: dict[str, str] = {}
         self._active_owners: dict[str, set[str]] = {}
@@ -228,7 +228,7 @@ class Shares:
         while len(self._addresses) > MAX_ADDRESSES:  # the one not seen for longest
             del self._addresses[next(iter(self._addresses))]
 
-    def count(self, now: float, running: Iterable[str], active: Iterable[str]) -> float:
+    def charge_time(self, now: float, running: Iterable[str], active: Iterable[str]) -> float:
         """Add the time since the last call to the owners of running jobs; return that time in seconds.
 
         Args:
@@ -236,10 +236,10 @@ class Shares:
             running: owner of each running job.
             active: owners of all running and waiting jobs.
         """
-        passed, self._last_count = max(now - self._last_count, 0.0), now
+        passed, self._last_charge = max(now - self._last_charge, 0.0), now
         decay = 0.5 ** (passed / HALF_LIFE_SECONDS)
-        decayed = {owner: seconds * decay for owner, seconds in self._seconds.items()}
-        self._seconds = {owner: seconds for owner, seconds in decayed.items() if seconds > FORGOTTEN_SECONDS}
+        decayed_seconds = {owner: seconds * decay for owner, seconds in self._seconds.items()}
+        self._seconds = {owner: seconds for owner, seconds in decayed_seconds.items() if seconds > FORGOTTEN_SECONDS}
         for owner in running:
             self._seconds[owner] = self._seconds.get(owner, 0.0) + passed
         self._active_owners = {}
@@ -312,10 +312,10 @@ class RunQueue:
             entry.job.stop()
 
     def _count(self) -> None:
-        running = [e for e in self.entries.values() if e.under_way]
-        owners = [entry.owner for entry in running]
-        passed = self.shares.count(self.clock(), owners, [*owners, *(entry.owner for entry in self.waiting)])
-        for entry in running:
+        running_entries = [e for e in self.entries.values() if e.under_way]
+        owners = [entry.owner for entry in running_entries]
+        passed = self.shares.charge_time(self.clock(), owners, [*owners, *(entry.owner for entry in self.waiting)])
+        for entry in running_entries:
             entry.busy_seconds += passed
 
     def _priority(self, entry: Entry) -> tuple[float, float]:
@@ -324,22 +324,28 @@ class RunQueue:
 
     def _end_turns(self) -> None:
         """Rotate out jobs whose turn is over, if a waiting job with a lower priority key can take the place."""
-        waiting = [entry for entry in self.waiting if not entry.under_way]
-        if not waiting:
+        waiting_entries = [entry for entry in self.waiting if not entry.under_way]
+        if not waiting_entries:
             return
-        running = [e for e in self.entries.values() if e.under_way]
+        running_entries = [e for e in self.entries.values() if e.under_way]
         shortest, longest = TURN_SECONDS
-        turn = min(max(ROUND_SECONDS * len(running) / (len(running) + len(waiting)), shortest), longest)
-        expired = [e for e in running if not e.rotated_out and self.clock() - e.turn_start >= turn * e.turn_weight]
-        for entry in sorted(expired, key=self._priority, reverse=True):
-            remaining = [e for e in running if e is not entry]
-            candidates = (e for e in waiting if self._priority(e) < self._priority(entry))
-            candidates = (e for e in candidates if self._has_place(e, remaining) and self._has_room(e, make_room=False))
+        turn = min(
+            max(ROUND_SECONDS * len(running_entries) / (len(running_entries) + len(waiting_entries)), shortest), longest
+        )
+        expired_entries = [
+            e for e in running_entries if not e.rotated_out and self.clock() - e.turn_start >= turn * e.turn_weight
+        ]
+        for entry in sorted(expired_entries, key=self._priority, reverse=True):
+            remaining_entries = [e for e in running_entries if e is not entry]
+            candidates = (e for e in waiting_entries if self._priority(e) < self._priority(entry))
+            candidates = (
+                e for e in candidates if self._has_place(e, remaining_entries) and self._has_room(e, make_room=False)
+            )
             successor = next(candidates, None)
             if successor is None:
                 continue
-            waiting.remove(successor)
-            running = [*remaining, successor]
+            waiting_entries.remove(successor)
+            running_entries = [*remaining_entries, successor]
             entry.rotated_out = entry.in_queue = True
             self.waiting.append(entry)
             entry.job.pause()
@@ -347,9 +353,9 @@ class RunQueue:
     def _end_largest(self) -> None:
         """Stop the run with the largest steps if memory is full; once stopped, it can be dropped."""
         if not self._has_room():
-            growing = [e for e in self.entries.values() if e.step_bytes and (e.under_way or e.rotated_out)]
-            if growing:
-                self.end(max(growing, key=lambda e: e.step_bytes), MEMORY_FULL)
+            growing_entries = [e for e in self.entries.values() if e.step_bytes and (e.under_way or e.rotated_out)]
+            if growing_entries:
+                self.end(max(growing_entries, key=lambda e: e.step_bytes), MEMORY_FULL)
 
     def _unqueue(self, entry: Entry) -> None:
         entry.in_queue, entry.steps, entry.rotated_out = False, 0, False
@@ -363,8 +369,8 @@ class RunQueue:
         for entry in list(self.waiting):
             if not entry.in_queue:
                 continue  # ended to make room for an earlier one of this loop
-            running = [e for e in self.entries.values() if e.under_way]
-            if entry not in running and self._has_place(entry, running) and self._has_room(entry):
+            running_entries = [e for e in self.entries.values() if e.under_way]
+            if entry not in running_entries and self._has_place(entry, running_entries) and self._has_room(entry):
                 entry.was_started, entry.turn_start = True, self.clock()
                 if entry.steps:
                     cast("Race", entry.job).step(entry.steps)
@@ -387,23 +393,28 @@ class RunQueue:
         if the job's own owner is within it. Jobs that were rotated out are not inactive. With `make_room` those jobs
         are stopped and dropped; without it the answer is what would be.
         """
-        allocated = [e for e in self.entries.values() if (e.was_started or e.step_bytes) and e is not entry]
+        allocated_entries = [e for e in self.entries.values() if (e.was_started or e.step_bytes) and e is not entry]
         now, idle = self.clock(), self.limits.idle
-        unseen = [e for e in allocated if e.job.ended or (idle is not None and now - e.last_look > idle and not e.keep)]
+        unseen_entries = [
+            e
+            for e in allocated_entries
+            if e.job.ended or (idle is not None and now - e.last_look > idle and not e.keep)
+        ]
         inactive = sorted(
-            (e for e in unseen if not e.under_way and not e.in_queue), key=lambda e: (not e.job.ended, e.last_look)
+            (e for e in unseen_entries if not e.under_way and not e.in_queue),
+            key=lambda e: (not e.job.ended, e.last_look),
         )
-        n_bytes = sum(e.n_bytes for e in allocated) + (entry.n_bytes if entry is not None else 0)
+        n_bytes = sum(e.n_bytes for e in allocated_entries) + (entry.n_bytes if entry is not None else 0)
         while not is_within(n_bytes, self.limits.memory) and inactive:
             oldest = inactive.pop(0)
             n_bytes -= oldest.n_bytes
-            allocated.remove(oldest)
+            allocated_entries.remove(oldest)
             if make_room:
                 self.end(oldest)
                 del self.entries[oldest.id]
         if entry is None or is_within(n_bytes, self.limits.memory):
             return is_within(n_bytes, self.limits.memory)
-        yielding = self._entries_above_share(entry, allocated)
+        yielding = self._entries_above_share(entry, allocated_entries)
         if make_room:
             for above_share in yielding:
                 self.end(above_share, ABOVE_SHARE)
@@ -427,10 +438,12 @@ class RunQueue:
         missing_bytes = sum(sizes.values()) - self.limits.memory
         if owner_bytes[entry.owner] > shares[entry.owner]:
             return []
-        yielding, paused = list[Entry](), [e for e in allocated if not e.under_way and not e.in_queue]
+        yielding, paused_entries = list[Entry](), [e for e in allocated if not e.under_way and not e.in_queue]
         # In seconds of computing, not since the turn began: a turn is shorter than a round.
-        busy = [e for e in allocated if e not in paused and e.busy_seconds >= ROUND_SECONDS * e.turn_weight]
-        for e in (*sorted(paused, key=lambda e: e.last_look), *sorted(busy, key=lambda e: e.last_look)):
+        busy_entries = [
+            e for e in allocated if e not in paused_entries and e.busy_seconds >= ROUND_SECONDS * e.turn_weight
+        ]
+        for e in (*sorted(paused_entries, key=lambda e: e.last_look), *sorted(busy_entries, key=lambda e: e.last_look)):
             if missing_bytes > 0 and owner_bytes[e.owner] > shares[e.owner]:
                 yielding.append(e)
                 owner_bytes[e.owner] -= sizes[e]

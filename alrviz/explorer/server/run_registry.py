@@ -69,6 +69,8 @@ class Registry:
     def add(self, job: Race | Study, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
         """Add a job that was not started, and return its entry.
 
+        owner: the visitor's id, for fair queues. bytes, threads: what the job takes while it runs, as estimated.
+
         Raises:
             CapReached: if the job needs more memory than the server gives all runs together.
         """
@@ -93,9 +95,11 @@ class Registry:
             self._drop_old(entry.owner)
 
     def _drop_old(self, owner: str) -> None:
-        resting = [e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.in_queue]
-        surplus = len(resting) - self.limits.kept if self.limits.kept is not None else 0
-        for entry in resting[: max(surplus, 0)]:
+        resting_entries = [
+            e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.in_queue
+        ]
+        surplus = len(resting_entries) - self.limits.kept if self.limits.kept is not None else 0
+        for entry in resting_entries[: max(surplus, 0)]:
             self._queue.end(entry)
             del self._queue.entries[entry.id]
 
@@ -166,8 +170,8 @@ class Registry:
             now, idle, hours = self._clock(), self.limits.idle, self.limits.hours
             for entry in list(self._queue.entries.values()):
                 seconds = idle if not entry.keep else hours * 3600 if hours is not None else None
-                busy = entry.under_way or entry.in_queue
-                if busy and seconds is not None and now - entry.last_look > seconds:
+                is_active = entry.under_way or entry.in_queue
+                if is_active and seconds is not None and now - entry.last_look > seconds:
                     self._queue.end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
             self._queue.admit()
             n_dropped = self._drop_stored(now)
@@ -182,11 +186,13 @@ class Registry:
         idle = self.limits.idle
         if idle is None or now - self._last_visit <= idle:
             return 0
-        shown = {entry.id for runs in self._open_pages for entry in runs.entries}
-        dropped = [e for e in self._queue.entries.values() if e.id not in shown and self._can_drop(e, now - idle)]
-        for entry in dropped:
+        shown_ids = {entry.id for runs in self._open_pages for entry in runs.entries}
+        dropped_entries = [
+            e for e in self._queue.entries.values() if e.id not in shown_ids and self._can_drop(e, now - idle)
+        ]
+        for entry in dropped_entries:
             del self._queue.entries[entry.id]
-        return len(dropped)
+        return len(dropped_entries)
 
     def _can_drop(self, entry: Entry, since: float) -> bool:
         """Return whether a run is inactive, was not looked at since a time, and is stored completely."""

@@ -224,8 +224,10 @@ class _FairQueue:
     def take(self, owner: str, stop: StopToken, on_wait: Callable[[bool], None]) -> None:
         """Wait for a place.
 
+        owner: the visitor's id; visitors take turns. on_wait: called with True if there is none yet, with False then.
+
         Raises:
-            Stopped: if the token is pulled meanwhile.
+            Stopped: if the token is pulled meanwhile; no place is taken.
         """
         with self._condition:
             self._count += 1
@@ -244,7 +246,7 @@ class _FairQueue:
         on_wait(False)
 
     def take_free(self, owner: str) -> bool:
-        """Take a place if one is free and nobody waits; return whether it was taken."""
+        """Take a place for a visitor (`owner`: the id) if one is free and nobody waits; return whether it was taken."""
         with self._condition:
             if self._free == 0 or self._tickets:
                 return False
@@ -384,7 +386,15 @@ _MUST_MOVE = object()
 
 
 class _Place:
-    """The place of one reading: a quick one first, a long one later."""
+    """The place of one reading: a quick one first, a long one later.
+
+    Args:
+        quick, long: the queues of both kinds of places.
+        owner: the visitor's id; visitors take turns.
+        stop: ends the waiting.
+        on_wait: called with True while no place is free, with False once the reading has one.
+        is_large: whether the reading begins in the long queue.
+    """
 
     def __init__(
         self,

@@ -76,7 +76,9 @@ def link_of(upload: Upload, table: Table) -> FileLink:
 
 
 class UploadClaim:
-    """A reservation of `size` bytes of the process's memory for uploads, until `release`."""
+    """A reservation of `size` bytes of the process's memory for uploads of a visitor (`owner`: the id), until
+    `release`.
+    """
 
     def __init__(self, tables: "UploadedTables", owner: str):
         self._tables, self._owner, self.size = tables, owner, 0
@@ -99,7 +101,7 @@ class UploadClaim:
 
 
 class UploadedTables:
-    """The uploads of a process, by owner and hash."""
+    """The uploads of a process, by visitor and hash. limits: on the bytes of a visitor's uploads and of all."""
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic):
         self.limits = limits
@@ -144,17 +146,17 @@ class UploadedTables:
         absent_owners = [name for name in bytes_by_owner if idle is not None and now - self._last_seen[name] > idle]
         absent_owners.sort(key=self._last_seen.__getitem__)
         claimed_bytes = sum(other_claim.size for other_claim in self.claims if other_claim is not claim)
-        used_bytes, evicted = sum(bytes_by_owner.values()) + claimed_bytes, []
+        used_bytes, evicted_tables = sum(bytes_by_owner.values()) + claimed_bytes, []
         while absent_owners and not is_within(used_bytes + size, self.limits.uploads):
-            evicted.append(absent_owners.pop(0))
-            used_bytes -= bytes_by_owner[evicted[-1]]
+            evicted_tables.append(absent_owners.pop(0))
+            used_bytes -= bytes_by_owner[evicted_tables[-1]]
         if not is_within(used_bytes + size, self.limits.uploads):
             raise TableError(
                 f"there is no room for another {size_text(size)}: the server holds {size_text(used_bytes)} of at most "
                 f"{size_text(self.limits.uploads or 0)} of tables; try a smaller table, or try again later"
             )
-        self._uploads = {key: upload for key, upload in self._uploads.items() if key[0] not in evicted}
-        for holder in evicted:
+        self._uploads = {key: upload for key, upload in self._uploads.items() if key[0] not in evicted_tables}
+        for holder in evicted_tables:
             del self._last_seen[holder]
 
     def keep(self, owner: str, hash16: str, upload: Upload) -> None:

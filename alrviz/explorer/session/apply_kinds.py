@@ -25,7 +25,12 @@ def read_upload(
 ) -> Table:
     """Read a file in a separate process; the table is named after the file, up to the first dot.
 
-    on_wait: called with True while the reading waits for a place, with False when it has one.
+    Args:
+        upload: the file's bytes, its name and the options of reading.
+        limits: on size and reading time.
+        stop: cancels the reading and gets its progress.
+        owner: the visitor, for fair queues.
+        on_wait: called with True while no reading process is free, with False when the reading begins.
     """
     stem = upload.name.split(".")[0] or upload.name
     return READERS.read(upload.data, stem, upload.options, limits.table(), stop, limits.seconds, owner, on_wait)

@@ -42,8 +42,8 @@ def check_link(query: str, state: State, choices: Choices) -> tuple[State, list[
         if parts and name in choices:
             problems += [_invalid_choice(key, part, choices[name]) for part in parts if part not in choices[name]]
         elif parts:
-            unknown = [part for part in parts if not read_recipes(part, words=True)]
-            problems += [_invalid_choice(key, part.split("_")[0], FAMILIES) for part in unknown]
+            unknown_parts = [part for part in parts if not read_recipes(part, words=True)]
+            problems += [_invalid_choice(key, part.split("_")[0], FAMILIES) for part in unknown_parts]
         elif name in choices:
             if text not in choices[name]:
                 problems.append(_invalid_choice(key, text, choices[name]))
@@ -69,13 +69,15 @@ def _unreadable(key: str, text: str, value: object) -> Iterable[str]:
 
 
 def _invalid_choice(key: str, text: str, choices: Iterable[str]) -> str:
-    valid = [choice for choice in choices if choice]
-    if not valid:
+    valid_choices = [choice for choice in choices if choice]
+    if not valid_choices:
         return f"its page has no {key} {_shorten(text)!r}"
-    if near := get_close_matches(text, valid, n=3, cutoff=0.5):
+    if near := get_close_matches(text, valid_choices, n=3, cutoff=0.5):
         return f"there is no {key} {_shorten(text)!r} (nearest: {', '.join(near)})"
-    ellipsis = ", ..." if len(valid) > MAX_CHOICES else ""
-    return f"there is no {key} {_shorten(text)!r}; it is one of {', '.join(sorted(valid)[:MAX_CHOICES])}{ellipsis}"
+    ellipsis = ", ..." if len(valid_choices) > MAX_CHOICES else ""
+    return (
+        f"there is no {key} {_shorten(text)!r}; it is one of {', '.join(sorted(valid_choices)[:MAX_CHOICES])}{ellipsis}"
+    )
 
 
 def _shorten(text: str) -> str:
@@ -86,5 +88,5 @@ def link_message(problems: list[str]) -> str:
     """Return a page's message about the problems of its link; "" if there are none."""
     if not problems:
         return ""
-    rest = f"; and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
-    return f"Part of this link could not be used: {'; '.join(problems[:MAX_PROBLEMS])}{rest}. The rest is shown."
+    more_text = f"; and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
+    return f"Part of this link could not be used: {'; '.join(problems[:MAX_PROBLEMS])}{more_text}. The rest is shown."

@@ -65,10 +65,10 @@ class PageTasks:
 
     def poll(self) -> bool:
         """Deliver the results of finished tasks; return whether others are running."""
-        running = [kind for kind, task in list(self._tasks.items()) if task.poll()]
-        for kind in running:
+        running_kinds = [kind for kind, task in list(self._tasks.items()) if task.poll()]
+        for kind in running_kinds:
             self._watchers[kind]()
-        return bool(running)
+        return bool(running_kinds)
 
     def close(self) -> None:
         """End all tasks."""

@@ -135,8 +135,8 @@ class SessionRuns(param.Parameterized):
         entry = self._entry_of(study)
         if entry is None:
             return None
-        shown = self.studies.get(study.kind, entry)
-        if shown is entry or not (shown.under_way or shown.in_queue):
+        shown_study = self.studies.get(study.kind, entry)
+        if shown_study is entry or not (shown_study.under_way or shown_study.in_queue):
             self.studies[study.kind] = entry
         return cast(Study, entry.job)
 

@@ -87,8 +87,10 @@ class Session(param.Parameterized):
     def watch(self, call: Callable[..., object], names: str | list[str]) -> list[Watcher]:
         """Call a function whenever a parameter of the session, its table or its runs changes."""
         names = [names] if isinstance(names, str) else names
-        by_part = [(part, [name for name in names if name in part.param]) for part in (self, self.table, self.runs)]
-        return [part.param.watch(call, part_names) for part, part_names in by_part if part_names]
+        names_by_part = [
+            (part, [name for name in names if name in part.param]) for part in (self, self.table, self.runs)
+        ]
+        return [part.param.watch(call, part_names) for part, part_names in names_by_part if part_names]
 
     def unsubscribe(self, page: str) -> None:
         """End the subscriptions of a page that is closed."""

@@ -90,7 +90,9 @@ class Sketch:
         return pd.DataFrame(self.x, columns=list(self.columns), index=self.point_ids)
 
     def add(self, x: float, y: float, label: str) -> "Sketch":
-        """Return the sketch with one more point; unchanged if it is full or has no such class."""
+        """Return the sketch with one more point; unchanged if it already has MAX_POINTS points, or if `label` is none
+        of its classes.
+        """
         if self.full or label not in self.classes:
             return self
         place = np.array([[_round(x), _round(y)]])

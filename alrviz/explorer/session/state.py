@@ -100,8 +100,8 @@ def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
 def _read_kinds(text: str) -> tuple[tuple[int, str], ...]:
     pattern = rf"(\d{{1,5}})([{''.join(KIND_LETTERS)}])"
     matches = (re.fullmatch(pattern, part, re.ASCII) for part in text.split("_")[:64])
-    by_position = {int(match[1]): KIND_LETTERS[match[2]] for match in matches if match}
-    return tuple(sorted(by_position.items()))
+    kind_by_position = {int(match[1]): KIND_LETTERS[match[2]] for match in matches if match}
+    return tuple(sorted(kind_by_position.items()))
 
 
 def _read_axes(text: str) -> tuple[int, ...]:

@@ -344,10 +344,15 @@ class SessionTable(param.Parameterized):
         table = self.pending or self.full_table
         if table is None:
             return
-        position = {name: k for k, name in enumerate(table.names)}
-        targets = [position[name] for name, kind in kinds.items() if kind in TARGETS and name in position]
-        unchanged = {k: kind for k, kind in self.source.kinds.items() if not (targets and kind in TARGETS)}
-        new_kinds = {**unchanged, **{position[name]: kind for name, kind in kinds.items() if name in position}}
+        position_by_name = {name: k for k, name in enumerate(table.names)}
+        targets = [
+            position_by_name[name] for name, kind in kinds.items() if kind in TARGETS and name in position_by_name
+        ]
+        unchanged_kinds = {k: kind for k, kind in self.source.kinds.items() if not (targets and kind in TARGETS)}
+        new_kinds = {
+            **unchanged_kinds,
+            **{position_by_name[name]: kind for name, kind in kinds.items() if name in position_by_name},
+        }
         words = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
         slug = self.source.split
         if slug != "once" and {"group", "time"} & {*kinds.values()}:
@@ -464,5 +469,5 @@ class SessionTable(param.Parameterized):
         title = self.loading.title
         self.cancel()
         name = self.dataset.name if self.dataset is not None else ""
-        still = f"; {name} is still here" if name and self.pending is None else ""
-        self._session.message = f"{title[:1].upper()}{title[1:]} was cancelled{still}."
+        still_here_text = f"; {name} is still here" if name and self.pending is None else ""
+        self._session.message = f"{title[:1].upper()}{title[1:]} was cancelled{still_here_text}."

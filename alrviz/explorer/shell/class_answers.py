@@ -28,13 +28,16 @@ def answers_html(rounds: Sequence[Round], words: ToHtml = safe, outcome: AnswerV
         words: converts the text of an option to HTML.
         outcome: the right answer; None if it is not known.
     """
-    answered, question = [round_ for round_ in rounds if round_.votes], rounds[-1].question
-    if not answered:
+    answered_rounds, question = [round_ for round_ in rounds if round_.votes], rounds[-1].question
+    if not answered_rounds:
         return "<p>Nobody has answered.</p>"
     draw = {"choice": _choice, "number": _number, "order": _order, "sketch": _sketch, "text": _text}[question.kind]
-    counts = ", then ".join(plural(len(round_.votes), "answer") for round_ in answered)
-    legend = " (pale: before)" if len(answered) > 1 else ""
-    return f"<p class='quiet'>{counts}{legend}</p>{draw(question, answered[-2:], words, outcome)}{_notes(answered[-1])}"
+    counts_text = ", then ".join(plural(len(round_.votes), "answer") for round_ in answered_rounds)
+    legend = " (pale: before)" if len(answered_rounds) > 1 else ""
+    return (
+        f"<p class='quiet'>{counts_text}{legend}</p>{draw(question, answered_rounds[-2:], words, outcome)}"
+        f"{_notes(answered_rounds[-1])}"
+    )
 
 
 def _bars(rows: Sequence[tuple[str, Sequence[int], bool]], totals: Sequence[int]) -> str:
@@ -44,15 +47,15 @@ def _bars(rows: Sequence[tuple[str, Sequence[int], bool]], totals: Sequence[int]
     lines = []
     for name, counts, outcome in rows:
         shares = [count / total for count, total in zip(counts, totals, strict=True)]
-        bars = "".join(
+        bars_html = "".join(
             f"<i{' class=before' if k < len(shares) - 1 else ''} style='width:{100 * share / max_share:.0f}%'></i>"
             for k, share in enumerate(shares)
         )
-        percentages = "<br>".join(f"{100 * share:.0f} %" for share in shares)
-        mark = " ✓ what happened" if outcome else ""
+        percentages_html = "<br>".join(f"{100 * share:.0f} %" for share in shares)
+        outcome_mark = " ✓ what happened" if outcome else ""
         lines.append(
-            f"<tr{' class=was' if outcome else ''}><th scope=row>{name}{mark}</th><td>{bars}</td>"
-            f"<td>{percentages}</td></tr>"
+            f"<tr{' class=was' if outcome else ''}><th scope=row>{name}{outcome_mark}</th><td>{bars_html}</td>"
+            f"<td>{percentages_html}</td></tr>"
         )
     return f"<table class=answers>{''.join(lines)}</table>"
 
@@ -72,11 +75,11 @@ def _number(question: Question, rounds: Sequence[Round], words: ToHtml, outcome:
     happened = float(outcome) if isinstance(outcome, float) else None
     outcome_bin = -1 if happened is None else int(np.searchsorted(edges, [happened], side="right")[0])
     rows = [(safe(name), [count[k] for count in counts], k == outcome_bin) for k, name in enumerate(names)]
-    medians = ", then ".join(_format(float(np.median(round_))) for round_ in values)
+    medians_text = ", then ".join(_format(float(np.median(round_))) for round_ in values)
     unit = f" {safe(question.unit)}" if question.unit else ""
     caption = "" if happened is None else f"; it was {_format(happened)}"
     visible_rows = [row for row in rows if any(row[1]) or row[2]]
-    return f"<p>Median {medians}{unit}{caption}.</p>" + _bars(visible_rows, [len(round_) for round_ in values])
+    return f"<p>Median {medians_text}{unit}{caption}.</p>" + _bars(visible_rows, [len(round_) for round_ in values])
 
 
 def _binned(values: Sequence[Any]) -> tuple[list[str], list[list[int]], Any]:
@@ -89,15 +92,15 @@ def _binned(values: Sequence[Any]) -> tuple[list[str], list[list[int]], Any]:
     edges = np.arange(np.floor(low / width) + 1, np.ceil(high / width) + 1e-9) * width
     if not len(edges):
         edges = np.array([np.floor(low / width) * width, np.floor(low / width) * width + width])
-    labels = [_format(float(edge)) for edge in edges]
-    names = [
-        f"below {labels[0]}",
-        *(f"{a} to {b}" for a, b in pairwise(labels)),
-        f"{labels[-1]} or more",
+    edge_labels = [_format(float(edge)) for edge in edges]
+    bin_names = [
+        f"below {edge_labels[0]}",
+        *(f"{a} to {b}" for a, b in pairwise(edge_labels)),
+        f"{edge_labels[-1]} or more",
     ]
     positions = [np.searchsorted(edges, numbers, side="right") for numbers in values]
-    counts = [np.bincount(position, minlength=len(names)).tolist() for position in positions]
-    return names, counts, edges
+    counts = [np.bincount(position, minlength=len(bin_names)).tolist() for position in positions]
+    return bin_names, counts, edges
 
 
 def _order(question: Question, rounds: Sequence[Round], words: ToHtml, outcome: AnswerValue | None) -> str:
@@ -119,8 +122,8 @@ def _sketch(question: Question, rounds: Sequence[Round], words: ToHtml, outcome:
 
     def path(kind: str, values: Any) -> str:
         ys = 1 - (np.clip(values, question.low, question.high) - question.low) / (question.high - question.low)
-        points = " L".join(f"{x:.1f} {height * y:.1f}" for x, y in zip(xs, ys, strict=True))
-        return f"<path class='{kind}' d='M{points}'/>"
+        path_points = " L".join(f"{x:.1f} {height * y:.1f}" for x, y in zip(xs, ys, strict=True))
+        return f"<path class='{kind}' d='M{path_points}'/>"
 
     sketches = [np.array([vote.answer for vote in sketch.votes.values()], float) for sketch in rounds]
     lines = [path("one", sketch) for sketch in sketches[-1][:MAX_SKETCHES]]
@@ -134,18 +137,18 @@ def _sketch(question: Question, rounds: Sequence[Round], words: ToHtml, outcome:
         f"<text x={margin - 6} y={y + 5} text-anchor=end>{_format(value)}</text>"
         for y, value in zip((0, height), ends, strict=True)
     )
-    places = "".join(
+    name_labels = "".join(
         f"<text x='{x:.1f}' y={height + 24} text-anchor=middle>{safe(name, 12)}</text>"
         for x, name in zip(xs, names, strict=True)
     )
-    medians = "; ".join(
+    medians_text = "; ".join(
         f"{safe(name)}: {_format(float(median))}"
         for name, median in zip(names, np.median(sketches[-1], 0), strict=True)
     )
     caption = "Thick: the median" + (", dashed: what happened." if outcome is not None else ".")
     return (
-        f"<svg class=sketches viewBox='0 -10 {width} {height + 40}' role=img aria-label='Medians: {medians}'>"
-        f"{axis}{places}{''.join(lines)}</svg><p class='quiet'>{caption}</p>"
+        f"<svg class=sketches viewBox='0 -10 {width} {height + 40}' role=img aria-label='Medians: {medians_text}'>"
+        f"{axis}{name_labels}{''.join(lines)}</svg><p class='quiet'>{caption}</p>"
     )
 
 
@@ -162,8 +165,8 @@ def _text_list(texts: Any) -> str:
     counters = Counter(texts)
     lines = [f"<li>{safe(text)}{f' ({n})' if n > 1 else ''}</li>" for text, n in counters.most_common(MAX_TEXTS)]
     n_hidden = len(counters) - MAX_TEXTS
-    rest = f"<p class='quiet'>and {n_hidden:,} more in the CSV</p>" if n_hidden > 0 else ""
-    return f"<ul class=said>{''.join(lines)}</ul>{rest}"
+    more_html = f"<p class='quiet'>and {n_hidden:,} more in the CSV</p>" if n_hidden > 0 else ""
+    return f"<ul class=said>{''.join(lines)}</ul>{more_html}"
 
 
 def _format(value: float) -> str:

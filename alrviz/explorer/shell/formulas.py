@@ -31,5 +31,5 @@ def math(latex: str, *, block: bool = False) -> str:
         raise ValueError(f"unknown command {unknown[1]!r} in {latex!r}")
     body = mathml[mathml.index(">") + 1 : mathml.rindex("</math>")]
     note = f'<annotation encoding="application/x-tex">{escape(latex)}</annotation>'
-    display = ' display="block"' if block else ""
-    return f"<math{display}><semantics>{body}{note}</semantics></math>"
+    display_attribute = ' display="block"' if block else ""
+    return f"<math{display_attribute}><semantics>{body}{note}</semantics></math>"

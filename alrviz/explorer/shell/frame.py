@@ -62,12 +62,12 @@ class Frame:
         self._classes = classes
         self._area.css_classes = ["alrviz-area"]  # shrinks beside a lesson or a class
         # The containers of the page's view, from the inside out.
-        beside: list[Viewable] = [self._area, classes.panel]
+        beside_panel: list[Viewable] = [self._area, classes.panel]
         if lesson is not None:  # three columns are more than a projector has room for
             classes.panel.css_classes = ["alrviz-of-lesson"]
             classes.panel.margin = (12, 0, 0, 16)
-            beside = [pn.Column(classes.panel, lesson, margin=0, css_classes=["alrviz-stacked"]), self._area]
-        row = pn.Row(*beside, margin=0, css_classes=["alrviz-beside"])
+            beside_panel = [pn.Column(classes.panel, lesson, margin=0, css_classes=["alrviz-stacked"]), self._area]
+        row = pn.Row(*beside_panel, margin=0, css_classes=["alrviz-beside"])
         self._outer = pn.Column(self.notice.heard, self.notice.panel, row, sizing_mode="stretch_both", margin=0)
         self._around = [self._area, row, self._outer]
         self._opening = pn.pane.HTML(
@@ -214,8 +214,8 @@ class Frame:
         return page
 
     def _press(self, key: str) -> None:
-        open_of = {"help": self._help.open, "code": self._show_code, "lesson": self._show_lesson}
-        {**open_of, "class": self._classes.open}[key]()
+        action_by_name = {"help": self._help.open, "code": self._show_code, "lesson": self._show_lesson}
+        {**action_by_name, "class": self._classes.open}[key]()
 
     def _show_code(self) -> None:
         """Show the QR code of the page's link."""
@@ -239,16 +239,16 @@ class Frame:
             return
         sketch = self.session.sketch
         if sketch is not None and self.session.page == "boundaries":  # the only page that shows them
-            origin = f"; begun from {safe(sketch.origin, 40)}" if sketch.origin else ""
+            origin_text = f"; begun from {safe(sketch.origin, 40)}" if sketch.origin else ""
             self._table_text.object = (
-                f"<b>{len(sketch):,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet{origin}</span>"
+                f"<b>{len(sketch):,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet{origin_text}</span>"
             )
             return
         stream = self.session.table.stream
-        total = "" if stream is None else f" of {stream.n_rows:,}"
+        total_text = "" if stream is None else f" of {stream.n_rows:,}"
         self._table_text.object = (
             f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis; max-width:440px'>"
-            f"<b>{safe(dataset.name, 40)}</b> <span class='quiet'>&nbsp;{dataset.n_rows:,}{total} rows · "
+            f"<b>{safe(dataset.name, 40)}</b> <span class='quiet'>&nbsp;{dataset.n_rows:,}{total_text} rows · "
             f"{dataset.X.shape[1]:,} columns · {dataset.n_classes:,} classes</span></div>"
         )
 

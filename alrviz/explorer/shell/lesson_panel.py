@@ -207,9 +207,9 @@ class LessonPanel(JSComponent):
             note = _NEXT_QUESTION
         elif step.run and not is_locked and not has_result:
             note = _RUN if self.session.table.dataset is not None and self.session.table.loading is None else _OPENING
-        minutes = f" · about {self.lesson.minutes} minutes" if number == 1 else ""
+        minutes_text = f" · about {self.lesson.minutes} minutes" if number == 1 else ""
         self.shown = {
-            "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {number} of {count}{minutes}</p>",
+            "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {number} of {count}{minutes_text}</p>",
             "text": markdown_html(step.text),
             "ask": None if step.ask is None else self._question_fields(step.ask),
             "told": note,
@@ -269,10 +269,10 @@ class LessonPanel(JSComponent):
 def _verdict(question: Question, answer: AnswerValue, outcome: AnswerValue, is_right: bool) -> str:
     """Return a sentence on outcome and answer as HTML."""
     answer_text, outcome_text = _words(question, answer), _words(question, outcome)
-    start = "It was" if question.kind in ("number", "sketch") else "What happened:"
+    verdict_start = "It was" if question.kind in ("number", "sketch") else "What happened:"
     comparison = f"{'near what you said' if is_right else 'you said'}: {answer_text}"
     comparison = "as you said" if answer_text == outcome_text else comparison
-    return f"{start} <b>{outcome_text}</b>{',' if is_right else ';'} {comparison}."
+    return f"{verdict_start} <b>{outcome_text}</b>{',' if is_right else ';'} {comparison}."
 
 
 def _words(question: Question, answer: AnswerValue) -> str:

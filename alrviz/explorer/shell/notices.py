@@ -42,7 +42,10 @@ def problem_html(error: Exception) -> str:
 
 
 def time_text(seconds: float, share: float | None) -> str:
-    """Return the time of work so far, and the estimated rest if its progress is known."""
+    """Return the time of work so far, and an estimate of the time left.
+
+    share: part of the work that is done, from 0 to 1; None (or hardly begun): no estimate.
+    """
     text = f"{seconds:.0f} s"
     if share is None or share < 0.05 or seconds < 1:
         return text
@@ -98,15 +101,15 @@ class Notice:
 
     def _progress_texts(self, loading: LatestJob | IncomingFile) -> tuple[str, str]:
         """Return the text for screen readers, without the time, which changes all the while, and the visible HTML."""
-        queue = " (waiting for a free place)" if loading.waiting else ""
-        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue} …")
+        queue_text = " (waiting for a free place)" if loading.waiting else ""
+        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
         share = loading.share
         if share is None:
             self._bar.variant = "indeterminate"
         else:
             self._bar.param.update(variant="determinate", value=round(100 * share))
-        spoken = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
-        return spoken, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
+        spoken_html = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
+        return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
 
     def _words(self) -> str:
         session = self.session

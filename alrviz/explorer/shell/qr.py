@@ -30,9 +30,9 @@ def qr_html(link: str, *, show_link: bool = True, max_height: str = "30vh") -> s
     svg = code.svg_inline(omitsize=True, light="#fff", border=4)
     # By default a dialog with its text fits on a projector of 720 lines.
     style = f"max-width:min(100%,{max_height}); margin:0 auto"
-    picture = f"<div role='img' aria-label='QR code of the link' style='{style}'>{svg}</div>"
+    picture_html = f"<div role='img' aria-label='QR code of the link' style='{style}'>{svg}</div>"
     words = f"<p class='quiet' style='overflow-wrap:anywhere; text-align:center'>{safe(link, 400)}</p>"
-    return picture + (words if show_link else "")
+    return picture_html + (words if show_link else "")
 
 
 def is_local() -> bool:

@@ -112,15 +112,15 @@ class Shell:
         slug = state.page if state.page in self.pages else self._first
         with pn.io.hold():
             self._hide_front(slug)  # no page may react while the session's parameters change
-            rebuilt = {slug, *self._views}
-            for page_slug in rebuilt:
+            rebuilt_pages = {slug, *self._views}
+            for page_slug in rebuilt_pages:
                 self._close(page_slug)
             was_returning, self._is_returning = self._is_returning, True  # and no link is written meanwhile
             try:
                 self.session.link.open(state, message)
             finally:
                 self._is_returning = was_returning
-            self.pages |= {cls.slug: cls(self.session) for cls in self._classes if cls.slug in rebuilt}
+            self.pages |= {cls.slug: cls(self.session) for cls in self._classes if cls.slug in rebuilt_pages}
             self._requested = "another"
             self.show_page()
             self.write_link()
@@ -194,15 +194,15 @@ class Shell:
                 return
             if self.session.holds_tasks:
                 self._await_drawn()
-            busy = self.session.pump(is_watched)
+            is_busy = self.session.pump(is_watched)
             if self.session.table.loading is not None:
                 self.notice.show()
-            busy |= self._front is not None and bool(self._front.pump())
+            is_busy |= self._front is not None and bool(self._front.pump())
             if self.lesson is not None:
                 self.lesson.look()
-            busy |= self.classes.look()
+            is_busy |= self.classes.look()
             self._hold_session(self.session.busy)
-            self._quiet_ticks = 0 if busy else self._quiet_ticks + 1
+            self._quiet_ticks = 0 if is_busy else self._quiet_ticks + 1
             if self._quiet_ticks > 20 and self._callback is not None and self._callback.running:
                 self._callback.stop()
 

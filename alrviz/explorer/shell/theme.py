@@ -171,8 +171,8 @@ def room(min_height: int, height_above: int, height_below: int) -> str:
         height_below: px to keep visible below the pictures, such as the row of Run. In a low window the part of the
             element below the pictures (`--alrviz-later`) may be invisible.
     """
-    remaining = f"100dvh - var(--alrviz-above, {height_above}px) - {height_below}px"
-    return f"max({min_height}px, {remaining} + var(--alrviz-later, 0px))"
+    remaining_css = f"100dvh - var(--alrviz-above, {height_above}px) - {height_below}px"
+    return f"max({min_height}px, {remaining_css} + var(--alrviz-later, 0px))"
 
 
 def html(margin: int | tuple[int, ...] = 0, text: str = "") -> pn.pane.HTML:

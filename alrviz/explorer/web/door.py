@@ -28,7 +28,9 @@ def _cookie_name(request: HTTPServerRequest) -> str:
 
 
 class _WithoutToken(Matcher):
-    """Matches requests without the cookie, and those whose address still holds the token."""
+    """Matches requests that the token form must answer: those without the cookie, and those whose address holds a
+    token. Pages for spectators never match.
+    """
 
     def __init__(self, token: str):
         self._token = token

@@ -47,16 +47,16 @@ class LineLimit(logging.Filter):
         return bool(is_written)
 
     def _shorten(self, record: logging.LogRecord) -> bool:
-        place = f"{record.pathname}:{record.lineno}"
-        if self._limit.wait(place):
-            self._n_dropped[place] = self._n_dropped.get(place, 0) + 1
+        source_place = f"{record.pathname}:{record.lineno}"
+        if self._limit.wait(source_place):
+            self._n_dropped[source_place] = self._n_dropped.get(source_place, 0) + 1
             return False
-        self._limit.count(place)
+        self._limit.count(source_place)
         try:
             text = record.getMessage()
         except Exception:  # the handler reports a format that does not match its arguments
             return True
-        n_dropped = self._n_dropped.pop(place, 0)
+        n_dropped = self._n_dropped.pop(source_place, 0)
         note = f" ({n_dropped:,} lines like it were left out)" if n_dropped else ""
         record.msg, record.args = redact(_cut(text, MAX_LINE_CHARS)) + note, ()
         if record.exc_info and not record.exc_text:
@@ -71,8 +71,10 @@ _limit = LineLimit()
 
 def limit_lines() -> None:
     """Limit the lines of all current handlers of the process; another call adds new handlers."""
-    loggers = [logger for logger in logging.root.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
-    handlers = [handler for logger in [logging.root, *loggers] for handler in logger.handlers]
+    named_loggers = [
+        logger for logger in logging.root.manager.loggerDict.values() if isinstance(logger, logging.Logger)
+    ]
+    handlers = [handler for logger in [logging.root, *named_loggers] for handler in logger.handlers]
     for handler in [*handlers, logging.lastResort]:
         if handler is not None and _limit not in handler.filters:
             handler.addFilter(_limit)

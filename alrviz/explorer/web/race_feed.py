@@ -56,7 +56,7 @@ class RaceFeed:
         reader, race = self._reader, self._race
         # Read before the steps: they may be newer than this state by a tick, but the last step is never missed.
         limit, has_ended = entry.visible_until, race.ended
-        unfinished = [racer for racer in reader.racers if racer.run.outcome is None or racer.cut]
+        unfinished_racers = [racer for racer in reader.racers if racer.run.outcome is None or racer.cut]
         is_scored = self._tie_scoring is not None and self._tie_scoring.busy and not self._tie_scoring.poll()
         reader.pull()
         if limit != reader.limit:
@@ -71,7 +71,7 @@ class RaceFeed:
             self._tie_scoring = score_heldout(reader)
         reader.move(reader.last)
         film = race_film(reader, by=entry.server_words or "its owner", max_steps=MAX_FILM_STEPS, has_ended=is_over)
-        n_settled = min((len(racer) - 1 for racer in unfinished), default=reader.last)
+        n_settled = min((len(racer) - 1 for racer in unfinished_racers), default=reader.last)
         return self._delta.tell(film, n_settled, _words(entry, is_over))
 
 

@@ -155,7 +155,7 @@ class EvaluationPart:
         self.start.visible, self._activity = False, "evaluating"
 
         def work(stop: StopToken) -> Evaluation:
-            evaluation = model.work(stop, lambda activity: setattr(self, "_at", activity))
+            evaluation = model.work(stop, lambda activity: setattr(self, "_activity", activity))
             evaluation.summary()  # sorts all rows for each class; cached, so that the page need not wait for it
             return evaluation
 
@@ -227,7 +227,7 @@ def fold_evaluations(study: Study) -> dict[str, EvaluableModel]:
             return out_of_fold(study, racer, hash, stop=stop, tell=tell)
 
         origin = {"data": dataset.name, "data hash": data_hash}
-        cost = f"{folds} fits, about {seconds_text(folds * median(train_seconds))}"
+        cost_text = f"{folds} fits, about {seconds_text(folds * median(train_seconds))}"
         report = partial(facts, dataset, study.recipes[racer], 1 / folds)
-        models[name] = EvaluableModel(work, origin, [study.recipes[racer]], cost, report)
+        models[name] = EvaluableModel(work, origin, [study.recipes[racer]], cost_text, report)
     return models

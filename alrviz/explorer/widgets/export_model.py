@@ -60,11 +60,12 @@ class FittedModel:
 
     Attributes:
         name: its name on the page.
-        recipes: its recipe, alone.
+        recipes: a tuple of its one recipe; a placeholder if it is not exportable.
         dataset: the `Dataset` or `Stream`.
         n_rows: number of training rows.
-        size: number of parameters: cells x classes, or the numbers that vote (dlr).
-        make: returns the classifier.
+        size: cells x classes; for dlr the stored training values that vote for the densities, over all columns; 0 if
+            not exportable.
+        make: function without arguments that returns the classifier.
         evaluable: its evaluation on test rows.
         exportable: whether it can be saved to a file.
     """

@@ -75,9 +75,9 @@ def costs_html(fits: tuple[RecipeEstimate, ...], n_columns: int, is_estimating: 
         *(_number(text, "th") for text in (f"one {term_html('pass')}", "one fit, about")),
         "<th style='padding-left:1.5em'>fits in memory?</th>",
     ]
-    by_order = {fit.recipe.params["order"]: fit for fit in fits}
+    fit_by_order = {fit.recipe.params["order"]: fit for fit in fits}
     rows = (
-        _estimate_cells(by_order[n], comb(n_columns, n)) if n in by_order else _pending_cells(n, is_estimating)
+        _estimate_cells(fit_by_order[n], comb(n_columns, n)) if n in fit_by_order else _pending_cells(n, is_estimating)
         for n in ORDERS
     )
     return html_table(heads, rows)
@@ -98,7 +98,7 @@ def _estimate_cells(fit: RecipeEstimate, tuples: int) -> list[str]:
         timed = bool(fit.one_pass.passes)
         seconds = (fit.one_pass.seconds, float(f"{fit.cost.seconds:.1g}")) if timed else (None, None)
         texts = [count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), *map(seconds_text, seconds)]
-    refusal = f"<span class='bad'>refused</span>: {safe(fit.refused, 300)}"
-    verdict = refusal if fit.refused else "<span class='good'>yes</span>"
+    refusal_html = f"<span class='bad'>refused</span>: {safe(fit.refused, 300)}"
+    verdict = refusal_html if fit.refused else "<span class='good'>yes</span>"
     numbers = map(_number, (count_text(tuples) if tuples else "—", *texts))
     return [str(fit.recipe.params["order"]), *numbers, f"<td style='padding-left:1.5em'>{verdict}</td>"]

@@ -104,15 +104,17 @@ def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
 
 def passes_text(runs: Sequence[Run | RecordedRun]) -> str:
     """Return pass, rows per second and the memory of the process for runs over files; "" before the first pass."""
-    started = [run for run in runs if len(run.trace) > 1]
-    seconds = sum(run.trace[-1].seconds - run.trace[0].seconds for run in started)
+    started_runs = [run for run in runs if len(run.trace) > 1]
+    seconds = sum(run.trace[-1].seconds - run.trace[0].seconds for run in started_runs)
     if not seconds:
         return ""
     # The seconds of the trace exclude counting and selecting.
-    speed = sum((run.trace[-1].passes - run.trace[0].passes) * run.trace.rows for run in started) / seconds
+    speed = sum((run.trace[-1].passes - run.trace[0].passes) * run.trace.rows for run in started_runs) / seconds
     memory = used_memory()
     memory_text = f" · {bytes_text(memory)} in use" if memory else ""
-    return f"pass {max(run.trace[-1].passes for run in started):.0f} · {count_text(round(speed))} rows/s{memory_text}"
+    return (
+        f"pass {max(run.trace[-1].passes for run in started_runs):.0f} · {count_text(round(speed))} rows/s{memory_text}"
+    )
 
 
 def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
@@ -125,8 +127,8 @@ def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
     if len(parameters) > 1:
         words = f"{words} to {count_text(parameters[-1])}"
     passes = [racer.one_pass.seconds for racer in estimates if racer.one_pass.passes]
-    scope = ", all models" if len(passes) > 1 else ""
-    time_text = f"{seconds_text(sum(passes))} per iteration{scope}" if passes else "not timed"
+    scope_text = ", all models" if len(passes) > 1 else ""
+    time_text = f"{seconds_text(sum(passes))} per iteration{scope_text}" if passes else "not timed"
     memory = bytes_text(race_bytes(estimates))
     choosing_seconds = sum(racer.choosing.seconds for racer in estimates)
     time_text = f"choosing alpha {seconds_text(choosing_seconds)}, then {time_text}" if choosing_seconds else time_text

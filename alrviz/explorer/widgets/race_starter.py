@@ -61,8 +61,10 @@ class RaceStarter:
         self._estimated: Hashable = None  # table and recipes of the latest estimate
         self.estimates: list[RecipeEstimate] = []
         self.refused = ""
-        room = {"flex": "1 1 0", "min-width": "0"}
-        self.pane = pn.pane.HTML("", stylesheets=[PANE_CSS, _ONE_LINE], align="center", margin=(0, 8), styles=room)
+        room_styles = {"flex": "1 1 0", "min-width": "0"}
+        self.pane = pn.pane.HTML(
+            "", stylesheets=[PANE_CSS, _ONE_LINE], align="center", margin=(0, 8), styles=room_styles
+        )
         self.autorun = False
         self.dataset: Dataset | Stream | None = None
         self.recipes: tuple[Recipe, ...] = ()

@@ -58,9 +58,9 @@ class RecipeChooser:
         self._session, self._recipes, self._on_change = session, recipes, on_change
         self._new_recipe, self._choosable, self._solvers, self._place = new_recipe, choosable, solvers, place
         self.chips = [self._chip(number) for number in range(MAX_RACERS)]
-        add = f"Add a {choosable.noun.lower()}"
+        add_text = f"Add a {choosable.noun.lower()}"
         self.add_button = pmui.IconButton(
-            label=add, icon="add", description=add, size="small", color="default", margin=0, align="center"
+            label=add_text, icon="add", description=add_text, size="small", color="default", margin=0, align="center"
         )
         self.add_button.on_click(lambda _: self.add())
         self.panel = pmui.Row(*self.chips, self.add_button, margin=0, sx={"flexWrap": "wrap", "rowGap": "6px"})
@@ -84,8 +84,8 @@ class RecipeChooser:
         colours = racer_colours([recipe.label for recipe in recipes], self._session.dark)
         for number, chip in enumerate(self.chips):
             if number < len(recipes):
-                paper = " · paper" if recipes[number].paper and "solver" in recipes[number].params else ""
-                label = f"{names[number]}{paper}"
+                paper_text = " · paper" if recipes[number].paper and "solver" in recipes[number].params else ""
+                label = f"{names[number]}{paper_text}"
                 chip.param.update(label=label, description=f"{label}: settings", sx=_sx(colours[number], signs[number]))
             chip.visible = number < len(recipes)
         self.add_button.visible = len(recipes) < MAX_RACERS

@@ -61,7 +61,7 @@ class HistoryItem:
 
     @property
     def names(self) -> str:
-        """The names of its recipes, and their orders if the names do not contain them."""
+        """The names of the run's recipes as one text, followed by their orders if no name contains one."""
         names = ", ".join(short_names(self.recipes))
         orders = sorted({recipe.params["order"] for recipe in self.recipes if "order" in recipe.params})
         return names if not orders or "n=" in names else f"{names} · n = {', '.join(map(str, orders))}"

@@ -72,8 +72,8 @@ def table_code(origin: TableOrigin) -> str:
 def _load_code(origin: TableOrigin) -> str:
     if origin.upload is None and origin.demo is not None:
         name, rows = origin.demo
-        size = "" if rows is None else f", rows={rows}"
-        code = f"alrviz.load_demo({name!r}{size}, seed={origin.seed})"
+        rows_code = "" if rows is None else f", rows={rows}"
+        code = f"alrviz.load_demo({name!r}{rows_code}, seed={origin.seed})"
         return f"dataset = {code}" + _kinds_code(origin)
     dataset = origin.dataset
     if dataset is None:
@@ -86,8 +86,8 @@ def _load_code(origin: TableOrigin) -> str:
         options = origin.upload.options
     read_arguments = _options_code(options)
     comment = f"  # {note}; {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
-    target = f", target={dataset.target!r}" + (", quartiles=True" if dataset.quartiles else "")
-    return f"dataset = alrviz.read_table({name!r}{target}{read_arguments}){comment}" + _kinds_code(
+    target_code = f", target={dataset.target!r}" + (", quartiles=True" if dataset.quartiles else "")
+    return f"dataset = alrviz.read_table({name!r}{target_code}{read_arguments}){comment}" + _kinds_code(
         origin, retarget=False
     )
 
@@ -111,8 +111,8 @@ def _kinds_code(origin: TableOrigin, *, retarget: bool = True) -> str:
     target = next((name for name, kind in changes.items() if kind in ("target", "quartiles")), None)
     lines = []
     if target is not None and retarget:
-        quartiles = ", quartiles=True" if changes[target] == "quartiles" else ""
-        lines.append(f"dataset = dataset.with_target({target!r}{quartiles})")
+        quartiles_code = ", quartiles=True" if changes[target] == "quartiles" else ""
+        lines.append(f"dataset = dataset.with_target({target!r}{quartiles_code})")
     if kinds:
         lines.append(f"dataset = dataset.with_kinds(**{kinds!r})")
     return "".join(f"\n{line}" for line in lines)

@@ -102,17 +102,17 @@ def time_line(planned: PlannedStudy) -> str:
     """Return the minimum time of all fits, as on an idle machine, and the number of processes."""
     if planned.study is None:
         return ""
-    processes = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-    return f"<span class='quiet'>at least {duration_text(planned.spread.seconds)}{processes}</span>"
+    processes_text = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
+    return f"<span class='quiet'>at least {duration_text(planned.spread.seconds)}{processes_text}</span>"
 
 
 def costs_line(planned: PlannedStudy) -> str:
     """Return the minimum time of all fits, their memory and processes, and the number of recipes left out."""
     line = ""
     if planned.study is not None:
-        processes = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
+        processes_text = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
         seconds = duration_text(planned.spread.seconds)
-        line = f"<span class='quiet'>at least {seconds}, {bytes_text(planned.spread.bytes)}{processes}</span>"
+        line = f"<span class='quiet'>at least {seconds}, {bytes_text(planned.spread.bytes)}{processes_text}</span>"
     if left_out := planned.refusals:
         line += f" <abbr class='bad' title='{safe('; '.join(left_out), 900)}'>{len(left_out)} left out</abbr>"
     return line

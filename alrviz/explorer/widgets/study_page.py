@@ -453,10 +453,12 @@ class StudyTabs(TabbedPage):
     def choices(cls) -> dict[str, Collection[str]]:
         """Return the valid values of link properties, for those that every tab restricts to a list of choices."""
         pages = [page for page in cls.parts if issubclass(page, StudyPage)]
-        valid = {name: values for page in pages for name, values in page.choices().items()}
+        valid_values = {name: values for page in pages for name, values in page.choices().items()}
         params = ((page, param) for page in pages for param, _ in page.spec_class.settings())
-        unrestricted = {param for page, param in params if param not in page.choices()}
-        return {"tab": cls.tabs.values()} | {name: values for name, values in valid.items() if name not in unrestricted}
+        unrestricted_params = {param for page, param in params if param not in page.choices()}
+        return {"tab": cls.tabs.values()} | {
+            name: values for name, values in valid_values.items() if name not in unrestricted_params
+        }
 
     def link_state(self, slug: str) -> State:
         """Return the link's settings for a tab."""

@@ -166,9 +166,9 @@ class StudyRunner:
         """
         self.costs, view, session = costs, self.view, self._session
         shown_study = view.study
-        busy = shown_study is not None and shown_study.phase in ("running", "queued")
+        is_running = shown_study is not None and shown_study.phase in ("running", "queued")
         if costs.study is None:
-            if not busy:
+            if not is_running:
                 view.watch(None)
                 reasons = "; ".join(costs.refusals) or "nothing is chosen"
                 view.tell(f"<span class='bad'>Nothing to run:</span> {safe(reasons, 600)}")
@@ -176,10 +176,10 @@ class StudyRunner:
         else:
             study = session.runs.find_study(costs.study) or costs.study  # the one of this process, if there is one
             session.wake()  # it may be running
-            if session.runs.asking and not busy and study.phase != "waiting":
+            if session.runs.asking and not is_running and study.phase != "waiting":
                 view.watch(None)
                 view.tell(ASKING)
-            elif not busy or _is_same_study(study, shown_study):
+            elif not is_running or _is_same_study(study, shown_study):
                 view.outdated = False
                 view.watch(study)
                 if study.entry is not None:

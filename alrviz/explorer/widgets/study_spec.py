@@ -289,15 +289,17 @@ class StudySpec:
         """Return the script of "copy as Python"; it computes the numbers on the screen, except for seconds."""
         table_lines, table = self.table_code(session, planned)
         lines = "".join(f"    {recipe_code(recipe)},\n" for recipe in planned.recipes)
-        recipes = f"recipe = {lines.strip().removesuffix(',')}" if self.takes_one_recipe else f"recipes = [\n{lines}]"
-        arguments = "".join(f"{name}={value!r}, " for name, value in self.arguments(planned.fits).items())
+        recipes_code = (
+            f"recipe = {lines.strip().removesuffix(',')}" if self.takes_one_recipe else f"recipes = [\n{lines}]"
+        )
+        arguments_code = "".join(f"{name}={value!r}, " for name, value in self.arguments(planned.fits).items())
         return f"""# alrviz {version}
 import alrviz
 {self.imports}
 {table_lines}
-{recipes}
+{recipes_code}
 study = alrviz.{self.study_function.__name__}(
     {table}, {"recipe" if self.takes_one_recipe else "recipes"},
-    {arguments}seed={session.seed},
+    {arguments_code}seed={session.seed},
 )  # n_jobs=1 computes in this process, keep=True keeps every fit as it finishes
 {print_code}"""

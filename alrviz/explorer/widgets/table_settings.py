@@ -167,8 +167,8 @@ def split_options(dataset: Dataset | None) -> dict[str, str]:
         return options
     for name, kind in dataset.kinds.items():
         if kind in ("group", "time"):  # the kind of the column sets the split
-            rule = f"{'together' if kind == 'group' else 'in time'} by {name}"
-            return {rule[:60]: "", _SPLITS["once"]: "once"}
+            rule_text = f"{'together' if kind == 'group' else 'in time'} by {name}"
+            return {rule_text[:60]: "", _SPLITS["once"]: "once"}
     groups: dict[str, str] = {}
     times: dict[str, str] = {}
     for k, column in enumerate(dataset.columns):

@@ -219,14 +219,14 @@ def estimate_by_formula(
     """Return the estimate of a family without cells of order n; `what` names what takes the memory ("features",
     "tables").
     """
-    encoded, max_bytes, refusal = shape.encoded, allowed_bytes(max_memory), ""
+    encoded, max_bytes, refusal_text = shape.encoded, allowed_bytes(max_memory), ""
     if cost.bytes > max_bytes:
-        refusal = (
+        refusal_text = (
             f"the {what} of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
             f"{cost.bytes / 2**20:,.0f} MiB here and {max_bytes / 2**20:,.0f} MiB may be used. Choose fewer rows or "
             "columns, or a higher max_memory"
         )
-    return Estimate(cost, 0, max_bytes, choice, refusal)
+    return Estimate(cost, 0, max_bytes, choice, refusal_text)
 
 
 def without_seconds(estimate: Estimate) -> Estimate:
@@ -235,9 +235,12 @@ def without_seconds(estimate: Estimate) -> Estimate:
 
 
 def _free(share: object, n_seen: int, n_tuples: int, n_classes: int) -> int:
-    """Return the number of free weights; see models/parameterisation.py."""
-    shared = {"cell": n_seen, "tuple": min(n_seen, n_tuples), "all": 1}
-    return shared[share] + n_classes if share in shared else (n_seen + 1) * n_classes
+    """Return the number of free weights, intercepts included.
+
+    share: which weights are equal: none ("cell-class"), those of a cell ("cell"), of a tuple ("tuple") or "all".
+    """
+    n_weights_by_share = {"cell": n_seen, "tuple": min(n_seen, n_tuples), "all": 1}
+    return n_weights_by_share[share] + n_classes if share in n_weights_by_share else (n_seen + 1) * n_classes
 
 
 def _weight(encoded: "Encoded", recipe: "FitSettings") -> float:
@@ -266,16 +269,16 @@ def estimate_stream(streamed: "StreamedCounts", max_bytes: int, solver: str, sam
     needed_bytes = sums + max(n_sums * sums + tree, adagrad_bytes)
     needed_bytes += (11 + 24 * uses_full_passes) * vector
     needed_bytes += uses_full_passes * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded_width)
-    refusal, lighter_solver = "", "solver='averaged', " if uses_full_passes else ""
+    refusal_text, lighter_solver = "", "solver='averaged', " if uses_full_passes else ""
     if needed_bytes > max_bytes:
-        refusal = (
+        refusal_text = (
             f"order {tables.space.order} has {cells:,} cells here and needs about {needed_bytes / 2**20:,.0f} MiB; "
             f"{max_bytes / 2**20:,.0f} MiB may be used: choose {lighter_solver}a lower order, fewer columns or "
             "levels, or allow more"
         )
     choice = SolverChoice(solver, 0, f"{solver}, as the recipe says", 0, as_requested=True)
     cost = Cost((cells + 1) * classes, int(needed_bytes))
-    return Estimate(cost, cells, max_bytes, choice if has_steps else None, refusal)
+    return Estimate(cost, cells, max_bytes, choice if has_steps else None, refusal_text)
 
 
 def estimate_counting(
@@ -301,15 +304,16 @@ def estimate_counting(
             max_cells,
             round(sample_cells * (n_rows / rows.n_rows) ** min(1.0, max(0.0, log2(sample_cells / half_cells)))),
         )
-    refusal, order = "", space.order
+    refusal_text, order = "", space.order
     if cells * cell_bytes > max_bytes:
-        lower_order = f"order={order - 1}, " if order > 1 else ""
-        refusal = (
+        lower_order_text = f"order={order - 1}, " if order > 1 else ""
+        refusal_text = (
             f"counting {space.n_tuples:,} tuples of order {order} takes about {cells * cell_bytes / 2**20:,.0f} MiB "
-            f"here, for some {cells:,} cells; {max_bytes / 2**20:,.0f} MiB may be used: choose {lower_order}hsalr with "
+            f"here, for some {cells:,} cells; {max_bytes / 2**20:,.0f} MiB may be used: choose "
+            f"{lower_order_text}hsalr with "
             "a smaller keep, or fewer columns or levels"
         )
-    return Estimate(Cost((cells + 1) * n_classes, cells * cell_bytes), cells, max_bytes, refused=refusal)
+    return Estimate(Cost((cells + 1) * n_classes, cells * cell_bytes), cells, max_bytes, refused=refusal_text)
 
 
 def _count_cells(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:

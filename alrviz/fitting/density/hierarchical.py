@@ -34,10 +34,10 @@ MIN_ROW_LOSS = 1e-6
 # Of log h: one percent of the bandwidth.
 MIN_LOG_STEP = 0.01
 MAX_TRIALS = 12
-_WEIGHTS_OPTIMAL = "the weights are at their optimum for these bandwidths"
-_OPTIMAL = "the weights are at their optimum and no step of the bandwidths would lower the loss by more than tol"
-_NO_DECREASE = "no step of the bandwidths lowers the loss any further"
-_SMALL_STEP = "the last step moved no bandwidth by more than a hundredth"
+_WEIGHTS_OPTIMAL_REASON = "the weights are at their optimum for these bandwidths"
+_OPTIMAL_REASON = "the weights are at their optimum and no step of the bandwidths would lower the loss by more than tol"
+_NO_DECREASE_REASON = "no step of the bandwidths lowers the loss any further"
+_SMALL_STEP_REASON = "the last step moved no bandwidth by more than a hundredth"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Hierarchical(Solver):
             if not new.stalled:
                 return new
         if not objective.fits_bandwidths:
-            return _final_state(state, _WEIGHTS_OPTIMAL)
+            return _final_state(state, _WEIGHTS_OPTIMAL_REASON)
         return self._outer(objective, state)
 
     def _inner(self, objective: DensityObjective, state: SolverState) -> SolverState:
@@ -103,11 +103,11 @@ class Hierarchical(Solver):
     def _outer(self, objective: DensityObjective, state: SolverState) -> SolverState:
         point: DensityPoint = state.point  # type: ignore[assignment]
         if objective.mode == "paper" and state.carry.last_move < MIN_LOG_STEP:
-            return _final_state(state, _SMALL_STEP)
+            return _final_state(state, _SMALL_STEP_REASON)
         direction, inverse = _direction(objective, point, state.carry.inverse)
         gain = -float(point.slopes @ direction)
         if gain <= self.tol * max(abs(point.e), MIN_ROW_LOSS * objective.e_weight):
-            return _final_state(state, _OPTIMAL)
+            return _final_state(state, _OPTIMAL_REASON)
         low, high = objective.features.bounds
         spacing = objective.features.spacing(point.features.log_h)
         t, counted = 1.0, state
@@ -121,7 +121,7 @@ class Hierarchical(Solver):
             if trial.e <= point.e + SUFFICIENT_DECREASE * slope and slope < 0.0:
                 return _accepted(objective, counted, trial, spacing, inverse, t)
             t *= 0.5
-        return _final_state(counted, _NO_DECREASE)
+        return _final_state(counted, _NO_DECREASE_REASON)
 
 
 def _final_state(state: SolverState, note: str) -> SolverState:

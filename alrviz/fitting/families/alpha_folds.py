@@ -55,14 +55,14 @@ def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estim
     fold_bytes = fit.cost.bytes
     if uses_gram_matrix(recipe, encoded):  # validation with training rows, and training rows with themselves
         fold_bytes = 4 * encoded.n_rows**2 * (_n_alphas(recipe) + 1)
-    cost, refused = fit.cost.alongside(Cost(bytes=folds * fold_bytes)), ""
+    cost, refusal_text = fit.cost.alongside(Cost(bytes=folds * fold_bytes)), ""
     if cost.bytes > fit.allowed:
-        refused = (
+        refusal_text = (
             f"alpha='auto' has {folds} fold{'s' * (folds > 1)} in memory beside the fit: about "
             f"{cost.bytes / 2**20:,.0f} MiB here, and {fit.allowed / 2**20:,.0f} MiB may be used. Choose a number for "
             "alpha, a lower order, fewer levels or columns, or a higher max_memory"
         )
-    return replace(fit, cost=cost, refused=refused)
+    return replace(fit, cost=cost, refused=refusal_text)
 
 
 def tuned(problem: FitProblem, request: FitRequest) -> FitProblem:

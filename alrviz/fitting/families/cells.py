@@ -130,7 +130,7 @@ class CellFamily(Family):
         return with_folds(estimate_cells(recipe, shape, max_memory), recipe, shape)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile the passes of the fit, for keys of 32 bits or not."""
+        """Compile the passes of the fit. wide: for keys of 32 bits, else of 16."""
         return warm_fit(recipe, n_classes, wide)
 
     def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
@@ -251,9 +251,10 @@ class WeightedFamily(CellFamily):
     def check_together(self, params: Mapping[str, Any]) -> None:
         """Raise `RecipeError` if these parameters exclude each other; the message names values that do not."""
         if params["alpha"] == AUTO and (params["objective"] == "hinge" or params["bounds"] is not None):
-            setting = "objective='hinge'" if params["objective"] == "hinge" else f"bounds={params['bounds']!r}"
+            setting_text = "objective='hinge'" if params["objective"] == "hinge" else f"bounds={params['bounds']!r}"
             raise RecipeError(
-                f"alpha='auto' descends on validation log loss, which {setting} does not support; expected a number "
+                f"alpha='auto' descends on validation log loss, which {setting_text} does not support; "
+                "expected a number "
                 "for alpha, or objective='nll' without bounds"
             )
         if params["alpha"] == AUTO and params["scale"] == "diagonal" and params["penalty"] == "phi":
@@ -295,17 +296,21 @@ class WeightedFamily(CellFamily):
         """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
         p = params
         strength = {"cv": "by CV", AUTO: "chosen by itself"}.get(p["alpha"]) or in_digits(p["alpha"])
-        alpha = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{toward(p)}"
-        sharing = "" if p["share"] == "cell-class" else f", share {p['share']}"
-        loss = "" if p["objective"] == "nll" else f", {p['objective']}"
+        alpha_text = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{toward(p)}"
+        sharing_text = "" if p["share"] == "cell-class" else f", share {p['share']}"
+        loss_text = "" if p["objective"] == "nll" else f", {p['objective']}"
         bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
         solver = SOLVER_NAMES[self.solver(p)]
-        return f"{self.label(p)} n={p['order']} from {p['start']}{loss}{alpha}{sharing}{bounds}, {solver}"
+        return (
+            f"{self.label(p)} n={p['order']} from {p['start']}{loss_text}{alpha_text}{sharing_text}{bounds}, {solver}"
+        )
 
     def training_method(self, params: Mapping[str, Any]) -> str:
         """Name the loss that is minimised."""
-        loss = "logistic regression" if params["objective"] == "nll" else f"minimising the {params['objective']} loss"
-        return f"{loss}, regularised" if self.is_regularised(params) else f"{loss}, without regularisation"
+        loss_text = (
+            "logistic regression" if params["objective"] == "nll" else f"minimising the {params['objective']} loss"
+        )
+        return f"{loss_text}, regularised" if self.is_regularised(params) else f"{loss_text}, without regularisation"
 
     def is_regularised(self, params: Mapping[str, Any]) -> bool:
         """Return whether any order has a penalty; alpha = inf leaves an order out."""
@@ -436,8 +441,8 @@ def _check_adaptive(params: Mapping[str, Any]) -> None:
     solver = chosen_solver(params)
     if solver not in _METRIC_SOLVERS:
         solvers = ", ".join(map(repr, ("auto", *_METRIC_SOLVERS)))
-        without_bounds = " without bounds" if params["bounds"] is not None else ""
+        bounds_words = " without bounds" if params["bounds"] is not None else ""
         raise RecipeError(
             f"solver={solver!r} cannot follow scale='diagonal-adaptive', which changes at every step; expected one of "
-            f"{solvers}{without_bounds}, or scale='diagonal'"
+            f"{solvers}{bounds_words}, or scale='diagonal'"
         )

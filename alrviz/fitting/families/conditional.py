@@ -103,9 +103,9 @@ class ELR(Networks):
 
     def title(self, params: Mapping[str, Any]) -> str:
         """Return structure, number of steps and treatment of missing values in one line."""
-        structure = params["structure"] if isinstance(params["structure"], str) else "given parents"
+        structure_text = params["structure"] if isinstance(params["structure"], str) else "given parents"
         missing = {"auto": "", True: ", missing summed out", False: ", missing a level"}[params["sum_missing"]]
-        return f"elr {structure}" + ("" if params["cross_tuning"] else " to the end") + missing
+        return f"elr {structure_text}" + ("" if params["cross_tuning"] else " to the end") + missing
 
     def solver(self, params: Mapping[str, Any]) -> str:
         """Return "cg": scores are not linear in the weights, so no solver of the linear families applies."""
@@ -249,8 +249,8 @@ class ELR(Networks):
         if isinstance(structure, str):
             return super().possible_cells(encoded, params)
         levels = encoded.levels.tolist()
-        n_levels_of = dict(zip(encoded.names, levels, strict=True))
-        parents = [[n_levels_of.get(parent, 1) for parent in structure.get(name, ())] for name in encoded.names]
+        n_levels_by_name = dict(zip(encoded.names, levels, strict=True))
+        parents = [[n_levels_by_name.get(parent, 1) for parent in structure.get(name, ())] for name in encoded.names]
         return [n_levels * prod(parent_levels) for n_levels, parent_levels in zip(levels, parents, strict=True)]
 
 

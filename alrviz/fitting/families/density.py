@@ -175,7 +175,10 @@ class DLR(Family):
 
 
 def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
-    """Return the seconds of a pass on one thread of the reference machine."""
+    """Return the estimated seconds of one pass over the training rows on one thread of the reference machine.
+
+    `calibrate` turns them into this machine's.
+    """
     mode, n, classes = recipe.params["bandwidth"], encoded.n_rows, encoded.n_classes
     columns, numeric = encoded.n_columns, len(encoded.numeric)
     n_values = 1 if classes == 2 else classes

@@ -212,8 +212,9 @@ class Family:
         return BASE_SECONDS + _SECONDS_PER_COLUMN_PAIR * rows * columns**2
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile the kernels of a fit, for codes or keys of 32 bits or not; return the seconds (0.0 if they were
-        compiled).
+        """Compile the kernels of a fit; return the seconds, 0.0 if they were compiled.
+
+        wide: for codes and keys of 32 bits, else of 16.
         """
         return 0.0
 

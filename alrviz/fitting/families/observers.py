@@ -72,15 +72,15 @@ def first_rise() -> Observer:
 
     It is the step before the training error first rises.  ([ELR] 4)
     """
-    before, found = math.inf, math.nan
+    before, rise_index = math.inf, math.nan
 
     def observe(state: SolverState) -> dict[str, float]:
-        nonlocal before, found
+        nonlocal before, rise_index
         wrong = state.point.sums.wrong
-        if math.isnan(found) and wrong > before:
-            found = state.index - 1.0
+        if math.isnan(rise_index) and wrong > before:
+            rise_index = state.index - 1.0
         before = wrong
-        return {} if math.isnan(found) else {"naive_stop": found}
+        return {} if math.isnan(rise_index) else {"naive_stop": rise_index}
 
     return observe
 

@@ -115,17 +115,21 @@ class SelectiveALR(ALR):
         """Return the tuples with the highest scores, and their parts if scores are gains over a model of these."""
         by_cell, hierarchy, order = params["unit"] == "cell", self._hierarchy(params), params["order"]
         settings = (rows, n_columns, order, params["selection"], params["keep"], hierarchy)
-        chosen: list[Any] = []
+        chosen_tuples: list[Any] = []
         for level in cell_levels(*settings) if by_cell else levels(*settings):
             rows.on_level(level)
-            chosen.append(level.cells if isinstance(level, CellLevel) else level.chosen)
+            chosen_tuples.append(level.cells if isinstance(level, CellLevel) else level.chosen)
         gains = params["selection"] == "gain" and order > 1
         if gains and not hierarchy:
             tables = rows.tables(order - 1)
             parts = as_selected_cells(tables.space, tables.seen) if by_cell else tuple(map(tuple, tables.space.members))
-            chosen.insert(0, parts)
-        kept = chosen if gains else chosen[-1:]
-        return join_sizes(kept, rows.levels) if by_cell else tuple(columns for part in kept for columns in part)
+            chosen_tuples.insert(0, parts)
+        counted_tuples = chosen_tuples if gains else chosen_tuples[-1:]
+        return (
+            join_sizes(counted_tuples, rows.levels)
+            if by_cell
+            else tuple(columns for part in counted_tuples for columns in part)
+        )
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
         """Return alr's tuples; those of lower orders too, if the parts of tuples are in the model."""

@@ -40,7 +40,9 @@ class SklearnFamily(Family):
         return True
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Estimate the table as numbers, and its trees or kernel."""
+        """Return the seconds and peak bytes of a fit: the table as an array of numbers, plus the trees or the kernel
+        cache; refused if it needs more than `max_memory`.
+        """
         encoded, params = shape.encoded, recipe.params
         seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
         cost = Cost(bytes=self.bytes(encoded, params), seconds=seconds)

@@ -35,16 +35,16 @@ class PassCheckpoint:
             return None
         try:
             with self.path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                state = {name: stored[name] for name in stored.files}
+                arrays_by_name = {name: stored[name] for name in stored.files}
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise AlrvizError(f"{os.fspath(self.path)!r} is damaged ({error}); remove it to start again") from error
-        difference = _differences(str(state.pop("of", "{}")), self._settings)
+        difference = _differences(str(arrays_by_name.pop("of", "{}")), self._settings)
         if difference:
             raise AlrvizError(
                 f"{os.fspath(self.path)!r} belongs to another fit: {difference}; use its settings, or remove it to "
                 "start again"
             )
-        return state
+        return arrays_by_name
 
     def write(self, state: Mapping[str, Any]) -> None:
         """Replace the stored state."""

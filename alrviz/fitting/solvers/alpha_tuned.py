@@ -38,7 +38,7 @@ SEARCH_TOL, MAX_STEPS, FINAL_TOL = 1e-3, 60, 1e-4
 # .001 and 1, the slope and the true one have a cosine of .12 with .3, .60 with .1, .997 with .03. (Passes of the search
 # and validation log loss, n = 2, with .3 and .03: balance-scale 1,147 for .108, 1,854 for .056; car 1,189 for .058,
 # 1,212 for .054; nursery 1,566, 1,197; magic 800, 943, the same; adult 170 for .2699, 259 for .2685.)
-SLOPE_TOL = 0.03
+SLOPE_SOLVE_TOL = 0.03
 MAX_ENDS = 3  # ends of fits that later fits may start from
 GRAM_TOL = 1e-4  # relative decrease of F per step at which a fit with Gram matrices ends
 
@@ -83,7 +83,7 @@ class AlphaFold:
             validation_slopes = objective.slopes_on(w, self.heldout)
             inverse = invert_diagonal(objective.hessian_diagonal(state.point))
             step, products = newton_step(
-                objective, replace(state.point, gradient=validation_slopes), inverse, np.inf, SLOPE_TOL
+                objective, replace(state.point, gradient=validation_slopes), inverse, np.inf, SLOPE_SOLVE_TOL
             )
             passes += products  # the step is -u
             slope = _by_order(step * objective.ridge * (w - objective.center), objective, alpha)

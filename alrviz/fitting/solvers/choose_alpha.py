@@ -155,14 +155,14 @@ class GridSearch:
     def search(self, folds: Iterable[Fold], stop: StopToken = NEVER) -> Search:
         """Yield candidates as they are evaluated, and return the best; values at which a fit failed are left out."""
         folds, best, n_worse = [*folds], None, 0
-        evaluated: list[Candidate] = []
+        evaluated_candidates: list[Candidate] = []
         for value in self.values if folds else ():
             candidate = evaluate_folds(folds, np.array([value]), stop)
             if not np.isfinite(candidate.loss):
                 continue
             yield candidate
-            evaluated.append(candidate)
-            previous_best, best = best, min(evaluated, key=lambda earlier: earlier.loss)
+            evaluated_candidates.append(candidate)
+            previous_best, best = best, min(evaluated_candidates, key=lambda earlier: earlier.loss)
             n_worse = (
                 n_worse + 1 if (candidate.is_above(best) if self.one_standard_error else best is previous_best) else 0
             )
@@ -170,7 +170,7 @@ class GridSearch:
                 break
         if best is None or not self.one_standard_error:
             return best
-        return next(candidate for candidate in reversed(evaluated) if not candidate.is_above(best))
+        return next(candidate for candidate in reversed(evaluated_candidates) if not candidate.is_above(best))
 
 
 @dataclass(frozen=True)
@@ -194,36 +194,40 @@ class Descent:
     def search(self, folds: Iterable[Fold], stop: StopToken = NEVER) -> Search:
         """Yield candidates as they are evaluated, and return the best; None without folds."""
         remaining = iter(folds)
-        used = [*islice(remaining, 1 if self.coarse else None)]
-        if not used:
+        used_folds = [*islice(remaining, 1 if self.coarse else None)]
+        if not used_folds:
             return None
-        center = best = evaluate_alphas(used, np.log(np.full(self.n_alphas, self.unit * MAX_ALPHA)), stop)
+        center = best = evaluate_alphas(used_folds, np.log(np.full(self.n_alphas, self.unit * MAX_ALPHA)), stop)
         yield center
         for alpha in 10.0 ** np.arange(np.log10(FIRST_ALPHA), np.log10(MIN_ALPHA) - 0.5, -1.0):
-            trial = evaluate_alphas(used, np.log(np.full(self.n_alphas, self.unit * alpha)), stop)
+            trial = evaluate_alphas(used_folds, np.log(np.full(self.n_alphas, self.unit * alpha)), stop)
             yield trial
             if best is not center and not trial.loss < best.loss:
                 break
             best = trial
-        best = yield from self._descent(used, best.log_values, stop)
+        best = yield from self._descent(used_folds, best.log_values, stop)
         best = best if best.is_below(center) else center
         if self.coarse and (self.goal is None or best.is_below(self.goal)) and (further_folds := [*remaining]):
-            used = [*used, *further_folds]
+            used_folds = [*used_folds, *further_folds]
             if best is center:  # evaluated on all folds, like those it is compared with
-                yield (best := evaluate_alphas(used, center.log_values, stop))
+                yield (best := evaluate_alphas(used_folds, center.log_values, stop))
             else:
                 passes = evaluate_alphas(
                     further_folds, best.log_values + _DECADE, stop
                 ).passes  # a start nearer than the folds' own
-                best = yield from self._descent(used, best.log_values, stop, passes)
+                best = yield from self._descent(used_folds, best.log_values, stop, passes)
         if self.close:
-            yield (best := evaluate_alphas(used, best.log_values, stop, close=True))
+            yield (best := evaluate_alphas(used_folds, best.log_values, stop, close=True))
         return best
 
     def _descent(
         self, folds: Sequence[Fold], start: Floats, stop: StopToken, spent: float = 0.0
     ) -> Generator[Candidate, None, Candidate]:
-        """Minimise by BFGS between bounds; a step is at most a decade, the first half. `spent`: passes before."""
+        """Minimise by BFGS between bounds: yield each candidate, and return the best.
+
+        A step is at most a decade, the first at most half of one. start: log alphas. spent: passes over the rows
+        before.
+        """
         current = evaluate_alphas(folds, start, stop, sloped=True)
         current = replace(current, passes=current.passes + spent)
         yield current

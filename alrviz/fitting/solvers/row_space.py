@@ -27,7 +27,7 @@ from alrviz.stop import NEVER, StopToken
 GramMatrices = NDArray[np.float32]
 # Maximum Newton steps, and turns of conjugate gradients in each; relative residuals of the inner loop for a step, and
 # for the change of the minimum.
-MAX_STEPS, MAX_TURNS, STEP_TOL, SLOPE_TOL = 50, 200, 0.1, 1e-2
+MAX_STEPS, MAX_TURNS, STEP_TOL, SLOPE_SOLVE_TOL = 50, 200, 0.1, 1e-2
 _ROWS_PER_CALL = 256  # per thread
 
 
@@ -102,7 +102,7 @@ class GramFit:
     def slope(self, change: GramMatrices) -> Floats:
         """Return the change of `a` (C, n) at the minimum when K changes by `change`."""
         score_change = multiply(change, self.a, self.n_jobs)
-        return self._solve(-self._hessian_product(self._p, score_change), self._p, SLOPE_TOL)[0]
+        return self._solve(-self._hessian_product(self._p, score_change), self._p, SLOPE_SOLVE_TOL)[0]
 
     def _evaluate(self, change: Floats) -> tuple[float, Floats, Floats]:
         """Return the log loss, residuals and probabilities at scores relative to the offset."""

@@ -55,7 +55,8 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Why a run ended: a code (one of the six names above) and a sentence for the reader.
+    """Why a run ended: a code ("converged", "step limit", "separated", "stopped", "diverged" or "failed") and a
+    sentence for the reader.
 
     >>> import alrviz
     >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("lr", order=1, max_iter=3))

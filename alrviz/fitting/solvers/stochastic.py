@@ -100,9 +100,9 @@ class Stochastic(Solver):
         carry = state.carry or Search(self._plan(objective), *ENDS[self.method])
         while isinstance(carry, Search):
             grid = np.linspace(carry.low, carry.high, POINTS).tolist()
-            untried = [x for x in grid if x not in carry.values]
-            if untried:
-                return self._trial(objective, state, carry, untried[0])
+            untried_values = [x for x in grid if x not in carry.values]
+            if untried_values:
+                return self._trial(objective, state, carry, untried_values[0])
             carry = self._narrow(state, carry, grid)
         order = _shuffled(carry.plan.rows.visit_order, self.seed, 2, carry.passes)
         training = self._pass_over(objective, carry, order)

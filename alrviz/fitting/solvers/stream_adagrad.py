@@ -88,7 +88,7 @@ class StreamAdaGrad(Solver):
         )
 
     def with_report_point(self, objective: StreamObjective, state: SolverState) -> SolverState:
-        """Return the state with F and its gradient, which no step needs."""
+        """Return the state with F and its gradient at its weights. Only reports need them, and they cost a pass."""
         return state if state.carry is None else replace(state, point=objective.value_grad(state.carry.weights))
 
     def checkpoint(self, objective: StreamObjective, state: SolverState) -> dict[str, Any]:

@@ -36,11 +36,11 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
     """
     sample = objective.sample
     class_counts, training = objective.parameterisation.tables.class_counts, sample.training
-    rare = (np.bincount(training.y, minlength=len(class_counts)) < MIN_CLASS_ROWS) & (
+    is_rare = (np.bincount(training.y, minlength=len(class_counts)) < MIN_CLASS_ROWS) & (
         class_counts >= KNOWN_FACTOR * MIN_CLASS_ROWS
     )
-    if rare.any():
-        classes = plural(int(rare.sum()), "class has", "classes have")
+    if is_rare.any():
+        classes = plural(int(is_rare.sum()), "class has", "classes have")
         reason = f"averaged: {classes} fewer than {MIN_CLASS_ROWS} of the {training.n_rows:,} rows of tron's start"
         return "averaged", reason, StreamAdaGrad(seed, True)
     eta0, _ = search_averaged_eta0(objective, w0, seed)

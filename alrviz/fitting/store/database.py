@@ -86,8 +86,8 @@ class Database:
             for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
                 connection.execute(f"PRAGMA {pragma}")
             if _number(connection, "user_version") != FORMAT:
-                marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
-                connection.executescript(f"BEGIN IMMEDIATE; {schema} {marks} COMMIT;")
+                mark_sql = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
+                connection.executescript(f"BEGIN IMMEDIATE; {schema} {mark_sql} COMMIT;")
         except BaseException:
             connection.close()
             raise

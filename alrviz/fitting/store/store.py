@@ -143,7 +143,18 @@ class Store:
         link: str = "",
         id: str = "",
     ) -> str:
-        """Save that a run has started; return its id: the given one (32 hex digits), or a new one."""
+        """Save that a run has started; return its id: the given one (32 hex digits), or a new one.
+
+        Args:
+            owner: the visitor's id, whose history shows the run.
+            kind: "race", or the name of a study.
+            spec: JSON of the settings.
+            data_hash, data_name: of the data set.
+            name: name of the run.
+            version: of alrviz.
+            link: link that opens the run in the explorer; "" if there is none.
+            id: "" for a new one.
+        """
         now = time.time()
         run = StoredRun(
             id or token_hex(16), kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link
@@ -317,20 +328,20 @@ class Store:
             return 0
         n_before = self.n_pruned.total()
         sizes = dict(self.database.read("SELECT run, sum(length(head) + length(data)) FROM parts GROUP BY run"))
-        ended: dict[str, list[StoredRun]] = {}
+        ended_runs: dict[str, list[StoredRun]] = {}
         for owner, run in self._runs():
             if run.state == DAMAGED:
                 self._prune(owner, run)
             elif run.state != RUNNING:
-                ended.setdefault(owner, []).append(run)  # the oldest last
-        totals = Counter({owner: sum(sizes.get(run.id, 0) for run in runs) for owner, runs in ended.items()})
-        while ended and self.database.size > 0.9 * self.limit:
-            owner = max(ended, key=totals.__getitem__)
-            run = ended[owner].pop()
+                ended_runs.setdefault(owner, []).append(run)  # the oldest last
+        totals = Counter({owner: sum(sizes.get(run.id, 0) for run in runs) for owner, runs in ended_runs.items()})
+        while ended_runs and self.database.size > 0.9 * self.limit:
+            owner = max(ended_runs, key=totals.__getitem__)
+            run = ended_runs[owner].pop()
             totals[owner] -= sizes.get(run.id, 0)
             self._prune(owner, run)
-            if not ended[owner]:
-                del ended[owner]
+            if not ended_runs[owner]:
+                del ended_runs[owner]
         self.database.shrink()
         return self.n_pruned.total() - n_before
 
@@ -368,8 +379,8 @@ def _checksum(*values: Any) -> int:
 
 def _run_row(owner: str, run: StoredRun, n_parts: int) -> tuple[Any, ...]:
     """Return a run's row, in the order of `_RUN`."""
-    about = {name: value for name, value in asdict(run).items() if name not in ("id", "changed")}
-    row = (owner, run.id, run.changed, n_parts, json.dumps(about))
+    stored_fields = {name: value for name, value in asdict(run).items() if name not in ("id", "changed")}
+    row = (owner, run.id, run.changed, n_parts, json.dumps(stored_fields))
     return (*row, _checksum(*row))
 
 
@@ -399,13 +410,13 @@ def _updating_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
     if not changes and n_parts == n_parts_before:  # a task was only read
         return
     stored = replace(StoredRun(id=id, changed=changed, **json.loads(about)), **changes)
-    change = "UPDATE runs SET changed = ?, n_parts = ?, about = ?, checksum = ? WHERE id = ?"
-    execute(change, (*_run_row(owner, stored, n_parts)[2:], id))
+    update_sql = "UPDATE runs SET changed = ?, n_parts = ?, about = ?, checksum = ? WHERE id = ?"
+    execute(update_sql, (*_run_row(owner, stored, n_parts)[2:], id))
 
 
 def _write_part(execute: Any, part: Part) -> None:
-    values = "INSERT OR REPLACE INTO parts (run, place, key, head, data, checksum) VALUES (?, ?, ?, ?, ?, ?)"
-    execute(values, (*part, _checksum(*part)))
+    insert_sql = "INSERT OR REPLACE INTO parts (run, place, key, head, data, checksum) VALUES (?, ?, ?, ?, ?, ?)"
+    execute(insert_sql, (*part, _checksum(*part)))
 
 
 def _read_part(row: Sequence[Any]) -> Part | None:

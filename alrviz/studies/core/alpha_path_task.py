@@ -46,7 +46,7 @@ class AlphaPathFit:
     Args:
         prepared: the training rows.
         table: the whole table, with the test rows.
-        recipe: the recipe, whatever its alpha.
+        recipe: the recipe; its own alpha is ignored.
         max_memory: bytes a fit may take; None: half of the free memory.
     """
 
@@ -110,7 +110,7 @@ def errors_above(rows: Sequence[Row], costs: Sequence[NDArray[np.float32]]) -> l
 def _training_figures(run: Run) -> Row:
     """Return figures of the training rows, and quantiles of the weights' distances from the center."""
     last = run.trace[-1]
-    row: Row = {
+    training_figures: Row = {
         "train_log_loss": last.nll / run.trace.rows,
         "train_error": last.extra["train_error"],
         "train_rmse": last.extra["train_rmse"],
@@ -123,4 +123,6 @@ def _training_figures(run: Run) -> Row:
     assert state is not None
     distances = (state.point.w - objective.center)[:-1]
     percentiles: Any = np.percentile(distances, QUANTILES)
-    return row | {f"away_{share}": float(value) for share, value in zip(QUANTILES, percentiles, strict=True)}
+    return training_figures | {
+        f"away_{share}": float(value) for share, value in zip(QUANTILES, percentiles, strict=True)
+    }

@@ -288,7 +288,7 @@ def estimate_recipes(
     return tuple(estimates)
 
 
-def estimate_study(study: "StudyResults", n_jobs: int | None, max_memory: int | None = None) -> StudyEstimate:
+def estimate_remaining_fits(study: "StudyResults", n_jobs: int | None, max_memory: int | None = None) -> StudyEstimate:
     """Estimate the remaining fits of a study whose tasks are fits on folds or holdouts.
 
     n_jobs: processes, as for a study. max_memory: bytes a fit may take; None: the default of studies.
@@ -296,13 +296,13 @@ def estimate_study(study: "StudyResults", n_jobs: int | None, max_memory: int | 
     Raises:
         AlrvizError: if there are other tasks, such as paths along alpha, whose time is unknown beforehand.
     """
-    finished = {id(task) for task, _ in study.results()}
-    remaining = [task for task in study.tasks if id(task) not in finished and task.recipe]
-    if other_kinds := {task.kind for task in remaining} - {"fold"}:
+    finished_ids = {id(task) for task, _ in study.results()}
+    remaining_tasks = [task for task in study.tasks if id(task) not in finished_ids and task.recipe]
+    if other_kinds := {task.kind for task in remaining_tasks} - {"fold"}:
         raise AlrvizError(f"the time of this study is unknown beforehand: it has tasks of kind {min(other_kinds)!r}")
     fits, total = list[RecipeEstimate](), Cost()
     for key, dataset in study.datasets.items():
-        tasks = [task for task in remaining if task.data_hash == key]
+        tasks = [task for task in remaining_tasks if task.data_hash == key]
         if not tasks:
             continue
         split = tasks[0].split
@@ -312,4 +312,4 @@ def estimate_study(study: "StudyResults", n_jobs: int | None, max_memory: int | 
             if shares:
                 fits.append(replace(fit, n_fits=len(shares)))
                 total += Cost() if fit.refused else sum(shares) * fit.cost
-    return StudyEstimate(tuple(fits), total, max(1, min(workers.jobs_of(n_jobs), len(remaining))))
+    return StudyEstimate(tuple(fits), total, max(1, min(workers.jobs_of(n_jobs), len(remaining_tasks))))

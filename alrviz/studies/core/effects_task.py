@@ -108,10 +108,10 @@ def _fit(run: Run, draw: int, stop: StopToken) -> tuple[LinearModel, Floats, Row
     if outcome is None or outcome.code in (FAILED, DIVERGED) or not isinstance(model, LinearModel):
         raise AlrvizError(f"the fit failed: {outcome}")
     last = run.trace[-1]
-    row: Row = {
+    columns_of_row: Row = {
         "draw": draw, "outcome": outcome.code, "sentence": outcome.sentence, "n_iter": last.index,
         "train_log_loss": last.nll / run.trace.rows, "train_seconds": last.seconds,
     }  # fmt: skip
     w, share = getattr(getattr(run.state, "point", None), "w", None), run.recipe.params.get("share", "cell-class")
     weights = np.empty(0) if w is None or run.tables is None else weights_by_cell(run.tables, share, w).ravel()
-    return model, weights, row
+    return model, weights, columns_of_row

@@ -52,8 +52,10 @@ def weights_csv(model: Any, provenance: Mapping[str, Any], recipes: Sequence[Rec
     The intercepts ("class weights") are the first row. `model` is a classifier with cells (it has `to_frame`).
     """
     frame = model.to_frame()
-    first = {("phi", label): b for label, b in zip(model.classes_.tolist(), model.intercept_.tolist(), strict=True)}
-    lines = pd.concat([pd.DataFrame([first]).reindex(columns=frame.columns), frame.reset_index(drop=True)])
+    intercept_by_label = {
+        ("phi", label): b for label, b in zip(model.classes_.tolist(), model.intercept_.tolist(), strict=True)
+    }
+    lines = pd.concat([pd.DataFrame([intercept_by_label]).reindex(columns=frame.columns), frame.reset_index(drop=True)])
     lines.columns = [f"{quantity} {label}" for quantity, label in frame.columns]
     for place, name in enumerate(frame.index.names):
         lines.insert(place, name, [("class weights", "")[place], *frame.index.get_level_values(place)])

@@ -58,7 +58,12 @@ class PreparedFold:
         return time.perf_counter() - start + covering + self.seconds
 
     def _cover(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
-        """Cover and count the rows for a recipe that needs it; return the seconds, also if they were spent before."""
+        """Prepare what a recipe over cells needs, once per fold: rows encoded as keys of the cover's blocks, and class
+        counts of every cell.
+
+        Return the seconds that this took, also if it was done for an earlier recipe; 0 if the recipe counts no cells or
+        memory is too small.
+        """
         total = 0.0
         for tuples in self._counted_tuples(estimator, recipe):
             smoothing = recipe.params["smoothing"]

@@ -44,10 +44,10 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
             continue
         rivals = [other for other in recipes if other.label == recipe.label and _plain(other) != AUTOMATIC]
         rival_fields, fields = [_fields(rival) for rival in rivals], _fields(recipe)
-        differing = [name for name in fields if len({rival[name] for rival in rival_fields if name in rival}) > 1]
+        differing_names = [name for name in fields if len({rival[name] for rival in rival_fields if name in rival}) > 1]
         if len({rival.params.get("solver") for rival in rivals}) == 1:  # then "auto" follows from the other parameters
-            differing = [name for name in differing if name != "solver"]
-        names.append(" ".join([recipe.label, *(parameter_words(name, fields[name]) for name in differing)]))
+            differing_names = [name for name in differing_names if name != "solver"]
+        names.append(" ".join([recipe.label, *(parameter_words(name, fields[name]) for name in differing_names)]))
     totals, counts = Counter(names), Counter[str]()
     for k, name in enumerate(names):
         counts[name] += 1
@@ -68,9 +68,9 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
             params[name] = "given"
     if not params.get("alpha"):  # without a penalty its center and place have no effect
         params = {name: value for name, value in params.items() if name not in ("center", "penalty")}
-    encoding = {name: getattr(recipe, name) for name in ("discretize", "n_bins", "holdout", "seed")}
-    first = {name: params[name] for name in _WORDS if name in params}
-    return {**first, **params, **encoding}
+    encoding_values = {name: getattr(recipe, name) for name in ("discretize", "n_bins", "holdout", "seed")}
+    leading_params = {name: params[name] for name in _WORDS if name in params}
+    return {**leading_params, **params, **encoding_values}
 
 
 def parameter_words(name: str, value: Any) -> str:

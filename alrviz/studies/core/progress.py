@@ -26,12 +26,14 @@ class Progress:
     seconds_left: float | None
 
     def __str__(self) -> str:
-        left = (
+        left_text = (
             ""
             if self.seconds_left is None or self.done >= self.total
             else f", about {duration_text(self.seconds_left)} left"
         )
-        return f"{self.done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "") + left
+        return (
+            f"{self.done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "") + left_text
+        )
 
 
 def progress_of(
@@ -59,9 +61,9 @@ def _seconds_left(
     A racer without a measured task takes its estimate, scaled by the median ratio of measured to estimated; without an
     estimate it takes the mean of all tasks.
     """
-    timed = [place for place in finished if place in results and not results[place].failed]
+    timed_places = [place for place in finished if place in results and not results[place].failed]
     durations: dict[int, list[float]] = defaultdict(list)
-    for place in timed:
+    for place in timed_places:
         durations[tasks[place].racer].append(_seconds(results[place]))
     if not set(durations) - {PRIOR}:  # the class prior takes no time
         return None if len(results) < len(tasks) else 0.0
@@ -69,12 +71,12 @@ def _seconds_left(
     ratios = [mean / expected[racer] for racer, mean in means.items() if expected.get(racer)]
     predicted = {racer: seconds * median(ratios) for racer, seconds in expected.items()} if ratios else {}
     predicted |= {PRIOR: 0.0} | means
-    busy = sum(map(sum, durations.values()))
+    total_seconds = sum(map(sum, durations.values()))
     remaining = (task.racer for place, task in enumerate(tasks) if place not in results)
-    first = min(timed, key=lambda place: finished[place])
+    first = min(timed_places, key=lambda place: finished[place])
     # Measured from the start of the first task: processes take seconds to start.
-    elapsed = max(finished[place] for place in timed) - finished[first] + _seconds(results[first])
-    return elapsed / busy * sum(predicted.get(racer, busy / len(timed)) for racer in remaining)
+    elapsed = max(finished[place] for place in timed_places) - finished[first] + _seconds(results[first])
+    return elapsed / total_seconds * sum(predicted.get(racer, total_seconds / len(timed_places)) for racer in remaining)
 
 
 def _seconds(result: Result) -> float:

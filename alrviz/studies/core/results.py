@@ -106,15 +106,15 @@ class StudyResults:
     def _rows_of(self, task: StudyTask, result: Result) -> list[Row]:
         """Return a task's rows, with columns that identify its data, racer and split in front."""
         split, data = task.split, self.datasets[task.data_hash].name
-        identity: Row = {
+        fit_columns: Row = {
             "data": data,
             "racer": task.racer,
             **self.about(task.racer),
             "repeat": split.repeat,
             "fold": split.fold,
         }
-        flat = [{name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
-        return [{**identity, "train_share": split.share, **row} for row in flat]
+        flat_rows = [{name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
+        return [{**fit_columns, "train_share": split.share, **row} for row in flat_rows]
 
     def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
         """Add a result and notify waiting threads, unless its session was stopped. after: seconds it took."""
@@ -131,12 +131,12 @@ class StudyResults:
     def _forget_failed(self) -> list[StudyTask]:
         """Remove the failed results; return their tasks."""
         with self._changed:
-            failed = [place for place, result in self._results.items() if result.failed]
-            for place in failed:
+            failed_places = [place for place, result in self._results.items() if result.failed]
+            for place in failed_places:
                 del self._results[place]
             self._arrived = [place for place in self._arrived if place in self._results]
             self._cached_frame = (None, None)  # the same places may arrive again in the same order
-        return [self.tasks[place] for place in failed]
+        return [self.tasks[place] for place in failed_places]
 
     @property
     def _complete(self) -> bool:

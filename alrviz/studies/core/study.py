@@ -25,7 +25,7 @@ from alrviz.passes.cluster import require_dask
 from alrviz.stop import StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.checkpoint import Checkpoint, Keep
-from alrviz.studies.core.cost import StudyEstimate, estimate_study
+from alrviz.studies.core.cost import StudyEstimate, estimate_remaining_fits
 from alrviz.studies.core.results import StudyResults
 from alrviz.studies.core.study_task import Row, StudyTask
 from alrviz.studies.core.workers import computed, jobs_of
@@ -86,9 +86,9 @@ class Study(StudyResults):
         check_max_memory(max_memory)
         if n_jobs is not None:
             jobs_of(n_jobs)
-        by_hash = {dataset.hash: dataset for dataset in datasets}
+        dataset_by_hash = {dataset.hash: dataset for dataset in datasets}
         for key, folds in {(task.data_hash, task.split.folds) for task in tasks if task.split.folds > 1}:
-            check_folds(folds, by_hash[key].splitting)
+            check_folds(folds, dataset_by_hash[key].splitting)
         self._max_memory = workers.fair_memory() if max_memory is None else int(max_memory)
         super().__init__(datasets, recipes, [replace(task, max_memory=self._max_memory) for task in tasks])
         self.kind = kind
@@ -168,7 +168,7 @@ class Study(StudyResults):
         Raises:
             AlrvizError: for `alpha_path` and row-by-row learning curves, whose time is unknown beforehand.
         """
-        result = estimate_study(self, self._n_jobs, self._max_memory)
+        result = estimate_remaining_fits(self, self._n_jobs, self._max_memory)
         if len(self.datasets) == 1 and len(result.fits) == len(self.recipes):
             self.expect([one.cost.seconds for one in result.fits])
         return result
@@ -262,9 +262,9 @@ class Study(StudyResults):
             names = ", ".join(self.names)
             self._checkpoint.begin(names, ", ".join(dataset.name for dataset in self.datasets.values()), self.link)
             self._load_saved(stop)
-            remaining = [(place, task) for place, task in enumerate(self.tasks) if place not in self._results]
-            if remaining and not stop.stopped:
-                self._compute(remaining, stop)
+            remaining_tasks = [(place, task) for place, task in enumerate(self.tasks) if place not in self._results]
+            if remaining_tasks and not stop.stopped:
+                self._compute(remaining_tasks, stop)
         except Exception as caught:  # on this thread nobody would see it: `rows`, `phase` and pages read self.error
             error = caught
         with self._changed:

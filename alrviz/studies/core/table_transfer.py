@@ -87,7 +87,7 @@ class TableTransfer:
         """The same table without content, for a worker that has it in its cache."""
         return TableTransfer(self.hash)
 
-    def table(self) -> SentTable:
+    def unpack(self) -> SentTable:
         """Return the table, cached in this process; raises `TableMissing` without content or cache."""
         with _lock:
             table = _cache.get(self.hash)

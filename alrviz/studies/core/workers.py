@@ -236,7 +236,7 @@ class _OnCluster:
 
 def compute_shipped(task: StudyTask, shipment: TableTransfer) -> Result:
     """Compute a task in a worker process; raises `TableMissing` if its table has to be sent with it."""
-    return compute(task, shipment.table())
+    return compute(task, shipment.unpack())
 
 
 def _slots(

@@ -35,7 +35,7 @@ def density_frame_of(
         previous: a scene of the same rows, whose curves are reused where bandwidths did not change.
     """
     features, tables = model.features, feature_columns(encoded, model.features)
-    drawn = np.sort(np.random.default_rng(0).permutation(encoded.n_rows)[:RUG_ROWS])
+    rug_rows = np.sort(np.random.default_rng(0).permutation(encoded.n_rows)[:RUG_ROWS])
     known = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
     parts = []
     for d, j in enumerate(tables):
@@ -43,7 +43,7 @@ def density_frame_of(
         name = str(encoded.names[j])
         if d < len(features.numeric):
             old = known.get(name)
-            parts.append(_curve(model, encoded, d, name, weight, drawn, old))
+            parts.append(_curve(model, encoded, d, name, weight, rug_rows, old))
         else:
             count = int(encoded.levels[j])
             phi = features.levels(d - len(features.numeric)).T[:count]
@@ -58,20 +58,21 @@ def _levels(encoded: Encoded, j: int, ratio: ColumnRatio, texts: Sequence[Any], 
     if count <= MAX_LEVELS:
         return replace(ratio, levels=tuple(str(texts[k]) for k in range(count)))
     if old is not None and old.whole is not None and old.shown is not None:
-        shown, levels = old.shown, old.whole.levels
+        shown_positions, levels = old.shown, old.whole.levels
     else:
         rows = np.bincount(encoded.codes[j], minlength=count)[:count]
-        shown = np.sort(np.argsort(-rows, kind="stable")[:MAX_LEVELS])
+        shown_positions = np.sort(np.argsort(-rows, kind="stable")[:MAX_LEVELS])
         levels = tuple(str(texts[k]) for k in range(count))
-    whole = replace(ratio, levels=levels)
-    drawn = tuple(levels[k] for k in shown)
+    whole_ratio = replace(ratio, levels=levels)
+    drawn_levels = tuple(levels[k] for k in shown_positions)
     return replace(
-        ratio, phi=ratio.phi[shown], levels=drawn, shown=shown, left_out=count - len(shown), whole=whole
+        ratio, phi=ratio.phi[shown_positions], levels=drawn_levels, shown=shown_positions,
+        left_out=count - len(shown_positions), whole=whole_ratio,
     )  # fmt: skip
 
 
 def _curve(
-    model: DensityModel, encoded: Encoded, d: int, name: str, weight: Any, drawn: Any, old: ColumnRatio | None
+    model: DensityModel, encoded: Encoded, d: int, name: str, weight: Any, rug_rows: Any, old: ColumnRatio | None
 ) -> ColumnRatio:
     assert encoded.numbers is not None  # the table has numeric features
     h, silverman = float(np.exp(model.log_h[d])), float(model.features.silverman[d])
@@ -87,9 +88,9 @@ def _curve(
     phi = model.features.curve(d, x, float(model.log_h[d])).phi.T
     if old is not None:
         return replace(old, phi=_narrow(phi), weight=weight, x=x, bandwidth=h, silverman=silverman)
-    rug = values[drawn]
+    rug = values[rug_rows]
     there = np.isfinite(rug)
-    classes = encoded.y[drawn][there].astype(np.intp)
+    classes = encoded.y[rug_rows][there].astype(np.intp)
     return ColumnRatio(
         name, _narrow(phi), weight, x, bandwidth=h, silverman=silverman, rug=rug[there], rug_class=classes
     )

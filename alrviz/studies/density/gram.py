@@ -61,12 +61,12 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = MAX_SHOWN, seed:
     order = np.random.default_rng(seed).permutation(len(codes))
     counted = np.sort(order[:MAX_COUNTED])
     share, chance = _shares(flat[counted], codes[counted])
-    drawn = order if len(order) <= limit else order[_spread(codes[order], limit)]
-    drawn = drawn[np.argsort(codes[drawn], kind="stable")]
-    shown = flat[drawn]
+    drawn_rows = order if len(order) <= limit else order[_spread(codes[order], limit)]
+    drawn_rows = drawn_rows[np.argsort(codes[drawn_rows], kind="stable")]
+    shown_phi = flat[drawn_rows]
     names = tuple(str(label) for label in classes)
-    values = (shown @ shown.T).astype(np.float32)
-    return Gram(values, codes[drawn], drawn, names, len(codes), len(counted), share, chance)
+    values = (shown_phi @ shown_phi.T).astype(np.float32)
+    return Gram(values, codes[drawn_rows], drawn_rows, names, len(codes), len(counted), share, chance)
 
 
 def _spread(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:

@@ -107,7 +107,7 @@ def _start(objective: DensityObjective, w0: Floats, warm: DensityModel | None) -
 def _live(
     encoder: Encoder, encoded: Encoded, objective: DensityObjective, point: DensityPoint, settled: bool
 ) -> LiveDensity:
-    report = objective.report(point)
+    extra_values = objective.report(point)
     nll = point.sums.nll / objective.total
     model = objective.model(point.w)
-    return LiveDensity(encoder, encoded, model, nll, report.get("validation_log_loss", float("nan")), settled)
+    return LiveDensity(encoder, encoded, model, nll, extra_values.get("validation_log_loss", float("nan")), settled)

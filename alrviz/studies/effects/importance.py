@@ -112,7 +112,7 @@ class Importance:
 
     def _losses_kept(self, ranked: pd.DataFrame, stop: StopToken) -> pd.DataFrame:
         heldout, pure, total = self._heldout, self._pure, len(ranked)
-        place = {name: t for t, name in enumerate(self._names)}
+        number_by_name = {name: t for t, name in enumerate(self._names)}
         ends = np.arange(1, total + 1)
         if total > CURVE_POINTS:
             ends = np.unique(np.geomspace(1, total, CURVE_POINTS).round().astype(int))
@@ -122,7 +122,7 @@ class Importance:
             y, weights = heldout.y[rows], heldout.weights[rows]
             kernels.losses_of_first_tuples(effects, pure.intercept, y, weights, ends, sums[part])
 
-        pure.visit(heldout.codes, see, [place[name] for name in ranked.index], self._n_jobs, stop)
+        pure.visit(heldout.codes, see, [number_by_name[name] for name in ranked.index], self._n_jobs, stop)
         losses = sums.sum(axis=0) / heldout.weights.sum()
         added, orders = [None, *ranked.index[ends - 1]], [0, *ranked["order"].to_numpy()[ends - 1]]
         return pd.DataFrame(

@@ -123,7 +123,10 @@ class TupleTests:
     def lacking(
         self, scores: Floats, known: Collection[Columns], order: int | None, stop: StopToken = NEVER
     ) -> pd.DataFrame:
-        """Return `lacking` of the tuples of an order that the model lacks; None: of the lowest order with any."""
+        """Return `lacking` of the tuples of an order that the model lacks.
+
+        scores: (N, C) the model's. known: the tuples it has. order: None for the lowest at which it lacks any.
+        """
         orders = range(1, len(self._varying) + 1) if order is None else [self._valid_order(order)]
         for size in orders:
             if self.count(size) > sum(
@@ -196,15 +199,15 @@ def lacking(
         run_parts(purify_tuple, len(counted.tuples), counted.jobs)
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
     of = tables.tuple_of_seen
-    found = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
+    gain_of_tuples = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
     df = counted.free(looked, parts, stop)
     return pd.DataFrame(
         {
-            "gain": (found - 2.0 * df) / (2.0 * n),
-            "gain_error": np.sqrt(2.0 * df + 4.0 * np.maximum(0.0, found - df)) / (2.0 * n),
-            "chi2": found,
+            "gain": (gain_of_tuples - 2.0 * df) / (2.0 * n),
+            "gain_error": np.sqrt(2.0 * df + 4.0 * np.maximum(0.0, gain_of_tuples - df)) / (2.0 * n),
+            "chi2": gain_of_tuples,
             "df": df,
-            "p": np.where(df > 0, chi2.sf(found, np.maximum(df, 1e-9)), 1.0),
+            "p": np.where(df > 0, chi2.sf(gain_of_tuples, np.maximum(df, 1e-9)), 1.0),
         }
     )
 

@@ -34,22 +34,24 @@ def dependence(
     """
     if weights is not None:
         codes, weights = codes[:, weights > 0], weights[weights > 0]
-    codes_of = {j: np.unique(codes[j], return_inverse=True)[1].ravel() for j in columns}
-    sizes = {j: int(code.max(initial=-1)) + 1 for j, code in codes_of.items()}
+    codes_by_column = {j: np.unique(codes[j], return_inverse=True)[1].ravel() for j in columns}
+    sizes = {j: int(code.max(initial=-1)) + 1 for j, code in codes_by_column.items()}
     n, lines = float(codes.shape[1] if weights is None else weights.sum()), []
     share = (np.ones(codes.shape[1]) if weights is None else weights) / n
-    varying = [j for j in columns if sizes[j] > 1]
-    entropy = {j: float(entr(np.bincount(codes_of[j], share)).sum()) for j in varying}
-    for j, i in combinations(varying, 2):
-        if np.array_equal(codes_of[j], codes_of[i]):
+    varying_columns = [j for j in columns if sizes[j] > 1]
+    entropy_by_column = {j: float(entr(np.bincount(codes_by_column[j], share)).sum()) for j in varying_columns}
+    for j, i in combinations(varying_columns, 2):
+        if np.array_equal(codes_by_column[j], codes_by_column[i]):
             lines += [(j, i, 1.0), (i, j, 1.0)]
         elif max(sizes[j], sizes[i]) <= n / MIN_ROWS_PER_LEVEL:
-            pairs, pair_of = np.unique(codes_of[j].astype(np.int64) * sizes[i] + codes_of[i], return_inverse=True)
+            pairs, pair_of = np.unique(
+                codes_by_column[j].astype(np.int64) * sizes[i] + codes_by_column[i], return_inverse=True
+            )
             joint = float(entr(np.bincount(pair_of.ravel(), share)).sum())
             for column, other in ((j, i), (i, j)):
                 bias = (sizes[column] - 1) * (sizes[other] - 1) / (2 * n)
-                shared = entropy[column] + entropy[other] - joint - bias
-                known = 1.0 if len(pairs) == sizes[other] else max(0.0, shared / entropy[column])
+                shared = entropy_by_column[column] + entropy_by_column[other] - joint - bias
+                known = 1.0 if len(pairs) == sizes[other] else max(0.0, shared / entropy_by_column[column])
                 lines.append((column, other, known))
     return pd.DataFrame(lines, columns=["column", "other", "known"])
 
@@ -74,10 +76,10 @@ def ranking(effects: Interactions) -> tuple[pd.DataFrame, pd.DataFrame]:
     certain = known[known.known == 1.0]
     mutual = certain.merge(certain, left_on=["column", "other"], right_on=["other", "column"])
     same = groups_of(mutual.rename(columns={"column_x": "column", "other_x": "other"}), len(effects.columns))
-    group = {j: k for k, columns in enumerate(same) for j in columns}
+    group_by_column = {j: k for k, columns in enumerate(same) for j in columns}
     members: dict[frozenset[int], list[str]] = {}
     for name, columns in zip(effects.names, effects.pure.space.members, strict=True):
-        members.setdefault(frozenset(group[int(j)] for j in columns), []).append(name)
+        members.setdefault(frozenset(group_by_column[int(j)] for j in columns), []).append(name)
     if len(members) == len(table):
         return table[["order", "share", "loss", "loss_error"]].assign(
             tuples=[[str(name)] for name in table.index]

@@ -88,8 +88,8 @@ class Axis:
         """Return the positions of values, NaN for those not on the axis; a level's is its middle."""
         if self.numeric:
             return pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        place = {level: k + 0.5 for k, level in enumerate(self.levels)}
-        return texts(column).map(place).to_numpy(dtype=np.float64)
+        position_by_level = {level: k + 0.5 for k, level in enumerate(self.levels)}
+        return texts(column).map(position_by_level).to_numpy(dtype=np.float64)
 
 
 def is_numeric(column: pd.Series) -> bool:
@@ -113,8 +113,10 @@ def axis_of(frame: pd.DataFrame, name: Any, keep: Axis | None = None) -> Axis:
         TableError: if there is no such column.
     """
     if name not in frame.columns:
-        known = [str(column) for column in frame.columns]
-        raise TableError(f"no column is called {name!r}{nearest(str(name), known)}; the columns are {', '.join(known)}")
+        column_names = [str(column) for column in frame.columns]
+        raise TableError(
+            f"no column is called {name!r}{nearest(str(name), column_names)}; the columns are {', '.join(column_names)}"
+        )
     column = frame[name]
     return _scale(name, column, keep) if is_numeric(column) else _levels(name, column)
 
@@ -131,26 +133,26 @@ def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any =
     """
     if frame.shape[1] < 2 or not len(frame):
         raise TableError(f"a map needs two columns and some rows, got {frame.shape[1]} and {len(frame):,}")
-    preferred = [name if name in frame.columns else None for name in (across, up if up != across else None)]
+    preferred_names = [name if name in frame.columns else None for name in (across, up if up != across else None)]
     names = list(frame.columns)
     places = np.linspace(0, len(frame) - 1, min(MAX_SAMPLED_ROWS, len(frame))).astype(np.intp)
     rows = frame.iloc[places]
     kinds = {name: _kind(rows[name]) for name in names}
-    free = sorted((name for name in names if name not in preferred), key=kinds.__getitem__)
-    chosen = [name for name in preferred if name is not None]
+    free = sorted((name for name in names if name not in preferred_names), key=kinds.__getitem__)
+    chosen_names = [name for name in preferred_names if name is not None]
     has_classes = y is not None and len(y) == len(frame)
     classes = pd.factorize(np.asarray(y, dtype=object)[places].astype(str))[0] if has_classes else None
-    while len(chosen) < 2:
+    while len(chosen_names) < 2:
         candidates = [name for name in free if kinds[name] == kinds[free[0]]][:MAX_CANDIDATES]
         best = candidates[0]
         if classes is not None and len(names) > 2:
-            best = _most_informative(rows, candidates, chosen, classes)
+            best = _most_informative(rows, candidates, chosen_names, classes)
         free.remove(best)
-        chosen.append(best)
-    if preferred == [None, None]:
-        first, second = sorted(chosen, key=lambda name: (kinds[name] == _LEVELS, names.index(name)))
+        chosen_names.append(best)
+    if preferred_names == [None, None]:
+        first, second = sorted(chosen_names, key=lambda name: (kinds[name] == _LEVELS, names.index(name)))
     else:
-        first, second = chosen if preferred[0] is not None else reversed(chosen)
+        first, second = chosen_names if preferred_names[0] is not None else reversed(chosen_names)
     return first, second
 
 
@@ -254,8 +256,8 @@ def _levels(name: Any, column: pd.Series) -> Axis:
     counts = words.value_counts(sort=True)
     frequent = set(counts.index[:MAX_LEVELS])
     order = [str(level) for level in column.cat.categories] if isinstance(column.dtype, pd.CategoricalDtype) else []
-    rank = {level: k for k, level in enumerate(order)}
-    levels = sorted(frequent, key=lambda level: (level == MISSING, rank.get(level, len(rank)), level))
+    rank_by_level = {level: k for k, level in enumerate(order)}
+    levels = sorted(frequent, key=lambda level: (level == MISSING, rank_by_level.get(level, len(rank_by_level)), level))
     first = pd.Series(np.arange(len(words)), index=words.to_numpy()).groupby(level=0).first()
     examples = first.loc[levels].to_numpy(dtype=np.intp)
     return Axis(name, 0.0, float(len(levels)), tuple(levels), column, examples, len(counts) - len(levels))

@@ -38,9 +38,9 @@ class ClassifierAdapter:
                 "predict_proba or decision_function"
             )
         self.classes = tuple(model_classes) if classes is None else tuple(str(label) for label in classes)
-        unknown = [label for label in model_classes if label not in self.classes]
-        if unknown:
-            raise TableError(f"the model knows the classes {unknown}, which are not among {list(self.classes)}")
+        unknown_labels = [label for label in model_classes if label not in self.classes]
+        if unknown_labels:
+            raise TableError(f"the model knows the classes {unknown_labels}, which are not among {list(self.classes)}")
         self._place = np.array([self.classes.index(label) for label in model_classes])
 
     def __call__(self, table: pd.DataFrame) -> Floats:
@@ -75,5 +75,7 @@ class ClassifierAdapter:
 
     def codes(self, labels: Any) -> NDArray[np.intp]:
         """Return the codes of labels in `classes`, -1 for other labels."""
-        place = {label: k for k, label in enumerate(self.classes)}
-        return np.array([place.get(str(label), -1) for label in np.asarray(labels, dtype=object)], dtype=np.intp)
+        code_by_label = {label: k for k, label in enumerate(self.classes)}
+        return np.array(
+            [code_by_label.get(str(label), -1) for label in np.asarray(labels, dtype=object)], dtype=np.intp
+        )

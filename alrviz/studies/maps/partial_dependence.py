@@ -73,9 +73,9 @@ def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
 
     The most frequent levels of many columns may occur nowhere together, and such a map often shows a single class.
     """
-    rest = [frame[name] for name in frame.columns if name not in (across, up)]
-    levels = sum(not is_numeric(column) for column in rest)
-    return "mean" if 2 * levels > len(rest) else "typical"
+    other_columns = [frame[name] for name in frame.columns if name not in (across, up)]
+    levels = sum(not is_numeric(column) for column in other_columns)
+    return "mean" if 2 * levels > len(other_columns) else "typical"
 
 
 def others_of(

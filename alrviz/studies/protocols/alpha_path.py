@@ -103,8 +103,10 @@ def _references(recipes: Sequence[Recipe]) -> list[Recipe]:
     """Return AnJE, and lr and alr without a penalty, of each order of the recipes."""
     orders = dict.fromkeys(recipe.params["order"] for recipe in recipes)
     first = recipes[0]
-    free = [first.replace(family=family, order=order, alpha=0.0) for order in orders for family in ("lr", "alr")]
-    return [first.replace(family="anje", order=order) for order in orders] + free
+    recipes_without_penalty = [
+        first.replace(family=family, order=order, alpha=0.0) for order in orders for family in ("lr", "alr")
+    ]
+    return [first.replace(family="anje", order=order) for order in orders] + recipes_without_penalty
 
 
 def summary(study: Study) -> "pd.DataFrame":

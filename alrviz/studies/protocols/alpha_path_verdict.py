@@ -79,14 +79,14 @@ def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
     above, spread = values[[0, -1]] - values[best], _Z * errors[[0, -1]]
     worse = above > spread
     surely_level = bool((above + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
-    place = {
+    place_by_worse_ends = {
         (True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE,
         (False, False): FLAT if surely_level else UNCLEAR,
     }  # fmt: skip
     alpha, first, last = float(rows.alpha.iloc[best]), float(values[0]), float(values[-1])
     return AlphaPathVerdict(
-        int(rows.racer.iloc[0]), alpha, float(values[best]), first, last, place[bool(worse[0]), bool(worse[1])],
-        float(spread.max()),
+        int(rows.racer.iloc[0]), alpha, float(values[best]), first, last,
+        place_by_worse_ends[bool(worse[0]), bool(worse[1])], float(spread.max()),
     )  # fmt: skip
 
 
@@ -121,8 +121,8 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
     if best is None:
         return ""
     names = path_names(study)
-    subject = f" of {len(verdicts)} paths ({names[best.racer]})" if len(verdicts) > 1 else ""
-    text = _sentence(best, WORDS[measure], subject, _ends(study, lines, best, measure), heldout_rows(study))
+    subject_text = f" of {len(verdicts)} paths ({names[best.racer]})" if len(verdicts) > 1 else ""
+    text = _sentence(best, WORDS[measure], subject_text, _ends(study, lines, best, measure), heldout_rows(study))
     if measure != "rmse" and best.place != BETWEEN:
         rmse = verdict_on(lines[lines.racer == best.racer], "rmse")
         if rmse.place == BETWEEN:
@@ -138,27 +138,28 @@ def heldout_rows(study: "Study") -> int:
 
 
 def _sentence(verdict: AlphaPathVerdict, measure: str, paths: str, ends: tuple[str, str], rows: int) -> str:
-    lowest = f"alpha {alpha_text(verdict.alpha)} has test {measure} {loss_text(verdict.value)}"
+    lowest_text = f"alpha {alpha_text(verdict.alpha)} has test {measure} {loss_text(verdict.value)}"
     first, last = ends
     if verdict.place == BETWEEN:
         subject = paths.replace(" of", ", in the best of", 1)
-        return f"An intermediate alpha is best{subject}: {lowest}, below {first} and {last}"
+        return f"An intermediate alpha is best{subject}: {lowest_text}, below {first} and {last}"
     if verdict.place == UNCLEAR:
-        minimum = "" if verdict.value in (verdict.first, verdict.last) else f"{lowest}, "
+        minimum_text = "" if verdict.value in (verdict.first, verdict.last) else f"{lowest_text}, "
         return (
-            f"Which alpha is best cannot be told{paths} from {rows:,} test rows: {minimum}"
-            f"{'' if minimum else f'test {measure} '}{first} and {last}, differences that are uncertain by "
+            f"Which alpha is best cannot be told{paths} from {rows:,} test rows: {minimum_text}"
+            f"{'' if minimum_text else f'test {measure} '}{first} and {last}, differences that are uncertain by "
             f"± {loss_text(verdict.error)}"
         )
     if verdict.place == FLAT and verdict.value in (verdict.first, verdict.last):
         return f"alpha hardly matters{paths}: test {measure} {first} and {last}, within two standard errors"
     if verdict.place == FLAT:
-        return f"alpha hardly matters{paths}: {lowest}, {first} and {last} within two standard errors of it"
+        return f"alpha hardly matters{paths}: {lowest_text}, {first} and {last} within two standard errors of it"
     end, good, bad = ("generative", first, last) if verdict.place == GENERATIVE else ("weakest-penalty", last, first)
     if verdict.value == (verdict.first if verdict.place == GENERATIVE else verdict.last):
         return f"The best{paths} lies at the {end} end: test {measure} {good}, against {bad}"
     return (
-        f"The best{paths} is as good as the {end} end: {lowest}, within two standard errors of {good}; {bad} is worse"
+        f"The best{paths} is as good as the {end} end: {lowest_text}, within two standard errors of {good}; "
+        f"{bad} is worse"
     )
 
 
@@ -172,19 +173,22 @@ def alpha_text(alpha: float) -> str:
 
 
 def _ends(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> tuple[str, str]:
-    """Describe both ends: the strongest and the weakest penalty fitted, and the reference models beyond them."""
+    """Describe both ends: the strongest and the weakest penalty fitted, and the reference models beyond them.
+
+    lines: the study's summary, a row for each recipe and alpha.
+    """
     recipe = study.recipes[verdict.racer]
     path = lines[lines.racer == verdict.racer]
     references = lines[(lines.racer >= len(paths_of(study))) & (lines.order == recipe.params["order"])]
-    first = f"{loss_text(verdict.first)} at alpha {alpha_text(path.alpha.max())}"
-    last = f"{loss_text(verdict.last)} at alpha {alpha_text(path.alpha.min())}"
+    first_text = f"{loss_text(verdict.first)} at alpha {alpha_text(path.alpha.max())}"
+    last_text = f"{loss_text(verdict.last)} at alpha {alpha_text(path.alpha.min())}"
     for row in references.to_dict("records"):
         reference, value = study.recipes[row["racer"]], loss_text(row[measure])
         if reference.solver == "none" and recipe.params["center"] == "anje":
-            first += f" ({generative_name(reference)} itself {value})"
+            first_text += f" ({generative_name(reference)} itself {value})"
         elif reference.family == recipe.family:
-            last += f" (unregularised {value})"
-    return first, last
+            last_text += f" (unregularised {value})"
+    return first_text, last_text
 
 
 def generative_name(recipe: Recipe) -> str:

@@ -108,6 +108,11 @@ class Errors:
     """Decomposed errors of recipes on one table, cached until another round of a recipe is complete.
 
     A page asks for the summary with every task that finishes; to decompose everything each time takes seconds.
+
+    Args:
+        labels: (N,) classes of the table.
+        splitting: rule by which the study's tasks split rows (at random, by groups, by time), to find the test rows.
+        weights: (N,) row weights; None: each row counts once.
     """
 
     def __init__(self, labels: NDArray[Any], splitting: Splitting = AT_RANDOM, weights: Floats | None = None):
@@ -170,6 +175,8 @@ def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: in
     if rounds < 3:
         return line | {f"{part}_se": float("nan") for part in PARTS}
     replicates = leave_one_out(predicted, y, n_classes, weights)
-    spread = {part: np.array([getattr(one, part) for one in replicates]) for part in PARTS}
+    replicates_by_part = {part: np.array([getattr(one, part) for one in replicates]) for part in PARTS}
     factor = (rounds - 1) / rounds
-    return line | {f"{part}_se": float(np.sqrt(factor * ((v - v.mean()) ** 2).sum())) for part, v in spread.items()}
+    return line | {
+        f"{part}_se": float(np.sqrt(factor * ((v - v.mean()) ** 2).sum())) for part, v in replicates_by_part.items()
+    }

@@ -123,8 +123,8 @@ class OrderStudy(Study):
             for row in result.rows:
                 if RELIABILITY in row and self.about(task.racer)["order"] is not None:
                     tables.setdefault(int(self.about(task.racer)["order"]), []).append(row[RELIABILITY])
-        pooled = [pooled_reliability(parts).assign(order=order) for order, parts in sorted(tables.items())]
-        return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame({"order": []})
+        pooled_tables = [pooled_reliability(parts).assign(order=order) for order, parts in sorted(tables.items())]
+        return pd.concat(pooled_tables, ignore_index=True) if pooled_tables else pd.DataFrame({"order": []})
 
 
 def choose_order(
@@ -231,11 +231,11 @@ def summary(study: Study) -> "pd.DataFrame":
 
 def _verdict(study: OrderStudy) -> OrderVerdict:
     losses, table = _losses(study), study.summary()
-    failures = "".join(
+    failures_text = "".join(
         f"; n = {order} could not be fitted: {error}" for order, error in _failures_by_order(study.frame()).items()
     )
     if len(losses) < 2:
-        return OrderVerdict(None, None, f"not enough folds yet for a verdict{failures}")
+        return OrderVerdict(None, None, f"not enough folds yet for a verdict{failures_text}")
     means = losses.mean()
     best = means.idxmin()
     ratio = study.frame()[["test_rows", "train_rows"]].mean()
@@ -243,7 +243,7 @@ def _verdict(study: OrderStudy) -> OrderVerdict:
     by_order = table.set_index("order")
     clear = _is_clear_gain(by_order, int(order))
     comparison, automatic_is_lower = _compare_automatic(study)
-    sentence = _verdict_sentence(by_order, int(order), int(best), clear) + comparison + failures
+    sentence = _verdict_sentence(by_order, int(order), int(best), clear) + comparison + failures_text
     dataset = study.dataset
     rows = f"split {dataset.splitting.words}" if dataset.splitting.times is not None else dataset.splitting.words
     notes = (
@@ -278,13 +278,16 @@ def _alpha_note(study: Study, order: int) -> str:
         low, middle, high = (f"{fits[name].quantile(share):.3g}" for share in (0.0, 0.5, 1.0))
         parts.append(low if low == high else f"from {low} to {high}, {middle} in the middle")
         parts[-1] = parts[-1] if name == "alpha_chosen" else f"order {name.removeprefix('alpha_')}: {parts[-1]}"
-    ranges = f" ({'; '.join(parts)})" if parts else ""
-    note = f"alpha was chosen inside each fold{ranges}: at another alpha n = {order} may be worse than the class prior"
+    ranges_text = f" ({'; '.join(parts)})" if parts else ""
+    note = (
+        f"alpha was chosen inside each fold{ranges_text}: at another alpha n = {order} may be worse than "
+        "the class prior"
+    )
     model = make_estimator(recipe)
     params, default = model.get_params(), type(model)().get_params()
-    shown = {name: params[name] for name in ("order", "alpha")}
-    shown |= {name: value for name, value in params.items() if value != default[name]}
-    call = f"alrviz.{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+    shown_params = {name: params[name] for name in ("order", "alpha")}
+    shown_params |= {name: value for name, value in params.items() if value != default[name]}
+    call = f"alrviz.{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in shown_params.items())})"
     return Sentence(f"{note}; {call} chooses it in the same way, the default is alpha={default['alpha']!r}", note)
 
 
@@ -354,20 +357,22 @@ def _compare_automatic(study: OrderStudy) -> tuple[str, bool]:
     error = corrected_error(folds.gap.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
     times = int((folds.order_chosen == order).sum())
     name = "single columns" if order == 1 else f"all orders up to n = {order}"
-    choice = f"AutoClassifier takes {name} (in {times} of {len(folds)} folds)"
-    loss, margin = loss_text(folds.log_loss.mean()), f"by {loss_text(abs(gap))} ± {loss_text(error)}"
+    choice_text = f"AutoClassifier takes {name} (in {times} of {len(folds)} folds)"
+    loss, margin_text = loss_text(folds.log_loss.mean()), f"by {loss_text(abs(gap))} ± {loss_text(error)}"
     if abs(gap) <= error:
-        return f"; {choice}: {loss}, within a standard error of the best of them", False
-    return f"; {choice}: {loss}, {'lower' if gap > 0 else 'higher'} than the best of them {margin}", bool(gap > 0)
+        return f"; {choice_text}: {loss}, within a standard error of the best of them", False
+    return f"; {choice_text}: {loss}, {'lower' if gap > 0 else 'higher'} than the best of them {margin_text}", bool(
+        gap > 0
+    )
 
 
 def _boosting_note(study: OrderStudy, best: float, automatic_is_lower: bool) -> str:
     """Compare boosting with the best order, or with AutoClassifier if that is better, on the folds that both have."""
-    folds, rival = study.boosting_folds(), "every order here"
+    folds, rival_text = study.boosting_folds(), "every order here"
     if automatic_is_lower:
         folds = folds.merge(study.automatic_folds(), on=["repeat", "fold"], suffixes=("", "_automatic"))
         folds["gap"] = folds.log_loss_automatic - folds.log_loss
-        rival, best = "AutoClassifier too", folds.log_loss_automatic.mean()
+        rival_text, best = "AutoClassifier too", folds.log_loss_automatic.mean()
     if len(folds) < 2:
         return ""
     gap, mean = folds.gap.mean(), folds.log_loss.mean()
@@ -377,7 +382,7 @@ def _boosting_note(study: OrderStudy, best: float, automatic_is_lower: bool) -> 
         return f"gradient boosting (scikit-learn's, at its defaults) is {verdict}: log loss {loss_text(mean)}"
     wins = int((folds.gap > 0).sum())
     return (
-        f"gradient boosting (scikit-learn's, at its defaults) is better than {rival}: "
+        f"gradient boosting (scikit-learn's, at its defaults) is better than {rival_text}: "
         f"{loss_text(mean)} against {loss_text(best)}, by {loss_text(gap)} ± {loss_text(error)}, in {wins} of "
         f"{len(folds)} folds"
     )
@@ -386,7 +391,7 @@ def _boosting_note(study: OrderStudy, best: float, automatic_is_lower: bool) -> 
 def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, clear: bool) -> str:
     """Return the gain of the verdict's order over the one below, and that higher orders add nothing."""
     row, place = by_order.loc[order], list(by_order.index).index(order)
-    higher = [n for n in by_order.index if n > order]
+    higher_orders = [n for n in by_order.index if n > order]
     if place and row.gain > 0:
         below = by_order.loc[by_order.index[place - 1]]
         text = (
@@ -399,12 +404,16 @@ def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, clear: bo
         ratio = row.parameters / below.parameters
         text += f", for {_ratio_text(ratio)} the parameters" if np.isfinite(ratio) else ""
         text += "" if clear else f": not a clear gain, {_order_text(by_order.index[place - 1])} will do"
-        return text + (f"; {_list_orders(higher, 'does', 'do')} not{_margin_text(best > order)}" if higher else "")
-    subject = f"n = {order} has" if order else "the class prior (order 0) has"
-    text = f"{subject} the test log loss {loss_text(row.log_loss)} ± {loss_text(row.se)}"
+        return text + (
+            f"; {_list_orders(higher_orders, 'does', 'do')} not{_margin_text(best > order)}" if higher_orders else ""
+        )
+    subject_text = f"n = {order} has" if order else "the class prior (order 0) has"
+    text = f"{subject_text} the test log loss {loss_text(row.log_loss)} ± {loss_text(row.se)}"
     if place:  # the order below has a lower mean, but not by a standard error
         return f"{text}, within a standard error of the lowest, {loss_text(by_order.loc[best].log_loss)} at n = {best}"
-    return text + (f"; {_list_orders(higher, 'is', 'are')} not lower{_margin_text(best > order)}" if higher else "")
+    return text + (
+        f"; {_list_orders(higher_orders, 'is', 'are')} not lower{_margin_text(best > order)}" if higher_orders else ""
+    )
 
 
 def accuracy_change_text(fall: float) -> str:

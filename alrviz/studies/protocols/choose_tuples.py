@@ -118,9 +118,9 @@ def _losses(study: Study) -> "pd.DataFrame":
         return pd.DataFrame()
     is_failed = frame.outcome == "failed"
     always_failed = set(frame[is_failed].racer) - set(frame[~is_failed].racer)
-    expected = [k for k in range(len(study.recipes)) if k not in always_failed]
+    expected_racers = [k for k in range(len(study.recipes)) if k not in always_failed]
     table = frame[~is_failed].pivot(index=["repeat", "fold"], columns="racer", values="log_loss")
-    table = table.reindex(columns=expected).dropna()
+    table = table.reindex(columns=expected_racers).dropna()
     return table if len(table) else pd.DataFrame()
 
 
@@ -157,9 +157,9 @@ def _verdict(study: Study) -> TupleVerdict:
     if racer == best:
         sentence += ", the lowest"
     else:
-        order = f" at n = {lowest.order:.0f}" if lowest.order != chosen.order else ""
+        order_text = f" at n = {lowest.order:.0f}" if lowest.order != chosen.order else ""
         share = _share_text(lowest)
-        sentence += f", within a standard error of the lowest ({loss_text(lowest.log_loss)} with {share}{order})"
+        sentence += f", within a standard error of the lowest ({loss_text(lowest.log_loss)} with {share}{order_text})"
     alr = models[(models.order == chosen.order) & (models.kept == 1.0)]
     if len(alr) and chosen.kept < 1.0 and alr.parameters.iloc[0] > 0:
         sentence += f", for {chosen.parameters / alr.parameters.iloc[0]:.0%} of the parameters of all"

@@ -171,13 +171,13 @@ def to_latex(frame: "pd.DataFrame", digits: int = 4) -> str:
     """Format a frame as a LaTeX tabular with booktabs rules; text is escaped, numbers have this many digits."""
     from pandas.api.types import is_numeric_dtype
 
-    head = " & ".join(_escape_latex(str(name)) for name in frame.columns)
-    body = [
+    head_text = " & ".join(_escape_latex(str(name)) for name in frame.columns)
+    body_rows = [
         " & ".join(_latex_cell(value, digits) for value in line) for line in frame.itertuples(index=False, name=None)
     ]
     columns = "".join("r" if is_numeric_dtype(frame[name]) else "l" for name in frame.columns)
-    lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{head} \\", r"\midrule"]
-    lines += [rf"{line} \\" for line in body]
+    lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{head_text} \\", r"\midrule"]
+    lines += [rf"{line} \\" for line in body_rows]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 

@@ -115,8 +115,8 @@ class EffectStudy(Study):
         return self._numbers(begin, begin + 3 * len(effects.names), 3)
 
     def _numbers(self, begin: int, end: int, width: int) -> Floats:
-        drawn = self._refits_by_draw.copy()  # the study's thread may add to it meanwhile
-        parts = [drawn[draw][begin:end] for draw in sorted(drawn)]
+        refits_by_draw = self._refits_by_draw.copy()  # the study's thread may add to it meanwhile
+        parts = [refits_by_draw[draw][begin:end] for draw in sorted(refits_by_draw)]
         return np.array(parts, np.float64).reshape(len(parts), (end - begin) // width, width)
 
     def importance(self) -> pd.DataFrame:
@@ -132,9 +132,9 @@ class EffectStudy(Study):
             return pd.DataFrame()
         table = effects.importance()
         refits = self._refit_importance(effects)
-        place = [effects.number_of(name) for name in table.index]
+        tuple_numbers = [effects.number_of(name) for name in table.index]
         for name, k in (("share", 0), ("nats", 2)):
-            low, median, high = _band(refits[:, :, k])[:, place]
+            low, median, high = _band(refits[:, :, k])[:, tuple_numbers]
             shift = 0.0 if selects_tuples(self.recipes[0]) else table[name].to_numpy() - median
             table[f"{name}_low"], table[f"{name}_high"] = low + shift, high + shift
         table["nats_low"] = table["nats_low"].clip(lower=0.0)
@@ -177,12 +177,12 @@ def _band(draws: Floats) -> Floats:
 def no_bands(recipe: Recipe) -> str:
     """Return why refits of a recipe would have other cells than its model; "" if they have the same."""
     params = recipe.params
-    chosen = [name for name in ("order", "alpha", "keep") if isinstance(params.get(name), str)]
+    chosen_names = [name for name in ("order", "alpha", "keep") if isinstance(params.get(name), str)]
     if recipe.family not in FAMILIES or params.get("unit") == "cell":
         valid = f"one of {', '.join(FAMILIES)}, with all cells of a tuple"
         return f"refits of {recipe.name} do not share its cells; expected {valid}"
-    if chosen:
-        return f"{chosen[0]}={params[chosen[0]]!r} may differ in each refit; expected a number"
+    if chosen_names:
+        return f"{chosen_names[0]}={params[chosen_names[0]]!r} may differ in each refit; expected a number"
     if recipe.discretize == "auto":
         return "discretize='auto' may differ in each refit; expected 'smooth' or 'mdl-smooth'"
     if params.get("unseen") == "m-estimate":

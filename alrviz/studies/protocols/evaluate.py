@@ -127,6 +127,8 @@ def of_predictions(
 ) -> Evaluation:
     """Evaluate the table that `predict_table` returns if the column of the class is kept in it.
 
+    notes: sentences on how the rows were read. target: the class column. what: the rows in words, for texts.
+
     Raises:
         TableError: if it is not kept, or the model has no probabilities.
     """
@@ -160,6 +162,9 @@ def evaluation_of(
 ) -> Evaluation:
     """Return the evaluation of log probabilities (N, C) of classes (C,) for labels y (N,), matched as text.
 
+    Rows without a class and rows of a class that the model has not learned are left out, with a note. X: the rows'
+    columns, for groups. what: the rows in words, for texts.
+
     Raises:
         TableError: if the numbers of labels and rows differ, or weights are invalid.
     """
@@ -174,9 +179,9 @@ def evaluation_of(
         notes += (f"{plural(n_left_out, 'row has no class and is', 'rows have no class and are')} left out",)
     if unlearned:
         count = int((has_class & (codes < 0)).sum())
-        shown = ", ".join(map(repr, unlearned[:3])) + (" ..." if len(unlearned) > 3 else "")
+        shown_text = ", ".join(map(repr, unlearned[:3])) + (" ..." if len(unlearned) > 3 else "")
         rows = plural(count, "row is", "rows are")
-        notes += (f"{rows} of a class that the model has not learned: {shown}",)
+        notes += (f"{rows} of a class that the model has not learned: {shown_text}",)
         codes = np.where(codes < 0, len(names) + class_codes(y, unlearned)[0], codes)
     n = len(names) + len(unlearned)
     log_p = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(codes))
@@ -218,28 +223,28 @@ def out_of_fold(
     Args:
         study: a study of folds: `choose_order`, `compare` or `bias_variance`.
         racer: index of the recipe in the study.
-        data_hash: the table; None for the only one.
+        data_hash: hash of the data set to evaluate on; None if the study has only one.
         stop: stops the fits from another thread. tell: called with a sentence on the progress.
 
     Raises:
         RecipeError: if the study has no folds of this recipe.
     """
     dataset = study.dataset if data_hash is None else study.datasets[data_hash]
-    first = [
+    first_shuffle_tasks = [
         task for task in study.tasks
         if (task.kind, task.racer, task.data_hash, task.split.repeat) == ("fold", racer, dataset.hash, 0)
     ]  # fmt: skip
-    if not first:
+    if not first_shuffle_tasks:
         raise RecipeError(f"the study has no folds of recipe {racer}; expected one from 0 to {len(study.recipes) - 1}")
     table, parts = SentTable.of(dataset), []
-    for k, task in enumerate(first):
+    for k, task in enumerate(first_shuffle_tasks):
         stop.check()
-        tell(f"fold {k + 1} of {len(first)}")
+        tell(f"fold {k + 1} of {len(first_shuffle_tasks)}")
         parts.append(predict_fold(task, table, stop))
     rows = np.concatenate([part.fold.splits.test for part in parts])
     order = np.argsort(rows, kind="stable")
     rows, log_p = rows[order], np.concatenate([part.log_p for part in parts])[order]
-    what = f"left-out rows of {dataset.name} ({len(first)} folds)"
+    what = f"left-out rows of {dataset.name} ({len(first_shuffle_tasks)} folds)"
     return Evaluation(
         tuple(map(str, table.classes)), log_p, table.y[rows].astype(np.intp), dataset.X.iloc[rows],
         table.weights_of(rows), what,

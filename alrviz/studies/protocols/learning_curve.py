@@ -99,11 +99,11 @@ def _require_row_by_row(recipe: Recipe) -> None:
         return
     if not learns:
         raise RecipeError(f"{recipe.label} cannot learn row by row; expected lr or alr by 'sgd' or 'adagrad', or anje")
-    required: dict[str, Any] = {"alpha": 0.0, "start": "zero", "objective": "nll", "share": "cell-class"}
-    required |= {"scale": recipe.definition.params["scale"].default, "class_weight": None, "bounds": None}
+    required_params: dict[str, Any] = {"alpha": 0.0, "start": "zero", "objective": "nll", "share": "cell-class"}
+    required_params |= {"scale": recipe.definition.params["scale"].default, "class_weight": None, "bounds": None}
     if recipe.solver not in ("sgd", "adagrad"):
         raise RecipeError(f"solver={recipe.solver!r} needs all rows at every step; expected 'sgd' or 'adagrad'")
-    for name, value in required.items():
+    for name, value in required_params.items():
         if params[name] != value:
             raise RecipeError(f"{name}={params[name]!r} does not work row by row; expected {name}={value!r}")
 

@@ -95,7 +95,7 @@ class ReportFacts:
         which redundant ones count once.
         """
         evaluation, n_values = self.evaluation, {}
-        redundant = {name for members in self.ranking.get("tuples", ()) for name in members[1:]}
+        redundant_columns = {name for members in self.ranking.get("tuples", ()) for name in members[1:]}
         for name in self.columns:
             values = evaluation.X[name]
             n_values[name] = int(values.nunique()) + int(values.isna().any())
@@ -104,21 +104,23 @@ class ReportFacts:
             name
             for name in self.columns
             if n_values[name] > MAX_LEVELS
-            and name not in redundant
+            and name not in redundant_columns
             and (
                 pd.api.types.is_numeric_dtype(evaluation.X[name])
                 or n_values[name] <= len(evaluation.y) / MIN_GROUP_ROWS
             )
         ][:MAX_MANY_VALUED]
         tables = {name: evaluation.groups(name) for name in [*few_valued, *many_valued]}
-        spread = {name: float((t.rows * (t.error - evaluation.error) ** 2).sum()) for name, t in tables.items()}
-        return {name: tables[name] for name in sorted(tables, key=lambda name: -spread[name])}
+        spread_by_column = {
+            name: float((t.rows * (t.error - evaluation.error) ** 2).sum()) for name, t in tables.items()
+        }
+        return {name: tables[name] for name in sorted(tables, key=lambda name: -spread_by_column[name])}
 
     @cached_property
     def not_compared(self) -> list[str]:
         """Columns with at most twelve values that are left out of `groups` because there are too many of them."""
-        few_valued = [name for name in self.columns if 1 < self.evaluation.X[name].nunique() <= MAX_LEVELS]
-        return [name for name in few_valued if name not in self.groups]
+        columns_with_few_values = [name for name in self.columns if 1 < self.evaluation.X[name].nunique() <= MAX_LEVELS]
+        return [name for name in columns_with_few_values if name not in self.groups]
 
     @cached_property
     def ranking(self) -> pd.DataFrame:
@@ -199,6 +201,8 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
     """Return the facts of a fitted run, evaluated on its test rows.
 
     For a table read in batches, columns are described by its sample, and figures are measured on some of its rows.
+
+    tell: called with a sentence before each part of the work.
 
     Raises:
         AlrvizError: if the run has no step yet, or its objective gives no probabilities.

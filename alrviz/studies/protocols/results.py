@@ -106,10 +106,10 @@ class Results:
         """Return a row for each data set and method, with the columns of `compare`'s summary."""
         import pandas as pd
 
-        fits_of = dict(iter(self._rows.groupby(["data", "name"])))
+        fits_by_data_and_name = dict(iter(self._rows.groupby(["data", "name"])))
         lines: list[Row] = []
         for data, (racer, method) in product(self.datasets, enumerate(self.recipes)):
-            fits = fits_of.get((data, method.name), self._rows.iloc[:0])
+            fits = fits_by_data_and_name.get((data, method.name), self._rows.iloc[:0])
             line: Row = {"data": data, "racer": racer, "label": method.label, "name": method.name, "fits": len(fits)}
             for measure in COMPARED:
                 line[measure] = fits[measure].mean() if measure in fits else float("nan")
@@ -150,15 +150,15 @@ def read_results(source: str | Path | bytes, file: str = "") -> Results:
     if "accuracy" in rows and "error" not in rows:
         accuracy = pd.to_numeric(rows["accuracy"], errors="coerce")
         rows["error"] = 1.0 - accuracy / (100.0 if accuracy.max() > 1.0 else 1.0)
-    measured = [name for name in COMPARED if name in rows]
-    figures = rows[measured].apply(pd.to_numeric, errors="coerce")
-    measured = [name for name in measured if figures[name].notna().any()]
-    if not measured:
+    measured_names = [name for name in COMPARED if name in rows]
+    figures = rows[measured_names].apply(pd.to_numeric, errors="coerce")
+    measured_names = [name for name in measured_names if figures[name].notna().any()]
+    if not measured_names:
         raise TableError(_no_results_message(file, f"figures in a column accuracy, {', '.join(COMPARED)}", rows))
-    spreads = [f"{name}_sd" for name in measured if f"{name}_sd" in rows]
+    spreads = [f"{name}_sd" for name in measured_names if f"{name}_sd" in rows]
     keys = rows[["data", "name", *(set(rows) & {"repeat", "fold"})]]
-    rows = keys.join(figures[measured]).join(rows[spreads].apply(pd.to_numeric, errors="coerce"))
-    rows = rows[rows["data"].notna() & rows["name"].notna() & figures[measured].notna().any(axis=1)]
+    rows = keys.join(figures[measured_names]).join(rows[spreads].apply(pd.to_numeric, errors="coerce"))
+    rows = rows[rows["data"].notna() & rows["name"].notna() & figures[measured_names].notna().any(axis=1)]
     return Results(file, rows.astype({"data": str, "name": str}))
 
 

@@ -152,8 +152,8 @@ def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Miles
     else:
         goals = tuple(best * (1 + level) for level in RELATIVE)
         words = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE)
-    met = {lane.name: tuple(_first(lane, goal) for goal in goals) for lane in lanes}
-    return Milestones(to_zero=to_zero, best=best, goals=goals, words=words, met=met, unit=unit)
+    goals_met_by_name = {lane.name: tuple(_first(lane, goal) for goal in goals) for lane in lanes}
+    return Milestones(to_zero=to_zero, best=best, goals=goals, words=words, met=goals_met_by_name, unit=unit)
 
 
 def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:

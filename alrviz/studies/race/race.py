@@ -148,8 +148,8 @@ class Race(Job[None]):
             frame.insert(1, "label", run.recipe.label)
             frame.insert(2, "name", run.name)
             frames.append(frame)
-        nonempty = [frame for frame in frames if len(frame)]
-        return pd.concat(nonempty, ignore_index=True) if nonempty else frames[0]
+        nonempty_frames = [frame for frame in frames if len(frame)]
+        return pd.concat(nonempty_frames, ignore_index=True) if nonempty_frames else frames[0]
 
     def _rounds(self, stop: StopToken) -> Iterator[None]:
         while True:

@@ -149,7 +149,9 @@ def _metadata(run: Any) -> dict[str, Any]:
 
 
 def read_race(store: Store, stored: StoredRun) -> Race:
-    """Load a race from the store as a recorded race."""
+    """Return a race that was run earlier, from the store. It can be looked at but not run: of the table it has name,
+    hash and number of rows only.
+    """
     recipes = [Recipe.from_json(text) for text in json.loads(stored.spec)["recipes"]]
     traces = dict(enumerate(store.traces(stored.id)))
     runs = [_run(recipe, *traces.get(k, ({}, [])), stored.state) for k, recipe in enumerate(recipes)]

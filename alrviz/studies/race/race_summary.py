@@ -24,17 +24,17 @@ def leader_text(lanes: Sequence[RacerSummary]) -> str:
 
 
 def _leader(lanes: Sequence[RacerSummary]) -> str:
-    moment = f"At iteration {max(lane.iterations for lane in lanes)}:"
+    moment_text = f"At iteration {max(lane.iterations for lane in lanes)}:"
     if len(lanes) == 1:
-        return f"{moment} {objective_text(lanes, lanes[0])}."
+        return f"{moment_text} {objective_text(lanes, lanes[0])}."
     if len(by_objective(lanes)) > 1:
-        return f"{moment} {_heldout(lanes)}"
+        return f"{moment_text} {_heldout(lanes)}"
     first, second, *others = sorted(lanes, key=lambda lane: lane.last)
     if second.last - first.last < NEAR * abs(second.last):
-        return f"{moment} {close_race_text(lanes, first, second)}."
+        return f"{moment_text} {close_race_text(lanes, first, second)}."
     suffix = ", the next" if others else ""
-    gap = f"{second.last - first.last:.4f} below {second.name}{suffix}"
-    return f"{moment} {first.name} leads, {objective_text(lanes, first)}, {gap}."
+    gap_text = f"{second.last - first.last:.4f} below {second.name}{suffix}"
+    return f"{moment_text} {first.name} leads, {objective_text(lanes, first)}, {gap_text}."
 
 
 def alpha_sentences(lanes: Sequence[RacerSummary]) -> str:
@@ -45,16 +45,16 @@ def alpha_sentences(lanes: Sequence[RacerSummary]) -> str:
     >>> alpha_sentences([lane, lane])
     ' Looking for alpha: hlr (9 trials), hlr (9 trials).'
     """
-    chosen = [
+    chosen_texts = [
         f"{lane.name}{f' (n = {lane.order})' if lane.order else ''} {', '.join(f'{a:.2g}' for a in lane.alphas)}"
         for lane in lanes
         if lane.alphas
     ]
-    searching = [f"{lane.name} ({lane.trials} trial{'s' if lane.trials > 1 else ''})" for lane in lanes
+    searching_names = [f"{lane.name} ({lane.trials} trial{'s' if lane.trials > 1 else ''})" for lane in lanes
                  if lane.trials and not lane.alphas]  # fmt: skip
-    by_order = ", one for each order" if any(len(lane.alphas) > 1 for lane in lanes) else ""
-    text = f" Alpha chosen by validation folds{by_order}: {'; '.join(chosen)}." if chosen else ""
-    return text + (f" Looking for alpha: {', '.join(searching)}." if searching else "")
+    each_order_text = ", one for each order" if any(len(lane.alphas) > 1 for lane in lanes) else ""
+    text = f" Alpha chosen by validation folds{each_order_text}: {'; '.join(chosen_texts)}." if chosen_texts else ""
+    return text + (f" Looking for alpha: {', '.join(searching_names)}." if searching_names else "")
 
 
 def close_race_text(lanes: Sequence[RacerSummary], first: RacerSummary, second: RacerSummary) -> str:
@@ -66,10 +66,10 @@ def close_race_text(lanes: Sequence[RacerSummary], first: RacerSummary, second: 
         return f"{first.name} and {second.name} are level at {objective_text(lanes, first)}"
     marks = milestones([first, second])
     counts = [marks.at(lane.name, -1) or 0.0 for lane in (first, second)]
-    lower = f"{first.name} is lower, {objective_text(lanes, first)}, {second.name} within 0.1 % of it"
+    lower_text = f"{first.name} is lower, {objective_text(lanes, first)}, {second.name} within 0.1 % of it"
     if max(counts) < MIN_FACTOR * max(min(counts), 1.0):
-        return lower
-    return f"{lower} (since iteration {counts[1]:.0f}; {first.name} since {counts[0]:.0f})"
+        return lower_text
+    return f"{lower_text} (since iteration {counts[1]:.0f}; {first.name} since {counts[0]:.0f})"
 
 
 def objective_text(lanes: Sequence[RacerSummary], lane: RacerSummary) -> str:

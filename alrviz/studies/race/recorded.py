@@ -19,27 +19,27 @@ _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
 _INTEGER_FIELDS = ("index", "evaluations")
 
 
-def as_race(shown: Any) -> Race:
+def as_race(source: Any) -> Race:
     """Return a race unchanged, and a fitted model as a recorded race of its own fit.
 
     Raises:
         TableError: for a data set. AlrvizError: for anything else, or a model without a recorded fit.
     """
-    if hasattr(shown, "runs") and hasattr(shown, "recorded"):
-        return cast(Race, shown)
-    kind = type(shown).__name__
-    expected = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
-    if hasattr(shown, "to_recipe") and not isinstance(shown, type):
-        if getattr(shown, "trace_", None) is None:
+    if hasattr(source, "runs") and hasattr(source, "recorded"):
+        return cast(Race, source)
+    kind = type(source).__name__
+    expected_text = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
+    if hasattr(source, "to_recipe") and not isinstance(source, type):
+        if getattr(source, "trace_", None) is None:
             raise AlrvizError(f"this {kind} has no recorded fit: call its fit first (a model's file has none)")
-        run = RecordedRun(shown.to_recipe(), shown.trace_, shown.outcome_, {})
-        dataset = SimpleNamespace(name=f"the data that {kind} was fitted on", hash="", n_rows=round(shown.trace_.rows))
+        run = RecordedRun(source.to_recipe(), source.trace_, source.outcome_, {})
+        dataset = SimpleNamespace(name=f"the data that {kind} was fitted on", hash="", n_rows=round(source.trace_.rows))
         return Race(dataset, [run], recorded=True)
     from alrviz.data.dataset import Dataset
 
-    if isinstance(shown, Dataset):
-        raise TableError(f"a data set alone is no race; {expected}")
-    raise AlrvizError(f"a {kind} cannot be shown as a race; {expected}")
+    if isinstance(source, Dataset):
+        raise TableError(f"a data set alone is no race; {expected_text}")
+    raise AlrvizError(f"a {kind} cannot be shown as a race; {expected_text}")
 
 
 def record(race: Race, version: str) -> str:

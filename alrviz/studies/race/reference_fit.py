@@ -122,7 +122,7 @@ def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | No
     error = float(np.average(model.predict(X).astype(str) != y.astype(str), weights=weights))
     if not hasattr(model, "predict_proba"):
         return error, float("nan")
-    codes_of = {str(label): k for k, label in enumerate(model.classes_)}
-    codes = np.array([codes_of.get(str(label), -1) for label in y])
+    code_by_label = {str(label): k for k, label in enumerate(model.classes_)}
+    codes = np.array([code_by_label.get(str(label), -1) for label in y])
     p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
     return error, float(np.average(-np.log(np.where(p > 0.0, p, np.exp(MIN_LOG_P))), weights=weights))

@@ -84,21 +84,23 @@ def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iter
 
 
 def _verdict_on(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
-    counted = [lane for lane in lanes if lane.label in NOTHING_TO_FIT and not lane.empty]
+    counted_lanes = [lane for lane in lanes if lane.label in NOTHING_TO_FIT and not lane.empty]
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
     if not lanes or any(lane.empty for lane in lanes):
-        failed = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
-        return _ended_early(failed, by) if failed else RaceVerdict("waiting", "Press Run to start the race.")
+        failed_lanes = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
+        return (
+            _ended_early(failed_lanes, by) if failed_lanes else RaceVerdict("waiting", "Press Run to start the race.")
+        )
     if any(lane.outcome is None for lane in lanes):
         return RaceVerdict("racing", leader_text(lanes))
     if any(lane.outcome in ("diverged", "failed") for lane in lanes):
         return _diverged(lanes)
     if any(lane.outcome == "stopped" for lane in lanes):
         if len(lanes) > MAX_DETAILED:
-            counts = f"{max(lane.iterations for lane in lanes)} iterations"
+            counts_text = f"{max(lane.iterations for lane in lanes)} iterations"
         else:
-            counts = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
-        return RaceVerdict("stopped", f"Stopped by {by} after {counts}{_so_far(lanes)}.")
+            counts_text = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
+        return RaceVerdict("stopped", f"Stopped by {by} after {counts_text}{_so_far(lanes)}.")
     if len(by_objective(lanes)) > 1:
         return RaceVerdict(
             "different",
@@ -107,8 +109,12 @@ def _verdict_on(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdic
     if falls_to_zero(lanes):
         return _perfect(lanes)
     result = _compare_speed(lanes, milestones(lanes, unit))
-    has_room = counted and len(lanes) + len(counted) <= MAX_DETAILED and "heldout_log_loss" in counted[0].frame
-    comparison = f" {heldout_words([*lanes, *counted])}" if has_room else ""
+    has_room = (
+        counted_lanes
+        and len(lanes) + len(counted_lanes) <= MAX_DETAILED
+        and "heldout_log_loss" in counted_lanes[0].frame
+    )
+    comparison = f" {heldout_words([*lanes, *counted_lanes])}" if has_room else ""
     return replace(result, sentence=result.sentence + worse_heldout_words(lanes) + comparison)
 
 
@@ -142,27 +148,28 @@ def _so_far(lanes: Sequence[RacerSummary]) -> str:
     low, high = order[0], order[-1]
     if high.last - low.last < NEAR * abs(high.last):
         return f"; {close_race_text(lanes, low, high)}"
-    others = f"{order[1].name} {order[1].last:.4f}{', the next' if len(lanes) > MAX_DETAILED else ''}"
-    return f"; {low.name} is lower so far ({objective_text(lanes, low)} against {others})"
+    others_text = f"{order[1].name} {order[1].last:.4f}{', the next' if len(lanes) > MAX_DETAILED else ''}"
+    return f"; {low.name} is lower so far ({objective_text(lanes, low)} against {others_text})"
 
 
 def _perfect(lanes: Sequence[RacerSummary]) -> RaceVerdict:
     verb = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
-    subject = f"{lanes[0].name} {verb}" if len(lanes) == 1 else verb
+    subject_text = f"{lanes[0].name} {verb}" if len(lanes) == 1 else verb
     if lanes[0].loss == "hinge":  # 0 once the class of every row leads by 1: the weights need not grow without end
         reason = "F falls to 0, where many models are equally good"
     else:
         reason = "no finite optimum exists, the weights grow without end"
     return RaceVerdict(
         "perfect",
-        f"{subject} the training rows perfectly: {reason}, and the race only tells how fast. {heldout_words(lanes)} "
+        f"{subject_text} the training rows perfectly: {reason}, and the race only tells how fast. "
+        f"{heldout_words(lanes)} "
         "Try alpha 0.1.",
     )
 
 
 def _compare_speed(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
-    near = [lane for lane in lanes if lane.best <= marks.goals[-1]]
-    if all(lane.outcome == "step limit" for lane in near):
+    lanes_near_best = [lane for lane in lanes if lane.best <= marks.goals[-1]]
+    if all(lane.outcome == "step limit" for lane in lanes_near_best):
         return RaceVerdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
     if len(lanes) == 1:
         lane = lanes[0]
@@ -170,16 +177,18 @@ def _compare_speed(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerd
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < MIN_FACTOR:
         if len(lanes) > MAX_DETAILED:
-            result = f"all {len(lanes)} racers come near the best about as soon"
-            return RaceVerdict("none", f"No difference in speed: {result}.")
+            result_text = f"all {len(lanes)} racers come near the best about as soon"
+            return RaceVerdict("none", f"No difference in speed: {result_text}.")
         return RaceVerdict("none", f"No difference in speed. {_both(lanes, marks, 0)}")
-    decided = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
-    if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
+    decided_ranks = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
+    if len(decided_ranks) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
         counts = ["" if len(lanes) > MAX_DETAILED else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
-        leads = f"{loose.first.name} is first {marks.words[0]}{counts[0]}"
-        leads += f", {tight.first.name} {_short(marks, 1)}{counts[1]}"
-        return RaceVerdict("crossed", f"{'Each leads' if len(lanes) <= MAX_DETAILED else 'Two lead'} once: {leads}.")
-    return _faster(lanes, marks, decided[0])
+        leads_text = f"{loose.first.name} is first {marks.words[0]}{counts[0]}"
+        leads_text += f", {tight.first.name} {_short(marks, 1)}{counts[1]}"
+        return RaceVerdict(
+            "crossed", f"{'Each leads' if len(lanes) <= MAX_DETAILED else 'Two lead'} once: {leads_text}."
+        )
+    return _faster(lanes, marks, decided_ranks[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +212,12 @@ def _ranking(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> _Ra
 
     order = sorted(lanes, key=key)
     first, last = order[0], order[-1]
-    missed = [lane for lane in order if marks.at(lane.name, goal) is None]
+    lanes_without_goal = [lane for lane in order if marks.at(lane.name, goal) is None]
     factor = _count(last, marks, goal) / _count(first, marks, goal)
     # A racer that never came near is slower than its own count says, even if it stopped early.
-    return _Ranking(goal, first, last, max(factor, MIN_FACTOR) if missed else factor, bool(missed))
+    return _Ranking(
+        goal, first, last, max(factor, MIN_FACTOR) if lanes_without_goal else factor, bool(lanes_without_goal)
+    )
 
 
 def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
@@ -217,11 +228,11 @@ def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
 
 def _counts(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
     """Return who reached a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
-    reached = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
-    missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
-    reached.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
-    texts = [f"{lane.name} {_amount(_count(lane, marks, goal), marks.unit)}" for lane in reached]
-    texts += [f"{lane.name} not after {_amount(_count(lane, marks, goal), marks.unit)}" for lane in missed]
+    lanes_at_goal = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
+    lanes_without_goal = [lane for lane in lanes if marks.at(lane.name, goal) is None]
+    lanes_at_goal.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
+    texts = [f"{lane.name} {_amount(_count(lane, marks, goal), marks.unit)}" for lane in lanes_at_goal]
+    texts += [f"{lane.name} not after {_amount(_count(lane, marks, goal), marks.unit)}" for lane in lanes_without_goal]
     return _with_unit(texts, marks.unit)
 
 
@@ -247,8 +258,8 @@ def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
 
 
 def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> RaceVerdict:
-    bound = "at least " if rank.at_least else ""
-    rivals = "" if len(lanes) <= MAX_DETAILED else f" than {rank.last.name}, the slowest"
+    bound_text = "at least " if rank.at_least else ""
+    rivals_text = "" if len(lanes) <= MAX_DETAILED else f" than {rank.last.name}, the slowest"
     equals = [
         lane.name
         for lane in lanes
@@ -256,12 +267,14 @@ def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) ->
         and marks.at(lane.name, rank.goal) is not None
         and _count(lane, marks, rank.goal) < MIN_FACTOR * _count(rank.first, marks, rank.goal)
     ]
-    equal = f" ({_list(equals)} about as fast)" if equals else ""
-    counts = "" if len(lanes) > MAX_DETAILED else f" {_both(lanes, marks, rank.goal)}"
-    speed = f"{rank.first.name} is {bound}{_times(rank.factor)} times faster ({marks.unit}){rivals}{equal}"
+    equal_text = f" ({_list(equals)} about as fast)" if equals else ""
+    counts_text = "" if len(lanes) > MAX_DETAILED else f" {_both(lanes, marks, rank.goal)}"
+    speed_text = (
+        f"{rank.first.name} is {bound_text}{_times(rank.factor)} times faster ({marks.unit}){rivals_text}{equal_text}"
+    )
     return RaceVerdict(
         "faster",
-        f"{speed}{_winner_heldout_words(lanes, rank.first)}.{counts}",
+        f"{speed_text}{_winner_heldout_words(lanes, rank.first)}.{counts_text}",
         rank.first.name,
         rank.factor,
         rank.at_least,
@@ -278,12 +291,12 @@ def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -
     winner_loss, best_loss = (lane.last_of("heldout_log_loss") for lane in (winner, best))
     if not winner_loss > best_loss:  # also if it is NaN
         return ""
-    losses = f"log loss {winner_loss:.3f} against {best_loss:.3f} of {best.name}"
+    losses_text = f"log loss {winner_loss:.3f} against {best_loss:.3f} of {best.name}"
     gap = _paired_heldout(winner, best)
     if gap is not None and gap.tie:
-        return f"; on test rows they end in a tie ({losses}, standard error {gap.error:.3f})"
+        return f"; on test rows they end in a tie ({losses_text}, standard error {gap.error:.3f})"
     is_worse = gap is not None or winner_loss > OVERFIT_RATIO * best_loss
-    return f", but ends worse on test rows ({losses})" if is_worse else ""
+    return f", but ends worse on test rows ({losses_text})" if is_worse else ""
 
 
 def _iterations(lane: RacerSummary) -> str:
@@ -328,13 +341,15 @@ def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
         return ""
     if len(lanes) > MAX_DETAILED:
         first = min(risen, key=lambda entry: entry[1])
-        racers = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
-        return f" Overfitting: the test loss of {racers} rises, that of {first[0]} after iteration {first[1]}."
-    racers = "both" if len(risen) == MAX_DETAILED else risen[0][0]
-    steps = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen))
-    names = [f"{name} " if len(risen) == MAX_DETAILED else "" for name, *_ in risen]
-    ends = ", ".join(f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(names, risen, strict=True))
-    return f" Overfitting: the test loss of {racers} rises after iteration {steps} ({ends})."
+        racers_text = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
+        return f" Overfitting: the test loss of {racers_text} rises, that of {first[0]} after iteration {first[1]}."
+    racers_text = "both" if len(risen) == MAX_DETAILED else risen[0][0]
+    steps_text = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen))
+    name_prefixes = [f"{name} " if len(risen) == MAX_DETAILED else "" for name, *_ in risen]
+    losses_text = ", ".join(
+        f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(name_prefixes, risen, strict=True)
+    )
+    return f" Overfitting: the test loss of {racers_text} rises after iteration {steps_text} ({losses_text})."
 
 
 def _paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:

@@ -22,9 +22,9 @@ def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_t
     if len(known) == n_classes:
         return log_p
     each = 1.0 / (n_classes * (n_train + 1.0))
-    whole = np.full((len(log_p), n_classes), np.log(each))
-    whole[:, known] = log_p + np.log1p(-each * (n_classes - len(known)))
-    return whole
+    aligned = np.full((len(log_p), n_classes), np.log(each))
+    aligned[:, known] = log_p + np.log1p(-each * (n_classes - len(known)))
+    return aligned
 
 
 def share_log_p(y: NDArray[np.integer], n_classes: int, n_rows: int, weights: Floats | None = None) -> Floats:

@@ -51,12 +51,13 @@ class Decomposition:
 def decompose(
     predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
 ) -> Decomposition:
-    """Decompose the error of predictions (R, N) for classes y (N,), both indices below `n_classes`.
+    """Decompose the error of R models' predictions (R, N) for rows of classes y (N,); classes are numbers from 0 to
+    n_classes - 1.
 
-    weights: (N,) row weights of every mean; None: each row counts once.
+    weights: (N,) weight of each row in the averages; None: all equal.
 
     Raises:
-        RecipeError: with fewer than two rounds, which have no variance.
+        RecipeError: with fewer than two models, which have no variance.
     """
     rounds = len(predicted)
     if rounds < 2:

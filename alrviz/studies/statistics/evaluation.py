@@ -164,11 +164,12 @@ class Evaluation:
     def sentence(self) -> str:
         """What the summary comes to, in words."""
         summary = self.summary()
-        auc = "" if np.isnan(summary.auc) else f", AUC {summary.auc:.3f}"
+        auc_text = "" if np.isnan(summary.auc) else f", AUC {summary.auc:.3f}"
         return (
             f"{percent(summary.error)} of the {summary.rows:,} {self.what} are predicted wrongly (always the most "
             f"frequent class: {percent(summary.shares_error)}); log loss {loss_text(summary.log_loss)} nats (class "
-            f"shares {loss_text(summary.shares_log_loss)}){auc}; probabilities are off by {percent(summary.ece)} on "
+            f"shares {loss_text(summary.shares_log_loss)}){auc_text}; probabilities are off by "
+            f"{percent(summary.ece)} on "
             f"average (ECE; right ones by {percent(self.chance_ece())}, for chance)"
         )
 
@@ -208,11 +209,11 @@ class Evaluation:
         if max_classes is not None and len(names) > max_classes:
             wrong = y != predicted
             confused = sum(np.bincount(k[wrong], self._weights[wrong], minlength=len(names)) for k in (y, predicted))
-            shown = np.sort(np.lexsort((-self.shares, -np.asarray(confused)))[:max_classes])
+            shown_classes = np.sort(np.lexsort((-self.shares, -np.asarray(confused)))[:max_classes])
             place = np.full(len(names), max_classes)
-            place[shown] = np.arange(max_classes)
+            place[shown_classes] = np.arange(max_classes)
             y, predicted = place[y], place[predicted]
-            names = [*(names[k] for k in shown), OTHER]
+            names = [*(names[k] for k in shown_classes), OTHER]
         counts = confusion_matrix(
             y, predicted, labels=np.arange(len(names)), sample_weight=self.weight, normalize=normalize
         )
@@ -287,10 +288,10 @@ class Evaluation:
             TableError: if the class is unknown, several criteria are given, or no row allows the match.
         """
         criteria = {"threshold": threshold, "specificity": specificity, "sensitivity": sensitivity, "miss": miss}
-        given = {name: value for name, value in criteria.items() if value is not None}
-        if len(given) > 1:
-            raise TableError(f"{', '.join(given)} are given; expected one of them")
-        name, value = next(iter(given.items()), ("threshold", 0.5))
+        given_criteria = {name: value for name, value in criteria.items() if value is not None}
+        if len(given_criteria) > 1:
+            raise TableError(f"{', '.join(given_criteria)} are given; expected one of them")
+        name, value = next(iter(given_criteria.items()), ("threshold", 0.5))
         if not (0 <= value <= 1 if name != "miss" else 0 < value < np.inf):
             valid = "a number above 0" if name == "miss" else "a number from 0 to 1"
             raise TableError(f"{name}={value} does not fit; expected {valid}")
@@ -298,8 +299,8 @@ class Evaluation:
         if name in ("specificity", "sensitivity"):
             sufficient = np.flatnonzero(table[name] >= value - 1e-12)
             if not len(sufficient):
-                other = "another class" if name == "specificity" else "this class"
-                raise TableError(f"there is no {name} of {label!r} to match: no row is of {other}")
+                other_text = "another class" if name == "specificity" else "this class"
+                raise TableError(f"there is no {name} of {label!r} to match: no row is of {other_text}")
             line = int(sufficient[-1] if name == "specificity" else sufficient[0])
             t = float(table.threshold[line])
         else:
@@ -360,8 +361,10 @@ class Evaluation:
     def _class_index(self, label: str | None) -> int:
         label = self.interest if label is None else str(label)
         if label not in self.classes:
-            listed = ", ".join(map(repr, self.classes[:8])) + (" ..." if len(self.classes) > 8 else "")
-            raise TableError(f"no class is called {label!r}{nearest(label, self.classes)}; the classes are {listed}")
+            classes_text = ", ".join(map(repr, self.classes[:8])) + (" ..." if len(self.classes) > 8 else "")
+            raise TableError(
+                f"no class is called {label!r}{nearest(label, self.classes)}; the classes are {classes_text}"
+            )
         return self.classes.index(label)
 
     # -- where it fails ------------------------------------------------------------------------------------------------

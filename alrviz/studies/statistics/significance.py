@@ -24,7 +24,8 @@ class WinDrawLoss:
     """Wins, draws and losses over data sets, with the p-value of the sign test.
 
     Attributes:
-        wins, draws, losses: numbers of data sets; the smaller value wins.
+        wins, draws, losses: numbers of data sets on which the first of the two compared has the smaller, an equal or
+            the larger value.
         p: exact two-tailed sign test; 1 if there are only draws.
     """
 

@@ -211,8 +211,8 @@ class NotebookViewer(Viewer):
         """Return picture and text as the output where no connection is possible; `note` explains why."""
         picture, words = base64.b64encode(self.png()).decode("ascii"), self.shown_text()
         html = _picture_html(picture, words) + (f"<p>{escape(note)}</p>" if note else "")
-        plain = ": ".join(filter(None, (type(self).__name__, words, note)))
-        return {"text/plain": plain, "image/png": picture, "text/html": html}, {}
+        plain_text = ": ".join(filter(None, (type(self).__name__, words, note)))
+        return {"text/plain": plain_text, "image/png": picture, "text/html": html}, {}
 
     def _display_(self) -> "_StillHtml":
         """Show the picture in marimo, for which there is no connection."""
@@ -301,15 +301,17 @@ class _ComposedView(NotebookViewer):
             view.settle()
 
     def shown_text(self) -> str:
-        """Return the sentences of all views on the screen."""
+        """Return the sentence that each member view now shows, joined by spaces, as plain text."""
         return " ".join(filter(None, (view.shown_text() for view in self._members)))
 
 
 def _outermost_views(layout: Any) -> list[NotebookViewer]:
     """Return the views in a layout, without those nested in another view."""
     layouts = layout.select(ViewLayout)
-    inner = {id(part) for view_layout in layouts for part in view_layout.select(ViewLayout) if part is not view_layout}
-    views = [view_layout.view for view_layout in layouts if id(view_layout) not in inner]
+    inner_ids = {
+        id(part) for view_layout in layouts for part in view_layout.select(ViewLayout) if part is not view_layout
+    }
+    views = [view_layout.view for view_layout in layouts if id(view_layout) not in inner_ids]
     return [view for view in views if view is not None]
 
 
@@ -363,8 +365,10 @@ class _Output:
             shell.events.register("post_run_cell", _on_cell_end)
         output = cls(view, *_current_cell(shell))
         # A cell that runs again replaces its outputs, so no page can request their views any more.
-        replaced = [key for key, old in cls.by_key.items() if old.cell == output.cell != "" and old.run != output.run]
-        for key in replaced:
+        replaced_keys = [
+            key for key, old in cls.by_key.items() if old.cell == output.cell != "" and old.run != output.run
+        ]
+        for key in replaced_keys:
             del cls.by_key[key]
         cls.by_key[output.key] = output
         return output
@@ -379,8 +383,8 @@ class _Output:
             f"<div class='alrviz-view' id='alrviz-{self.key}'>{picture_html}</div>\n<script>{script(self.key)}</script>"
         )
         names = ", ".join(type(view).__name__ for view in self.view._views)
-        plain = f"{names}: {words}" if words else names
-        return {"text/plain": plain, "image/png": picture, "text/html": html, EXEC_MIME: ""}, {
+        plain_text = f"{names}: {words}" if words else names
+        return {"text/plain": plain_text, "image/png": picture, "text/html": html, EXEC_MIME: ""}, {
             EXEC_MIME: {"id": self.key}
         }
 

@@ -100,8 +100,8 @@ def compressed_resource(name: str) -> bytes:
 
 def _sheets(sheets: list[Any]) -> list[Any]:
     """Replace imported style sheets by their text; drop those that are not on this machine."""
-    inlined = [panel_notebook.replace_inline_css(s) if isinstance(s, ImportedStyleSheet) else s for s in sheets]
-    return [sheet for sheet in inlined if not isinstance(sheet, ImportedStyleSheet)]
+    inlined_sheets = [panel_notebook.replace_inline_css(s) if isinstance(s, ImportedStyleSheet) else s for s in sheets]
+    return [sheet for sheet in inlined_sheets if not isinstance(sheet, ImportedStyleSheet)]
 
 
 def _strip_added_models(_panel: Any, root: Any, layout: Any, _old: Any) -> None:
@@ -284,8 +284,8 @@ def listen(kernel: Any, find: Callable[[str], Any]) -> None:
 def _script() -> str:
     text = (Path(__file__).parent / "notebook.js").read_text(encoding="utf-8")
     lines = (line.strip() for line in text.splitlines())
-    short = "\n".join(line for line in lines if line and not line.startswith("//"))
-    return short.replace("%VERSION%", bokeh.__version__.replace("rc", "-rc.")).replace("%ESM%", MATERIAL_BUNDLE)
+    short_script = "\n".join(line for line in lines if line and not line.startswith("//"))
+    return short_script.replace("%VERSION%", bokeh.__version__.replace("rc", "-rc.")).replace("%ESM%", MATERIAL_BUNDLE)
 
 
 def script(key: str) -> str:

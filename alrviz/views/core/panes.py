@@ -95,7 +95,7 @@ def say(pane: Any, text: str) -> None:
         pane.object = text
 
 
-def choice(view: Any, name: str, options: Any, label: str, **look: Any) -> Any:
+def choice(view: Any, name: str, options: Any, label: str, **button_params: Any) -> Any:
     """Return a row of buttons that chooses a view's parameter.
 
     Args:
@@ -105,7 +105,7 @@ def choice(view: Any, name: str, options: Any, label: str, **look: Any) -> Any:
         label: label for screen readers.
         look: parameters of the RadioButtonGroup.
     """
-    look = {"size": "small", "stylesheets": [SCREEN_READER_ONLY], "sx": WORDS_ON_BUTTONS, **look}
-    group = pmui.RadioButtonGroup(label=label, options=options, value=getattr(view, name), **look)
+    button_params = {"size": "small", "stylesheets": [SCREEN_READER_ONLY], "sx": WORDS_ON_BUTTONS, **button_params}
+    group = pmui.RadioButtonGroup(label=label, options=options, value=getattr(view, name), **button_params)
     group.link(view, value=name, bidirectional=True)
     return group

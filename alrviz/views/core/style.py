@@ -105,15 +105,15 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], kind: str = 
         return f"<tr>{''.join(cell(tag, text) for text in cells)}</tr>"
 
     heads = list(heads)
-    focusable = " tabindex='0'" if len(heads) > MAX_UNSCROLLED_COLUMNS else ""  # so that arrow keys scroll it
+    focus_attribute = " tabindex='0'" if len(heads) > MAX_UNSCROLLED_COLUMNS else ""  # so that arrow keys scroll it
     body = "".join(line("td", cells) for cells in rows)
-    return f"<div class='{kind}'{focusable}><table>{line('th', heads)}{body}{foot}</table></div>"
+    return f"<div class='{kind}'{focus_attribute}><table>{line('th', heads)}{body}{foot}</table></div>"
 
 
 def safe(text: object, max_length: int = 300) -> str:
     """Return any text as safe HTML: escaped, without control characters, truncated to `max_length` characters."""
-    plain = "".join(ch if ch.isprintable() else " " for ch in str(text))
-    return escape(plain if len(plain) <= max_length else plain[: max_length - 1] + "…")
+    printable_text = "".join(ch if ch.isprintable() else " " for ch in str(text))
+    return escape(printable_text if len(printable_text) <= max_length else printable_text[: max_length - 1] + "…")
 
 
 def page_html(title: str, body: str) -> str:

@@ -285,8 +285,8 @@ class RaceReader:
     @property
     def measures(self) -> list[str]:
         """The available measures: a gap needs a common objective whose minimum is not 0."""
-        available = {"gap": self.same_objective and not self.to_zero, "alpha": self.searches}
-        return [name for name in MEASURES if available.get(name, True)]
+        is_available = {"gap": self.same_objective and not self.to_zero, "alpha": self.searches}
+        return [name for name in MEASURES if is_available.get(name, True)]
 
     @property
     def same_objective(self) -> bool:
@@ -363,10 +363,10 @@ class RaceReader:
 
     def _best(self) -> dict[Any, float]:
         """The lowest value of every objective."""
-        best: dict[Any, float] = {}
+        best_by_name: dict[Any, float] = {}
         for racer in self.racers:
-            best[racer.key] = min(best.get(racer.key, float("inf")), racer.lowest)
-        return best
+            best_by_name[racer.key] = min(best_by_name.get(racer.key, float("inf")), racer.lowest)
+        return best_by_name
 
     def levels(self) -> dict[str, float]:
         """Heights of the grey lines: class prior, AnJE (if orders agree) and milestones (if objectives agree)."""

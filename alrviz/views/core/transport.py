@@ -96,10 +96,10 @@ class Transport:
         self.back = key_button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
         self.step = key_button("Step", "redo", "right", "Step: one iteration more (right arrow)", step)
         self.stop = key_button("Stop", "stop", "s", "Stop: no later point appears (s)", stop, kind=StopButton)
-        mark = f"alrviz-stop-{uuid.uuid4().hex[:12]}"
-        self.stop.css_classes = [*self.stop.css_classes, mark]
+        css_class = f"alrviz-stop-{uuid.uuid4().hex[:12]}"
+        self.stop.css_classes = [*self.stop.css_classes, css_class]
         for name in ("drawn", "tells"):  # one at a time: of several in one call Panel keeps the last
-            self.stop.jscallback(**{name: _REPORT_SCREEN % mark})
+            self.stop.jscallback(**{name: _REPORT_SCREEN % css_class})
         self.stop.param.watch(lambda event: on_stop_seen(*event.new[:2]), "pressed")
         self.stop.param.watch(lambda event: on_seen(*event.new), "seen")
         self.show_rest = pmui.Button(label="", variant="text", size="small", visible=False, margin=0, align="center")
@@ -219,8 +219,14 @@ def live_slider(kind: Any, on_move: Callable[[Any], None], **params: Any) -> Any
         on_move: called with param's event for each new value.
         params: parameters of the slider.
     """
-    look = {"show_value": False, "tooltips": False, "size": "small", "sizing_mode": "stretch_width", "margin": 0}
-    slider = kind(**{**look, "sx": SLIDER_FOCUS, **params})
+    slider_params = {
+        "show_value": False,
+        "tooltips": False,
+        "size": "small",
+        "sizing_mode": "stretch_width",
+        "margin": 0,
+    }
+    slider = kind(**{**slider_params, "sx": SLIDER_FOCUS, **params})
     slider._debounce = 10  # ms; Panel's default of 50 is noticeable while dragging
     slider.param.watch(on_move, "value")
     return slider

@@ -22,7 +22,7 @@ from alrviz.views.core.panes import as_high, fade, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button, file_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.maps.live_map import PRESS_EVENTS
-from alrviz.views.race.words import evenly_spread, more_in_csv, number
+from alrviz.views.race.texts import evenly_spread, more_in_csv, number
 
 HEIGHTS = ("250px", "200px")
 LAYOUT_HEIGHT_PX = 200  # for Panel's layout; the CSS heights are HEIGHTS
@@ -91,7 +91,10 @@ class BandwidthView(NotebookViewer):
         return Origin(f"{subject.capitalize()} of a fit, step by step", self._provenance())
 
     def watch(self, path: BandwidthPath | None) -> None:
-        """Show a path, new or grown; None keeps the pictures and says that there is none yet."""
+        """Show the bandwidths over the steps of a fit; called again as steps are added.
+
+        None, or no steps yet: leave the pictures and say that there are no bandwidths yet.
+        """
         self.path = path
         if path is None or not len(path.iterations):
             say(self.sentence, "<p class='quiet'>No bandwidths yet: they come with the steps of a fit.</p>")
@@ -129,9 +132,9 @@ class BandwidthView(NotebookViewer):
         k = int(np.clip(np.searchsorted(path.iterations, self.head, side="right") - 1, 0, len(path.iterations) - 1))
         losses = [f"{safe(part)} {number(float(values[k]))}" for part, values in path.losses.items()]
         n_moves = int(path.outer[: k + 1].sum())
-        times = f"{n_moves:,} time{'s' if n_moves != 1 else ''}"
-        step = f"Step {int(path.iterations[k]):,}: NLL per row {', '.join(losses)} nats"
-        say(self.sentence, f"<p class='quiet'>{step}; bandwidths moved {times} so far.</p>")
+        times_text = f"{n_moves:,} time{'s' if n_moves != 1 else ''}"
+        step_text = f"Step {int(path.iterations[k]):,}: NLL per row {', '.join(losses)} nats"
+        say(self.sentence, f"<p class='quiet'>{step_text}; bandwidths moved {times_text} so far.</p>")
 
     def _numbers_html(self) -> str:
         return "" if self.path is None else numbers_html(self.path)

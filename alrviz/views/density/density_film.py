@@ -23,7 +23,7 @@ from alrviz.views.maps.decision_map import DecisionMapView
 from alrviz.views.race.fit_player import FitPlayer
 
 TICK_MS = 100
-MAP_WIDTH_PX = 420  # available for the map's legend
+ASSUMED_MAP_WIDTH_PX = 420  # that the legend and the shape of the map reckon with; the map itself stretches
 PATH_WIDTH_PX = 340  # minimum width of the bandwidths
 
 
@@ -44,23 +44,25 @@ class DensityFilmView(NotebookViewer):
     def __init__(self, race: Race, **params: Any):
         super().__init__(**params)
         if [recipe.family for recipe in race.recipes] != ["dlr"]:
-            got = ", ".join(recipe.label for recipe in race.recipes)
-            raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
+            labels_text = ", ".join(recipe.label for recipe in race.recipes)
+            raise RecipeError(f"a film shows one recipe of family dlr; got {labels_text}")
         self._wake = self._make_pump(self.pump, TICK_MS, self.stop)
         self._frame_job = LatestJob("a step of the film")
         self._scene: DensityFrame | None = None
         self._requested: Any = None
         self.player = FitPlayer(self._draw, self._wake, film=True)
-        self.map = DecisionMapView(wake=self._wake, width=MAP_WIDTH_PX, dark=self.dark, numbers="Numbers of the map")
-        common: dict[str, Any] = {"dark": self.dark, "provenance": self.player.made_from}
-        self.ratios = DensityRatioView(per_row=2, numbers="Numbers of the density ratios", **common)
+        self.map = DecisionMapView(
+            wake=self._wake, width=ASSUMED_MAP_WIDTH_PX, dark=self.dark, numbers="Numbers of the map"
+        )
+        common_params: dict[str, Any] = {"dark": self.dark, "provenance": self.player.made_from}
+        self.ratios = DensityRatioView(per_row=2, numbers="Numbers of the density ratios", **common_params)
         title = "Numbers of the bandwidths"
-        self.path = BandwidthView(on_scrub=self.player.scrub, numbers=title, film=self.player.film, **common)
+        self.path = BandwidthView(on_scrub=self.player.scrub, numbers=title, film=self.player.film, **common_params)
         self.sentence = self.path.sentence
         self.error = html()
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         halves = side_by_side(
-            stack(self.map), stack(self.path), MAP_WIDTH_PX, PATH_WIDTH_PX, grow=HALVES, margin=(0, 0, 12, 0)
+            stack(self.map), stack(self.path), ASSUMED_MAP_WIDTH_PX, PATH_WIDTH_PX, grow=HALVES, margin=(0, 0, 12, 0)
         )
         self.layout = ViewLayout(bar, self.error, halves, self.ratios)
         self.param.watch(lambda _: self._set_dark(), "dark")

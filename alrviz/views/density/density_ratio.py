@@ -103,12 +103,12 @@ class DensityRatioView(NotebookViewer):
         names = () if scene is None else tuple(ratio.column for ratio in scene.columns)
         if names != self._column_names:
             self._column_names = names
-            still_chosen = [name for name in self.chosen_columns if name in names]
+            still_chosen_names = [name for name in self.chosen_columns if name in names]
             self._columns.param.update(options=list(names), visible=len(names) > self._max_pictures)
-            if still_chosen == self.chosen_columns:
+            if still_chosen_names == self.chosen_columns:
                 self._lay_out()
             else:
-                self.chosen_columns = still_chosen
+                self.chosen_columns = still_chosen_names
             return
         self._draw()
 
@@ -146,8 +146,8 @@ class DensityRatioView(NotebookViewer):
         if self.chosen_columns:
             return [name for name in self._column_names if name in self.chosen_columns]
         most_important = sorted(self.scene.columns, key=lambda ratio: -ratio.importance)[: self._max_pictures]
-        strongest = {ratio.column for ratio in most_important}
-        return [name for name in self._column_names if name in strongest]
+        strongest_columns = {ratio.column for ratio in most_important}
+        return [name for name in self._column_names if name in strongest_columns]
 
     def _feed(self) -> None:
         scene = self.scene
@@ -170,20 +170,20 @@ class DensityRatioView(NotebookViewer):
             say(self.sentence, "<p class='quiet'>No density ratios yet: they come with the first step of a fit.</p>")
             return
         is_binary = len(scene.classes) == 2
-        quantity = "w&nbsp;&phi;(x), filled, and &phi;(x), dashed" if self.weighted and is_binary else (
+        quantity_html = "w&nbsp;&phi;(x), filled, and &phi;(x), dashed" if self.weighted and is_binary else (
             "w&nbsp;&phi;(x)" if self.weighted else "&phi;(x)"
         )  # fmt: skip
-        meaning = f"above 0 speaks for {safe(scene.classes[1], 40)}" if is_binary else "one line per class"
-        hidden = len(scene.columns) - len(self.cells)
-        shown = f"; {len(self.cells)} of {len(scene.columns)} columns shown" if hidden else ""
+        meaning_text = f"above 0 speaks for {safe(scene.classes[1], 40)}" if is_binary else "one line per class"
+        n_hidden = len(scene.columns) - len(self.cells)
+        shown_text = f"; {len(self.cells)} of {len(scene.columns)} columns shown" if n_hidden else ""
         note = f" <b>{safe(scene.note, 80)}</b>" if scene.note else ""
-        say(self.sentence, f"<p class='quiet'>Density log-ratio {quantity}: {meaning}{shown}.{note}</p>")
+        say(self.sentence, f"<p class='quiet'>Density log-ratio {quantity_html}: {meaning_text}{shown_text}.{note}</p>")
 
     def _provenance_line(self) -> str:
         """Return provenance and step of the frame."""
         scene = self.scene
-        step = "" if scene is None else f" · step {scene.iteration:,}{f' · {scene.note}' if scene.note else ''}"
-        return self._provenance() + step
+        step_text = "" if scene is None else f" · step {scene.iteration:,}{f' · {scene.note}' if scene.note else ''}"
+        return self._provenance() + step_text
 
     def _numbers_html(self) -> str:
         return "" if self.scene is None else numbers_html(self.scene)
@@ -198,9 +198,9 @@ def numbers_html(scene: DensityFrame) -> str:
     """Return the table of columns."""
     lines = []
     for ratio in scene.columns:
-        w = ", ".join(f"{value:.4g}" for value in np.atleast_1d(ratio.weight)[:8])
-        h = f"{ratio.bandwidth:.4g}" if np.isfinite(ratio.bandwidth) else "&ndash;"
+        weight_text = ", ".join(f"{value:.4g}" for value in np.atleast_1d(ratio.weight)[:8])
+        bandwidth_text = f"{ratio.bandwidth:.4g}" if np.isfinite(ratio.bandwidth) else "&ndash;"
         relative = ratio.bandwidth / ratio.silverman
-        r = f"{relative:.4g}" if np.isfinite(relative) else "&ndash;"
-        lines.append((safe(ratio.column, 60), w, h, r, f"{ratio.importance:.4g}"))
+        relative_text = f"{relative:.4g}" if np.isfinite(relative) else "&ndash;"
+        lines.append((safe(ratio.column, 60), weight_text, bandwidth_text, relative_text, f"{ratio.importance:.4g}"))
     return html_table(("column", "w", "h", "h / Silverman's", "spread of w &phi; (nats)"), lines)

@@ -114,14 +114,16 @@ def plain(value: float, digits: int = 3) -> str:
 def words_html(ratio: ColumnRatio) -> str:
     """Return the column's name, weight and bandwidth as HTML."""
     weights = np.atleast_1d(ratio.weight)
-    w = " / ".join(f"{value:.{3 if len(weights) == 1 else 2}g}" for value in weights[:4])
-    w += " …" if len(weights) > 4 else ""
-    h = ""
+    weights_text = " / ".join(f"{value:.{3 if len(weights) == 1 else 2}g}" for value in weights[:4])
+    weights_text += " …" if len(weights) > 4 else ""
+    bandwidth_text = ""
     if np.isfinite(ratio.bandwidth):
-        h = f" · h = {plain(ratio.bandwidth)}"
+        bandwidth_text = f" · h = {plain(ratio.bandwidth)}"
         if np.isfinite(ratio.silverman) and len(weights) == 1:  # with more weights there is no room; see the slider
             times = plain(ratio.bandwidth / ratio.silverman)
-            h += f" = {times} <abbr title='Silverman&#39;s bandwidth, {plain(ratio.silverman)}'>h<sub>S</sub></abbr>"
+            bandwidth_text += (
+                f" = {times} <abbr title='Silverman&#39;s bandwidth, {plain(ratio.silverman)}'>h<sub>S</sub></abbr>"
+            )
     if ratio.left_out:
-        h += f" · the {len(ratio.levels):,} most frequent of {len(ratio.levels) + ratio.left_out:,} levels"
-    return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>w = {w}{h}</span>"
+        bandwidth_text += f" · the {len(ratio.levels):,} most frequent of {len(ratio.levels) + ratio.left_out:,} levels"
+    return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>w = {weights_text}{bandwidth_text}</span>"

@@ -27,7 +27,7 @@ from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import Updating, fade, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import CSS, safe
-from alrviz.views.maps import words
+from alrviz.views.maps import texts
 from alrviz.views.maps.live_map import LiveMap
 
 TICK_MS = 50
@@ -118,8 +118,8 @@ class DecisionMapView(NotebookViewer):
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
         self.caption = self.sentence = html(min_height=24, margin=(6, 0, 0, 0))
-        look: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (0, 0, 4, 0)}
-        self.head = pn.Row(self.menus.panel, pn.HSpacer(), self.status, **look)
+        widget_params: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (0, 0, 4, 0)}
+        self.head = pn.Row(self.menus.panel, pn.HSpacer(), self.status, **widget_params)
         save = csv_button("alrviz-map.csv", self._csv, "the value of every class at every place of the map")
         buttons = [*picture_buttons({"the decision map": self.picture}, lambda _: self.origin()), save]
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
@@ -218,10 +218,10 @@ class DecisionMapView(NotebookViewer):
     def pump(self) -> bool:
         """Show new maps; return whether there may be more."""
         with pn.io.hold():
-            busy = self._map.poll()
-        if not busy:
+            map_busy = self._map.poll()
+        if not map_busy:
             self._show_status()
-        return busy
+        return map_busy
 
     def settle(self) -> None:
         """Wait for the finest map and show it."""
@@ -264,7 +264,7 @@ class DecisionMapView(NotebookViewer):
         if self.surface is None:
             text = "<p class='quiet'>No model yet: fit one, and its decisions are drawn here.</p>"
         else:
-            text = words.caption_html(self.surface, *self._requested)
+            text = texts.caption_html(self.surface, *self._requested)
         say(self.caption, text)
         self._show_outdated()
         self._show_status()
@@ -274,7 +274,7 @@ class DecisionMapView(NotebookViewer):
         say(self.status, f"<span class='quiet'>{'asking the model &hellip;' if late else ''}</span>")
 
     def _numbers_html(self) -> str:
-        return "" if self.surface is None else words.numbers_html(self.surface)
+        return "" if self.surface is None else texts.numbers_html(self.surface)
 
     def _show_outdated(self) -> None:
         """Fade a map of outdated settings, and show title and "outdated"."""
@@ -289,8 +289,8 @@ class DecisionMapView(NotebookViewer):
 
     def _provenance(self) -> dict[str, Any]:
         others, row, n_others = self._requested
-        about = {"alrviz": __version__, "model": self.title or repr(self._model)}
-        return about | ({"others": others, "row": row} if n_others else {})
+        provenance = {"alrviz": __version__, "model": self.title or repr(self._model)}
+        return provenance | ({"others": others, "row": row} if n_others else {})
 
     def origin(self) -> Origin:
         """Return title and provenance of the saved map."""
@@ -307,12 +307,12 @@ class MapMenus:
 
     def __init__(self, view: DecisionMapView, visible: bool):
         self._view, self._offering = view, Updating()
-        small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
-        self.axes = [pmui.Select(label=label, options={}, width=150, **small) for label in ("x", "y")]
+        small_params: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+        self.axes = [pmui.Select(label=label, options={}, width=150, **small_params) for label in ("x", "y")]
         self.others = pmui.Select(
-            label="Other columns", options={words: key for key, words in OTHERS.items()}, width=210, **small
+            label="Other columns", options={words: key for key, words in OTHERS.items()}, width=210, **small_params
         )
-        self.row = pmui.IntInput(label="Row", start=0, value=0, width=110, **small)
+        self.row = pmui.IntInput(label="Row", start=0, value=0, width=110, **small_params)
         for widget, name in zip([*self.axes, self.others, self.row], ("across", "up", "others", "row"), strict=True):
             widget.param.watch(self._setter(name), "value")
         self.panel = pn.Row(*self.axes, self.others, self.row, visible=visible, margin=0)

@@ -100,10 +100,10 @@ class LiveMap(LiveFigure):
         if self.plot is None or self._points is None:
             return
         colour, mark = class_colours(n_classes)[k], MARKERS[k % len(MARKERS)]
-        new = {"x": x, "y": y, "row": -1, "outline": colour, "fill": colour, "marker": mark}
-        new |= {"truth": label, "predicted": label}
+        new_point = {"x": x, "y": y, "row": -1, "outline": colour, "fill": colour, "marker": mark}
+        new_point |= {"truth": label, "predicted": label}
         with self._updating:
-            self.plot["points"].stream({name: [value] for name, value in new.items()})
+            self.plot["points"].stream({name: [value] for name, value in new_point.items()})
 
     def _connect(self, plot: Plot) -> None:
         for kind in PRESS_EVENTS:
@@ -128,8 +128,8 @@ class LiveMap(LiveFigure):
         if self._mode == "add" and self._on_add is not None:
             self._on_add(surface.across.value(event.x), surface.up.value(event.y))
         elif self._mode == "remove" and self._on_remove is not None and points is not None and len(points.rows):
-            wide, high = across.end - across.start, up.end - up.start
-            distance = np.hypot((points.x - event.x) / wide, (points.y - event.y) / high)
+            x_span, y_span = across.end - across.start, up.end - up.start
+            distance = np.hypot((points.x - event.x) / x_span, (points.y - event.y) / y_span)
             k = int(distance.argmin())
             if distance[k] <= MAX_POINT_DISTANCE:
                 self._on_remove(surface.across.column.index[int(points.rows[k])])

@@ -107,8 +107,8 @@ class FitPlayer(PlayerButtons):
         self._draw, self._wake = draw, wake
         self._ticks = 0
         self.transport = self._transport()
-        room = {"min-width": "104px"}  # width of "step 16 of 17", so that the slider keeps its length
-        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=room)
+        status_styles = {"min-width": "104px"}  # width of "step 16 of 17", so that the slider keeps its length
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=status_styles)
         self.say_status()
 
     # ---- which run ---------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class FitPlayer(PlayerButtons):
         player = self.player
         if player.switch_to_next():
             self._after()
-        elif player.reader is not None and not hold and player.advance():
+        elif player.reader is not None and not hold and player.tick():
             self._draw()
         self.say_status()
         return player.alive

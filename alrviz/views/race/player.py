@@ -106,9 +106,9 @@ class Player:
     @property
     def _just_begun(self) -> bool:
         """Whether the race started automatically so recently that the reader may not have noticed."""
-        unseen = self.active_reader is not None and self.active_reader.last < 0
+        is_unseen = self.active_reader is not None and self.active_reader.last < 0
         seconds = time.monotonic() - self._autostarted_at
-        return self._autostarted_at > -math.inf and (unseen or seconds < PRESS_GRACE_SECONDS)
+        return self._autostarted_at > -math.inf and (is_unseen or seconds < PRESS_GRACE_SECONDS)
 
     def step(self) -> None:
         """Show the next iteration; compute it if necessary."""
@@ -262,7 +262,7 @@ class Player:
         self.reader, self.next_reader = next_reader, None
         return True
 
-    def advance(self) -> bool:
+    def tick(self) -> bool:
         """Advance one tick: read new steps and follow them; return whether the picture has changed."""
         reader = self.reader
         if reader is None:
@@ -293,11 +293,11 @@ class Player:
     def catch_up(self) -> None:
         """Go to the last step, unless the reader has paused or scrubbed."""
         self.switch_to_next()
-        self.advance()
+        self.tick()
         if self.reader is not None and self.next_reader is None and self.playing:
             self.reader.move(self.reader.last)
             if not self.loop:  # a loop would start over
-                self.advance()
+                self.tick()
 
     def _resume_if_advancing(self, reader: RaceReader, has_advanced: bool, unseen: bool) -> None:
         """Play a race that was started or resumed elsewhere: by another page, or by a cell of a notebook.
@@ -338,8 +338,8 @@ class Player:
         """Arguments of `Transport.show`."""
         race, reader = self.race, self.active_reader
         if race is None or reader is None:
-            may = {"may_run": True, "may_step": True, "may_stop": self.is_waiting}
-            return {"running": False, "head": 0, "last": 0, **may}
+            allowed_actions = {"may_run": True, "may_step": True, "may_stop": self.is_waiting}
+            return {"running": False, "head": 0, "last": 0, **allowed_actions}
         drawn = self.reader
         picture = (0, -1) if drawn is None else (drawn.number, min(drawn.last_shown, drawn.last))
         under_way = not race.ended and (race.control.phase != "waiting" or race.control.queued)
@@ -373,8 +373,8 @@ def _activity_html(player: Player) -> str:
         return f"{'stopped; ' if player.is_stopped else ''}<b class='bad'>outdated: press Run</b>"
     if race.recorded:
         place = "" if player.playing else _place_text(player)
-        step = f" &middot; step {place}" if place else ""
-        return "stopped" if player.is_stopped else f"<b>recorded earlier</b>{step}"
+        step_html = f" &middot; step {place}" if place else ""
+        return "stopped" if player.is_stopped else f"<b>recorded earlier</b>{step_html}"
     if race.ended and not player.playing:
         return _ended_html(player, race)
     if race.control.phase in ("waiting", "preparing"):

@@ -31,7 +31,7 @@ from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback
-from alrviz.views.race import words
+from alrviz.views.race import texts
 from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
 
@@ -113,13 +113,13 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.sentence = html(stylesheets=[CSS, _SENTENCE_STYLE], styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         # The status never wraps and reserves its maximum width where the window is wide. Otherwise the sentence beside
         # it might need another line, and Run would move.
-        room = {"white-space": "nowrap", "min-width": "min(145px, 12vw)", "text-align": "right"}
-        self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles=room)
+        status_styles = {"white-space": "nowrap", "min-width": "min(145px, 12vw)", "text-align": "right"}
+        self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles=status_styles)
         self.side = html(width=SIDE_WIDTH_PX, sizing_mode=None, css_classes=["alrviz-side"])
-        numbers = "all numbers, with recipes, seed, data hash and version"
+        contents_text = "all numbers, with recipes, seed, data hash and version"
         buttons = [
             *picture_buttons({"the race": self.picture}, lambda _: self.origin()),
-            csv_button("alrviz-race.csv", self._csv, numbers),
+            csv_button("alrviz-race.csv", self._csv, contents_text),
             file_button("alrviz-race.html", self.film, "one page that plays the race", "Replay (HTML)"),
         ]
         self._numbers = Numbers(buttons, self._numbers_html)
@@ -226,13 +226,15 @@ class RaceView(PlayerButtons, NotebookViewer):
             self.say_status()
             return
         to_zero, playing = reader.to_zero, player.playing
-        has_new = player.advance()
+        has_changed = player.tick()
         zero_changed = reader.to_zero != to_zero
         if zero_changed:
             self._measures.offer(reader)
         came_to_rest = playing and not player.playing
         scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
-        due = has_new and (reader.head < MAX_ITERATIONS_FED_EVERY_TICK or not player.playing or self._ticks % 3 == 0)
+        due = has_changed and (
+            reader.head < MAX_ITERATIONS_FED_EVERY_TICK or not player.playing or self._ticks % 3 == 0
+        )
         if due or zero_changed or came_to_rest or scored or (playing and self._ticks % TICKS_PER_TABLE == 0):
             self._redraw()
         else:
@@ -274,8 +276,8 @@ class RaceView(PlayerButtons, NotebookViewer):
     def say_status(self, move_slider: bool = False) -> None:
         """Update the buttons and the status; with `move_slider` the slider too, even while playing."""
         player = self.player
-        drawn = {"drawn": self._drawn_step}  # may lag behind: a long race's picture is not fed at every tick
-        self.transport.show(move_slider=move_slider or not player.playing, **(player.buttons | drawn))
+        step_param = {"drawn": self._drawn_step}  # may lag behind: a long race's picture is not fed at every tick
+        self.transport.show(move_slider=move_slider or not player.playing, **(player.buttons | step_param))
         say(self.status, f"<span class='quiet'>{player.status_html}</span>")
         if player.reader is None:
             say(self.sentence, f"<p class='sentence'>{_WAITING_TEXT}</p>" if player.is_waiting else "")
@@ -292,14 +294,14 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._verdict = result.sentence
         text = "Getting ready &hellip;" if result.code == "waiting" and player.playing else safe(result.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
-        say(self.side, words.values_html(reader, self.axis, self.dark) + words.separation_html(reader, self.dark))
+        say(self.side, texts.values_html(reader, self.axis, self.dark) + texts.separation_html(reader, self.dark))
         if ended and not reader.cut and self._scoring is None:
             self._scoring = score_heldout(reader)
         self._numbers.refresh()
 
     def _numbers_html(self) -> str:
         reader, dark = self.player.reader, self.dark
-        return "" if reader is None else words.ends_html(reader, dark) + words.numbers_html(reader, dark)
+        return "" if reader is None else texts.ends_html(reader, dark) + texts.numbers_html(reader, dark)
 
     def _fade_outdated(self) -> None:
         """Fade results of outdated settings."""
@@ -328,8 +330,8 @@ class MeasureMenu:
 
     def __init__(self, view: RaceView):
         self._view, self._wanted_measure, self._falling_back = view, view.measure, Updating()
-        look: dict[str, Any] = {"size": "small", "width": 220, "margin": (0, 12, 0, 0)}
-        self.select = pmui.Select(label="Measure", options=_options(MEASURES), value=view.measure, **look)
+        widget_params: dict[str, Any] = {"size": "small", "width": 220, "margin": (0, 12, 0, 0)}
+        self.select = pmui.Select(label="Measure", options=_options(MEASURES), value=view.measure, **widget_params)
         self.select.link(view, value="measure", bidirectional=True)
         view.param.watch(self._remember, "measure")
 

@@ -30,7 +30,7 @@ from alrviz.studies.race.race_summary import UNDECIDED, leader_text
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.trace_reader import RaceReader
-from alrviz.views.maps.words import others_words
+from alrviz.views.maps.texts import others_words
 from alrviz.views.replay.path import path_film
 
 SHORT_NAMES = {
@@ -108,7 +108,7 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
         for k, curve in enumerate(curves)
     ]  # fmt: skip
     views = {name: _view(name, *parts, steps, reader) for name in reader.measures}
-    available = {
+    view_by_measure = {
         name: view
         for name, view in views.items()
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
@@ -124,8 +124,8 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
         sentences=sentences,
         axes=[ReplayAxis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
-        views=list(available.values()),
-        measure=list(available).index(first) if first in available else 0,
+        views=list(view_by_measure.values()),
+        measure=list(view_by_measure).index(first) if first in view_by_measure else 0,
         about=_about(reader.race),
     )
 
@@ -152,12 +152,12 @@ def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: 
     minima = [curve.best / curve.rows for curve in (*racers, *alphas)] if gap else []
     floor = gap_floor(values(c.columns, name, "train", c.rows, c.best) for c in curves) if gap else None
     levels = reader.levels()
-    grey = {words: levels[key] for key, words in MEASURES[name].grey if np.isfinite(levels.get(key, np.nan))}
-    grey |= {} if floor is None else {BEST: floor}
+    grey_levels = {words: levels[key] for key, words in MEASURES[name].grey if np.isfinite(levels.get(key, np.nan))}
+    grey_levels |= {} if floor is None else {BEST: floor}
     label = axis_label(name, reader.to_zero)
     return View(
         label=label, short=SHORT_NAMES[name], log=is_log(name, reader.to_zero), train=train, heldout=heldout,
-        less=minima, floor=floor or 0.0, grey=grey,
+        less=minima, floor=floor or 0.0, grey=grey_levels,
         along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 
@@ -212,14 +212,16 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         label="bandwidth over Silverman's, log scale", short="h / Silverman's", log=True,
         train=[None, None, *ratios], heldout=[None, None, *nothing], grey={"Silverman's": 1.0},
     )  # fmt: skip
-    outcome = run.outcome.sentence if run.outcome is not None else "the fit goes on"
-    end = f"NLL per row went from {training[0]:.4g} to {training[-1]:.4g} in {path.iterations[-1]} steps: {outcome}."
+    outcome_text = run.outcome.sentence if run.outcome is not None else "the fit goes on"
+    end_text = (
+        f"NLL per row went from {training[0]:.4g} to {training[-1]:.4g} in {path.iterations[-1]} steps: {outcome_text}."
+    )
     return Film(
         title=_title(race, f"The bandwidths of {reader.racers[0].name}"),
         counted="step",
         steps=x[0],
         sentences=[(0, "The fit begins."), *([(1, "Bandwidths and weights move.")] if len(places) > 2 else []),
-                   (len(places) - 1, end)],
+                   (len(places) - 1, end_text)],
         axes=[ReplayAxis("steps", "steps")],
         lines=[*losses, *columns],
         views=[widths, nll] if columns else [nll],
@@ -239,9 +241,11 @@ def _loss_line(reader: RaceReader, path: BandwidthPath, x: Any) -> list[ReplayLi
 def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
     """Return a line for each column's bandwidth; those that changed most are coloured."""
     movement = np.nanmax(np.abs(np.log(np.maximum(path.ratios, 1e-300))), axis=0) if len(path.columns) else np.empty(0)
-    coloured = {int(d): COLUMN_COLOURS[k] for k, d in enumerate(np.argsort(-movement)[: len(COLUMN_COLOURS)])}
+    colour_by_column = {int(d): COLUMN_COLOURS[k] for k, d in enumerate(np.argsort(-movement)[: len(COLUMN_COLOURS)])}
     return [
-        ReplayLine(name=name, light=coloured.get(d, GREY), dark=readable(coloured.get(d, GREY), dark=True), x=x)
+        ReplayLine(
+            name=name, light=colour_by_column.get(d, GREY), dark=readable(colour_by_column.get(d, GREY), dark=True), x=x
+        )
         for d, name in enumerate(path.columns)
     ]
 
@@ -270,10 +274,10 @@ def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
         margin = 0.12 * max(high - low, 0.1)
         rug = list(zip(last.rug.tolist(), last.rug_class.tolist(), strict=True))
         notes = [f"h = {scene.columns[d].bandwidth:.3g}" if last.x is not None else "" for scene in scenes]
-        meaning = f"toward {classes[1]}" if len(classes) == 2 else "toward each class"
+        meaning_text = f"toward {classes[1]}" if len(classes) == 2 else "toward each class"
         panels.append(
             ReplayPanel(
-                name=f"{last.column}: what it adds {meaning}", frames=frames, low=low - margin, high=high + margin,
+                name=f"{last.column}: what it adds {meaning_text}", frames=frames, low=low - margin, high=high + margin,
                 colours=["text"] if frames.shape[1] == 1 else class_colours(len(classes)),
                 x=None if last.x is None else last.x[::stride], levels=last.levels, rug=rug,
                 rug_colours=class_colours(len(classes)), notes=notes,

@@ -26,33 +26,35 @@ def path_film(study: Any) -> Film:
     ]
     if not any(map(len, curves)):
         raise AlrvizError("there is nothing to replay: no path is there yet; run the study first")
-    complete = [k for k, curve in enumerate(curves) if len(curve)]
-    alphas = np.array(sorted({alpha for k in complete for alpha in curves[k]["alpha"]}, reverse=True))
+    complete_racers = [k for k, curve in enumerate(curves) if len(curve)]
+    alphas = np.array(sorted({alpha for k in complete_racers for alpha in curves[k]["alpha"]}, reverse=True))
     light, dark = (racer_colours([recipe.label for recipe in recipes], ground) for ground in (False, True))
-    by_alpha = {k: curves[k].set_index("alpha").reindex(alphas) for k in complete}
+    curve_by_racer = {k: curves[k].set_index("alpha").reindex(alphas) for k in complete_racers}
     references = lines[lines["racer"] >= len(recipes)].to_dict("records")
     views = [
         View(
             label=label, short="training", log=False,
-            train=[by_alpha[k][f"train_{measure}"].to_numpy(float) for k in complete],
-            heldout=[by_alpha[k][measure].to_numpy(float) for k in complete],
+            train=[curve_by_racer[k][f"train_{measure}"].to_numpy(float) for k in complete_racers],
+            heldout=[curve_by_racer[k][measure].to_numpy(float) for k in complete_racers],
             grey={_reference_name(study.recipes[row["racer"]]): float(row[measure]) for row in references},
         )
         for measure, label in LOSSES.items()
     ]  # fmt: skip
     dataset = next(iter(study.datasets.values()), None)
-    about = [f"alrviz: {__version__}", *(f"{value.name}: {key}" for key, value in study.datasets.items())]
-    middle = [(k, f"alpha {alpha_text(alpha)}: shrunk toward the center.") for k, alpha in enumerate(alphas[:-1])]
+    about_lines = [f"alrviz: {__version__}", *(f"{value.name}: {key}" for key, value in study.datasets.items())]
+    middle_captions = [
+        (k, f"alpha {alpha_text(alpha)}: shrunk toward the center.") for k, alpha in enumerate(alphas[:-1])
+    ]
     return Film(
         title=" and ".join(names) + (f" on {dataset.name}" if dataset is not None else ""),
         counted="alpha",
         steps=alphas,
-        sentences=[*middle, (len(alphas) - 1, sentence(study))],
+        sentences=[*middle_captions, (len(alphas) - 1, sentence(study))],
         axes=[ReplayAxis("alpha", "alpha, log scale: generative on the left", log=True, falling=True)],
-        lines=[ReplayLine(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in complete],
+        lines=[ReplayLine(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in complete_racers],
         views=views,
-        panels=_weight_panels(by_alpha, names, light),
-        about=[*about, *(recipe.to_json() for recipe in recipes)],
+        panels=_weight_panels(curve_by_racer, names, light),
+        about=[*about_lines, *(recipe.to_json() for recipe in recipes)],
     )
 
 

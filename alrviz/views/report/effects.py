@@ -12,11 +12,11 @@ from alrviz.pictures.interactions import FULL_COLOUR_ROWS
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.studies.effects.interactions import Interactions
-from alrviz.studies.effects.words import beyond_chance
+from alrviz.studies.effects.texts import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.report.judged import figure_html
+from alrviz.views.report.quality import figure_html
 
 MAX_UNFOLDED_EFFECTS = 6  # main effects shown at once
 MAX_EFFECTS = 60  # including folded ones
@@ -34,19 +34,19 @@ def effects_html(facts: ReportFacts, label: str) -> str:
     effects, table = facts.effects, facts.ranking
     assert effects is not None
     singles = table[table.order == 1].tuples.tolist()
-    first = [
+    unfolded_figures = [
         *(_column_figure(facts, tuples, label) for tuples in singles[:MAX_UNFOLDED_EFFECTS]),
         *_pair_figures(effects, table, label),
     ]
     folded_figures = [_column_figure(facts, tuples, label) for tuples in singles[MAX_UNFOLDED_EFFECTS:MAX_EFFECTS]]
-    unfolded = f"<div class='pictures'>{''.join(first)}</div>"
+    unfolded_html = f"<div class='pictures'>{''.join(unfolded_figures)}</div>"
     if not folded_figures:
-        return unfolded
+        return unfolded_html
     n_hidden = len(singles) - MAX_EFFECTS
-    rest = f"<p class='quiet'>{n_hidden:,} columns that matter less are not drawn.</p>" if n_hidden > 0 else ""
-    count = f"{len(folded_figures)} more columns act" if len(folded_figures) > 1 else "one more column acts"
-    folded_pictures = f"<div class='pictures'>{''.join(folded_figures)}</div>"
-    return f"{unfolded}<details><summary>How {count}</summary>{folded_pictures}{rest}</details>"
+    more_html = f"<p class='quiet'>{n_hidden:,} columns that matter less are not drawn.</p>" if n_hidden > 0 else ""
+    count_text = f"{len(folded_figures)} more columns act" if len(folded_figures) > 1 else "one more column acts"
+    folded_html = f"<div class='pictures'>{''.join(folded_figures)}</div>"
+    return f"{unfolded_html}<details><summary>How {count_text}</summary>{folded_html}{more_html}</details>"
 
 
 # -- a column ----------------------------------------------------------------------------------------------------------
@@ -75,9 +75,12 @@ def _column_figure(facts: ReportFacts, tuples: Sequence[str], label: str) -> str
     ).assign(apart=bars.missing.to_numpy(), mark=[_mark(level, table) for level in bars.itertuples()])  # fmt: skip
     picture = pictures.bar_picture(marks, f"{name}: points toward {label}")
     height = 320 if line else min(150 + 18 * len(bars), 720)
-    left_out = f" The {len(bars)} most frequent of {len(table):,} values are drawn." if len(bars) < len(table) else ""
+    left_out_text = (
+        f" The {len(bars)} most frequent of {len(table):,} values are drawn." if len(bars) < len(table) else ""
+    )
     return figure_html(
-        picture, f"Effect of {name}", effect_sentences(table, ordered, label) + left_out + (_LINE_NOTE if line else ""),
+        picture, f"Effect of {name}",
+        effect_sentences(table, ordered, label) + left_out_text + (_LINE_NOTE if line else ""),
         height=height, note=_points_table(table if ordered else table.sort_values("effect", ascending=False)),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.row_groups import MAX_LEVELS
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.report.judged import figure_html, group_text, groups_of_all
+from alrviz.views.report.quality import figure_html, group_text, groups_of_all
 from alrviz.views.studies.evaluation import false_alarms, group_losses_html, groups_html, worst_html
 
 MAX_UNFOLDED_COLUMNS = 3  # columns whose groups are shown at once; others are folded
@@ -108,12 +108,12 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether rows of the table may be shown."""
     evaluation = facts.evaluation
     is_binary, label = len(evaluation.classes) == 2, safe(evaluation.interest, 40)
-    definitions = (
+    definitions_html = (
         f"<i>Sensitivity</i> is the share of the rows that are {label} which are predicted so, <i>false alarms</i> the "
         f"share of the other rows predicted {label}; "
     )
     omitted = facts.not_compared
-    not_compared = (
+    not_compared_text = (
         f" Not compared, for there are more such columns: {safe(', '.join(omitted[:MAX_NAMES]), 600)}"
         f"{f' and {len(omitted) - MAX_NAMES:,} more' if len(omitted) > MAX_NAMES else ''}."
         if omitted
@@ -123,7 +123,8 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
         f"<p>{hardest_group(facts)} {most_missed(facts)} {most_divided(facts)}</p>"
         f"<p>Rows are grouped by every column of at most {MAX_LEVELS} values, whatever it is about, and by the most "
         "important others (numbers cut into four groups of about as many rows, of texts the "
-        f"{MAX_LEVELS} most frequent).{not_compared} {definitions}the <i>baseline</i> is always saying the group's own "
+        f"{MAX_LEVELS} most frequent).{not_compared_text} {definitions_html}the <i>baseline</i> is always "
+        "saying the group's own "
         "most frequent "
         "class: some groups are harder than others. Intervals of 95 % are Wilson's; the dashed line of a picture is "
         "the figure of all rows. The lowest and the highest group of each column "

@@ -20,14 +20,15 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import count_text
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.interactions import Interactions
-from alrviz.studies.effects.words import beyond_chance
+from alrviz.studies.effects.texts import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import BINNING, loss_text
 from alrviz.views.core.style import html_table, page_html, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.report.groups import hardest_group, most_divided, most_missed, where_it_fails
-from alrviz.views.report.judged import (
+from alrviz.views.report.importance import overlaps, what_matters
+from alrviz.views.report.quality import (
     calibration_sentence,
     how_calibrated,
     how_good,
@@ -37,7 +38,6 @@ from alrviz.views.report.judged import (
     reference_sentence,
     worst_calibrated,
 )
-from alrviz.views.report.matters import overlaps, what_matters
 from alrviz.views.studies.evaluation import points
 
 # Fields of a model card that the publisher fills in.
@@ -127,8 +127,8 @@ def _summary(facts: ReportFacts) -> str:
 
 def _classes_in_words(data: Any) -> str:
     names = [safe(label, 40) for label in data.classes[:6]]
-    more = f" and {len(data.classes) - 6:,} more" if len(data.classes) > 6 else ""
-    return " or ".join(names) if len(names) == 2 else ", ".join(names) + more
+    more_text = f" and {len(data.classes) - 6:,} more" if len(data.classes) > 6 else ""
+    return " or ".join(names) if len(names) == 2 else ", ".join(names) + more_text
 
 
 def _top_columns_sentence(facts: ReportFacts) -> str:
@@ -169,7 +169,7 @@ def _table_section(facts: ReportFacts) -> str:
             for c in data.columns[:MAX_COLUMNS]
         ),
     )  # fmt: skip
-    more = (
+    more_html = (
         f"<p class='quiet'>and {len(data.columns) - MAX_COLUMNS:,} further columns</p>"
         if len(data.columns) > MAX_COLUMNS
         else ""
@@ -179,7 +179,7 @@ def _table_section(facts: ReportFacts) -> str:
     return (
         f"<p>{_size_sentence(facts)}, and {data.X.shape[1]} columns "
         f"that are used. A <i>level</i> is a value of a column{f'; {numbers}' if numbers else ''}.</p>"
-        f"<h3>The classes</h3>{classes}{notes_html}<h3>The columns</h3>{columns}{more}"
+        f"<h3>The classes</h3>{classes}{notes_html}<h3>The columns</h3>{columns}{more_html}"
     )
 
 
@@ -213,21 +213,21 @@ def _model_section(facts: ReportFacts) -> str:
     model = facts.model
     parameters = getattr(model, "phi_", None)
     recipe = _fitted_recipe(facts)
-    size = (
+    size_text = (
         "" if parameters is None else f" It has {count_text((len(parameters) + 1) * parameters.shape[1])} such numbers."
     )
     if recipe is None:
         return f"<p>{safe(type(model).__name__)}, a classifier of scikit-learn's kind, as it was given.</p>"
     if facts.effects is None:
         words = safe(facts.no_effects, 400)
-        return f"<p>{safe(recipe.name, 300)}.{size}</p>{_choice_text(facts)}<p class='quiet'>{words}</p>"
+        return f"<p>{safe(recipe.name, 300)}.{size_text}</p>{_choice_text(facts)}<p class='quiet'>{words}</p>"
     order = _order(facts.effects)
     return (
         f"<p>The model is a <b>score table</b>: it looks at {_order_words(order)}. Every level of every column"
         f"{', and every combination of levels,' if order > 1 else ''} has a number of points for each class; the "
         "points of a row are added up, and the sums are turned into probabilities. So it can be read completely: "
         "nothing is hidden in layers. Points were found by "
-        f"{_learning_words(facts, recipe)}.{size}</p>{_choice_text(facts)}"
+        f"{_learning_words(facts, recipe)}.{size_text}</p>{_choice_text(facts)}"
     )
 
 
@@ -248,9 +248,10 @@ def _learning_words(facts: ReportFacts, recipe: Recipe) -> str:
         return words
     encoder = getattr(facts.model, "encoder_", None)
     smooth = isinstance(encoder, Encoder) and any(column.smooth for column in encoder.columns_)
-    smoothing = ", and intervals next to each other are pulled together" if smooth else ""
+    smoothing_text = ", and intervals next to each other are pulled together" if smooth else ""
     return (
-        f"{words}: large points cost a penalty{smoothing}. A value of few rows can have large points all the same, "
+        f"{words}: large points cost a penalty{smoothing_text}. A value of few rows can have large points all "
+        "the same, "
         f"where nearly all of these rows{', or of those of its neighbours,' if smooth else ''} are of one class"
     )
 
@@ -316,7 +317,7 @@ def _trials_text(facts: ReportFacts) -> str:
 
 def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
     evaluation, summary, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
-    auc = "" if np.isnan(summary.auc) else f", AUC {number(summary.auc, 3)}"
+    auc_text = "" if np.isnan(summary.auc) else f", AUC {number(summary.auc, 3)}"
     split_words = data.splitting.words or "drawn at random, class by class"
     if facts.whole_rows is not None:  # in batches, a hash of its number decides whether a row is a test row
         split_words = "each drawn at random by itself"
@@ -335,9 +336,9 @@ def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
-        "Judged on": judging_rows,
-        "Figures": f"error {percent(summary.error)}, log loss {loss_text(summary.log_loss)} nats{auc}, calibration "
-        f"error (ECE, {BINNING}) {points(summary.ece)} percentage points",
+        "Tested on": judging_rows,
+        "Figures": f"error {percent(summary.error)}, log loss {loss_text(summary.log_loss)} nats{auc_text}, "
+        f"calibration error (ECE, {BINNING}) {points(summary.ece)} percentage points",
         "Groups compared": ", ".join(safe(name, 40) for name in facts.groups),
     }
     statements = {
@@ -352,11 +353,11 @@ def _reproduction(facts: ReportFacts) -> str:
     data, model = facts.dataset, facts.model
     kinds = {c.name: c.kind for c in data.columns if not c.guessed and c.kind != "target"}
     kinds_call = f".with_kinds(**{kinds!r})" if kinds else ""
-    split = f".{data.splitting.call}" if data.splitting.call else ""
-    cut = ", quartiles=True" if data.quartiles else ""
+    split_code = f".{data.splitting.call}" if data.splitting.call else ""
+    quartiles_code = ", quartiles=True" if data.quartiles else ""
     reader = "read_table" if facts.whole_rows is None else "open_table"
-    read = f"dataset = alrviz.{reader}(FILE, target={data.target!r}{cut}){kinds_call}{split}"
-    code = f"import alrviz\n\n{read}  # the file of {data.name!r}\n{facts.code}\n"
+    read_code = f"dataset = alrviz.{reader}(FILE, target={data.target!r}{quartiles_code}){kinds_call}{split_code}"
+    code = f"import alrviz\n\n{read_code}  # the file of {data.name!r}\n{facts.code}\n"
     names = ("numpy", "scipy", "pandas", "scikit-learn", "numba")
     versions = {"alrviz": __version__, "Python": platform.python_version(), **{name: version(name) for name in names}}
     lines = {
@@ -366,8 +367,8 @@ def _reproduction(facts: ReportFacts) -> str:
     }  # fmt: skip
     recipe = _fitted_recipe(facts)
     if facts.recipe is not None and recipe is not None:
-        order = " (n: how many columns are looked at together)" if " n=" in recipe.name else ""
-        lines["Model"] = f"{safe(recipe.name, 300)}{order}"
+        order_text = " (n: how many columns are looked at together)" if " n=" in recipe.name else ""
+        lines["Model"] = f"{safe(recipe.name, 300)}{order_text}"
         split_recipe = facts.recipe.replace(holdout=facts.holdout, seed=facts.seed)
         lines["Recipe"] = (
             f"<code>{safe(split_recipe.to_json(), 2000)}</code> (n_bins: where columns are cut into intervals of equal "

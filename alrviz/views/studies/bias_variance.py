@@ -21,7 +21,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, fade, html, say, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import CSS, html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ class BiasVarianceView(StudyView):
         panes = [picture.pane for picture in self.pictures.values()]
         self._picture_box = as_high(pn.Row(*panes, sizing_mode="stretch_both", margin=0), self._height, 330)
         self.body, self.aside = stack(controls, self._picture_box), stack()
-        source = "with recipes, seed, data hash and version"
+        contents_text = "with recipes, seed, data hash and version"
         files = [
-            csv_button("alrviz-bias-variance.csv", self.csv_of_summary, f"the grid, {source}"),
-            csv_button("alrviz-bias-variance-fits.csv", self.csv_of_fits, f"all fits, {source}", "CSV of fits"),
+            csv_button("alrviz-bias-variance.csv", self.csv_of_summary, f"the grid, {contents_text}"),
+            csv_button("alrviz-bias-variance-fits.csv", self.csv_of_fits, f"all fits, {contents_text}", "CSV of fits"),
         ]
         self._numbers = self._fold_numbers(files, self.pictures, lambda _: numbers_html(self.lines, self.definition))
         # The bar is above the grid, because a grid of six recipes would push it out of a low window.
@@ -90,8 +90,10 @@ class BiasVarianceView(StudyView):
         drawn_pictures = pictures.bias_variance(table, self.axis, self.definition, dark=self.dark)
         # A long legend makes the pictures higher instead of covering them.
         extra_px = LEGEND_ROW_PX * max(0, legend_rows(drawn_pictures["error"].key[0]) - 3)
-        high = f"calc({self._height} + {extra_px}px)"
-        self._picture_box.param.update(height=330 + extra_px, styles={"height": high, "flex": f"0 0 {high}"})
+        height_css = f"calc({self._height} + {extra_px}px)"
+        self._picture_box.param.update(
+            height=330 + extra_px, styles={"height": height_css, "flex": f"0 0 {height_css}"}
+        )
         for part, picture in drawn_pictures.items():
             self.pictures[part].show(picture, subject=study)
         say(self._grid, grid_html(table, cell_progress(study), self.definition))
@@ -150,35 +152,38 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgres
     definition = KINDS[kind]
     shares = sorted(table["train_share"].unique())
     max_value = float(table[["error", definition.bias]].max().max())
-    body = []
-    by_racer: dict[int, dict[float, Mapping[Any, Any]]] = {}
+    body_rows = []
+    lines_by_racer: dict[int, dict[float, Mapping[Any, Any]]] = {}
     for line in table.to_dict("records"):  # only once, because drawing a large grid delays the Stop button
-        by_racer.setdefault(int(line["racer"]), {})[line["train_share"]] = line
-    for racer, by_share in sorted(by_racer.items()):
-        row = [_cell(by_share[share], cells[racer, share], kind, max_value) for share in shares]
+        lines_by_racer.setdefault(int(line["racer"]), {})[line["train_share"]] = line
+    for racer, by_share in sorted(lines_by_racer.items()):
+        row_cells = [_cell(by_share[share], cells[racer, share], kind, max_value) for share in shares]
         first = by_share[shares[0]]
-        dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
-        body.append([f"{dot} {safe(first['name'], 60)}", *row])
+        dot_html = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
+        body_rows.append([f"{dot_html} {safe(first['name'], 60)}", *row_cells])
     note = f"<p class='quiet'>{definition.bias_words} (solid) + {definition.variance_words} (light) = error</p>"
-    return note + html_table(["racer", *map(share_text, shares)], body, "scroll grid")
+    return note + html_table(["racer", *map(share_text, shares)], body_rows, "scroll grid")
 
 
 def _cell(line: Mapping[Any, Any], progress: CellProgress, kind: str, max_value: float) -> str:
     definition = KINDS[kind]
     bias, variance, error = line[definition.bias], line[definition.variance], line["error"]
     if pd.isna(error):
-        words, bar = "", f"<div class='sum'><b style='width:{100 * progress.done / progress.total:.0f}%'></b></div>"
+        words, bar_html = (
+            "",
+            f"<div class='sum'><b style='width:{100 * progress.done / progress.total:.0f}%'></b></div>",
+        )
     else:
         spread = line["error_se"]
         error_text = "" if pd.isna(spread) else f" ± {spread:.3f}"
         sign = "+" if variance >= 0 else "&minus;"
         words = f"{bias:.3f} {sign} {abs(variance):.3f} = <b>{error:.3f}</b>{error_text}"
-        bar = _bar(bias, error, max_value, family_colour(str(line["label"])))
+        bar_html = _bar(bias, error, max_value, family_colour(str(line["label"])))
     missing = progress.total - progress.done
     notes = [f"{progress.done} of {progress.total} fits"] if missing or pd.isna(error) else []
     if progress.failed:
         notes.append(f"<abbr class='bad' title='{safe(progress.reason)}'>{progress.failed} failed</abbr>")
-    return f"<td>{bar}{' · '.join([words, *notes] if words else notes)}</td>"
+    return f"<td>{bar_html}{' · '.join([words, *notes] if words else notes)}</td>"
 
 
 def _bar(bias: float, error: float, max_value: float, colour: str) -> str:
@@ -186,8 +191,8 @@ def _bar(bias: float, error: float, max_value: float, colour: str) -> str:
     scale = 100 / (max_value or 1.0)
     low, high = max(min(bias, error), 0.0) * scale, max(bias, error, 0.0) * scale
     solid = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
-    pale = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
-    return f"<div class='sum' aria-hidden='true'>{solid}{pale}</div>"
+    range_html = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
+    return f"<div class='sum' aria-hidden='true'>{solid}{range_html}</div>"
 
 
 def numbers_html(table: pd.DataFrame, kind: str) -> str:
@@ -201,38 +206,38 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
     columns = [*parts, ("error", "error"), *extra]
     heads = ["racer", "training size", "rounds"]
     heads += [title for words, _ in columns for title in (words, "± <abbr title='standard error'>se</abbr>")]
-    body = []
+    body_rows = []
     for line in table.to_dict("records"):
         cells = [safe(line["name"], 60), f"{100 * line['train_share']:g} %", f"{line['rounds']:,}"]
         for _, column in columns:
             cells += [number(line[column], 5), number(line[f"{column}_se"], 5)]
         miss = line[definition.bias] + line[definition.variance] - line["error"]
         cells.append("&ndash;" if pd.isna(miss) else f"{miss:.0e}" if abs(miss) > 1e-15 else "0")
-        body.append(cells)
+        body_rows.append(cells)
     note = (
         f"<p class='quiet'>{definition.name}: {definition.bias_words} + {definition.variance_words} = error in every "
         "line, up to rounding of "
         "floating point; ± one standard error by the jackknife over the rounds, from three rounds on.</p>"
     )
-    return html_table([*heads, "sum &minus; error"], body) + note
+    return html_table([*heads, "sum &minus; error"], body_rows) + note
 
 
 def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
     """Return the recipe with the lowest error, or before the run what Run will compute."""
     sizes = table["train_share"].nunique()
     if study.phase == "waiting":
-        at_size = f" at {sizes} training sizes" if sizes > 1 else ""
-        fits = f"{len(study.tasks) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
-        return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at_size}, {fits}.</span>"
+        size_text = f" at {sizes} training sizes" if sizes > 1 else ""
+        fits_text = f"{len(study.tasks) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
+        return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{size_text}, {fits_text}.</span>"
     complete = table[table["error"].notna()]
     if not len(complete):
         return "<span class='quiet'>No recipe has two complete rounds yet; variance needs two.</span>"
     best = complete.loc[complete["error"].idxmin()]
     definition = KINDS[kind]
-    at_size = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
-    progress = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
-    so_far = "" if study.phase == "done" else f"<span class='quiet'>{progress}</span> "
+    size_text = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
+    progress_text = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
+    so_far_html = "" if study.phase == "done" else f"<span class='quiet'>{progress_text}</span> "
     variance = f"{best[definition.variance]:.3f}".replace("-", "&minus;")
     parts = f"{definition.bias_words} {best[definition.bias]:.3f} + {definition.variance_words} {variance}"
-    form = f" ({definition.form})" if definition.form else ""
-    return f"{so_far}Lowest error: {safe(best['name'], 60)}{at_size}, {best['error']:.3f} = {parts}{form}."
+    form_text = f" ({definition.form})" if definition.form else ""
+    return f"{so_far_html}Lowest error: {safe(best['name'], 60)}{size_text}, {best['error']:.3f} = {parts}{form_text}."

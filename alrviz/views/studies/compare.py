@@ -25,7 +25,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import CSS, html_table, safe
-from alrviz.views.race.words import names_html, number
+from alrviz.views.race.texts import names_html, number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -63,28 +63,30 @@ class CompareView(StudyView):
         self._means, self._pairs = html(), html(margin=(16, 0, 0, 0))
         for pane in (self._means, self._pairs):
             pane.stylesheets = [CSS, GRID]
-        small: dict[str, Any] = {"size": "small", "margin": (0, 8, 6, 0)}
+        small_params: dict[str, Any] = {"size": "small", "margin": (0, 8, 6, 0)}
         options = {words: name for name, words in WORDS.items()}
-        self._measures = pmui.Select(label="Measure", options=options, value=self.measure, width=200, **small)
-        self._x_menu = pmui.Select(label="x", options={}, width=192, **small)
-        self._y_menu = pmui.Select(label="y", options={}, width=192, **small)
+        self._measures = pmui.Select(label="Measure", options=options, value=self.measure, width=200, **small_params)
+        self._x_menu = pmui.Select(label="x", options={}, width=192, **small_params)
+        self._y_menu = pmui.Select(label="y", options={}, width=192, **small_params)
         self._offering = Updating()
         self._measures.link(self, value="measure", bidirectional=True)
         for menu in (self._x_menu, self._y_menu):
             menu.param.watch(lambda _: self._menu_changed(), "value")
         self.param.watch(lambda *_: self.redraw(), ["measure", "across", "up"])
         left = stack(self._measures, self._means, self._pairs)
-        wide = f"max({SIDE_WIDTH_PX}px, {self._height} + {SIDE_WIDTH_PX - 372}px)"  # it grows as a square
+        width_css = f"max({SIDE_WIDTH_PX}px, {self._height} + {SIDE_WIDTH_PX - 372}px)"  # it grows as a square
         self._picture_part = pn.Column(
             pn.Row(self._x_menu, self._y_menu, margin=0), as_high(self.picture.pane, self._height, 372),
-            width=SIDE_WIDTH_PX, margin=0, styles={"width": wide},
+            width=SIDE_WIDTH_PX, margin=0, styles={"width": width_css},
         )  # fmt: skip
-        self.body = side_by_side(left, self._picture_part, MAIN_WIDTH_PX, wide, margin=(14, 0, 6, 0))
-        source = "with recipes, seed, data hashes and version"
+        self.body = side_by_side(left, self._picture_part, MAIN_WIDTH_PX, width_css, margin=(14, 0, 6, 0))
+        contents_text = "with recipes, seed, data hashes and version"
         files = [
-            csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {source}"),
-            csv_button("alrviz-compare-pairs.csv", self.csv_of_pairs, f"win-draw-loss, {source}", "CSV of pairs"),
-            csv_button("alrviz-compare-fits.csv", self.csv_of_fits, f"all fits, {source}", "CSV of fits"),
+            csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {contents_text}"),
+            csv_button(
+                "alrviz-compare-pairs.csv", self.csv_of_pairs, f"win-draw-loss, {contents_text}", "CSV of pairs"
+            ),
+            csv_button("alrviz-compare-fits.csv", self.csv_of_fits, f"all fits, {contents_text}", "CSV of fits"),
             csv_button("alrviz-compare.tex", self.latex, "means, ranks and win-draw-loss as two tabulars", "LaTeX"),
         ]
         self._numbers = self._fold_numbers(
@@ -187,25 +189,29 @@ def means_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
     The lowest mean of a row is bold; incomplete cells show their number of fits.
     """
     total, reasons = fits_each(study), _failure_reasons(study)
-    body = []
+    body_rows = []
     for data, rows in lines.groupby("data", sort=False):
         results = rows.sort_values("racer").to_dict("records")
-        complete = [line for line in results if line["fits"] == total and not pd.isna(line[measure])]
-        lowest = min((line[measure] for line in complete), default=None)
+        complete_results = [line for line in results if line["fits"] == total and not pd.isna(line[measure])]
+        lowest = min((line[measure] for line in complete_results), default=None)
         cells = [_mean(line, measure, total, lowest, reasons.get((str(data), int(line["racer"])))) for line in results]
-        body.append([safe(data, 60), *cells])
+        body_rows.append([safe(data, 60), *cells])
     # Rows longer than 58 characters do not fit beside the picture; standard deviations then move below the means.
     length = (
-        sum(max(len(re.sub("<[^>]*>", "", line[k])) for line in body) for k in range(1, len(body[0]))) if body else 0
+        sum(max(len(re.sub("<[^>]*>", "", line[k])) for line in body_rows) for k in range(1, len(body_rows[0])))
+        if body_rows
+        else 0
     )
-    layout = " many" if len(study.recipes) > 5 else " long" if length > 58 else ""
-    title, spread = WORDS[measure], "± <abbr title='standard deviation'>sd</abbr>"
+    layout_classes = " many" if len(study.recipes) > 5 else " long" if length > 58 else ""
+    title, spread_html = WORDS[measure], "± <abbr title='standard deviation'>sd</abbr>"
     if total > 1:
-        title += f" <small>{spread} over {total:,} fits</small>"
+        title += f" <small>{spread_html} over {total:,} fits</small>"
     elif lines.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # imported from a file
-        title += f" <small>{spread}</small>"
+        title += f" <small>{spread_html}</small>"
     foot = _rank_rows(study, lines, measure)
-    return html_table([title, *names_html(study.names, _labels(study), dark)], body, f"scroll means{layout}", foot)
+    return html_table(
+        [title, *names_html(study.names, _labels(study), dark)], body_rows, f"scroll means{layout_classes}", foot
+    )
 
 
 def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, failed: Any) -> str:
@@ -238,13 +244,13 @@ def _rank_rows(study: "Study", lines: pd.DataFrame, measure: str) -> str:
         return ""
     table = ranks(study, measure, lines)
     first = safe(study.names[0], 40)
-    rank = "".join(f"<td>{number(value, 2)}</td>" for value in table["rank"])
-    ratio = "".join(f"<td>{number(value, 3)}</td>" for value in table["ratio"])
+    rank_cells = "".join(f"<td>{number(value, 2)}</td>" for value in table["rank"])
+    ratio_cells = "".join(f"<td>{number(value, 3)}</td>" for value in table["ratio"])
     rank_note = "1 is best; ties share ranks. Over the data sets on which every fit is there"
     ratio_note = f"Geometric mean over the data sets of the value over that of {first}: below 1 is better"
     return (
-        f"<tr class='foot'><td><abbr title='{rank_note}'>mean rank</abbr></td>{rank}</tr>"
-        f"<tr class='foot'><td><abbr title='{ratio_note}'>geometric mean</abbr> ratio to {first}</td>{ratio}</tr>"
+        f"<tr class='foot'><td><abbr title='{rank_note}'>mean rank</abbr></td>{rank_cells}</tr>"
+        f"<tr class='foot'><td><abbr title='{ratio_note}'>geometric mean</abbr> ratio to {first}</td>{ratio_cells}</tr>"
     )
 
 
@@ -254,14 +260,14 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
         return ""
     by_names = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
     titles = names_html(study.names, _labels(study), dark)
-    body = []
+    body_rows = []
     for a, title in zip(study.names[:-1], titles[:-1], strict=True):
-        body.append([title, *(_pair(by_names.get((a, b))) for b in study.names[1:])])
+        body_rows.append([title, *(_pair(by_names.get((a, b))) for b in study.names[1:])])
     explanation = (
         f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
         "the exact two-tailed sign test, ties left out"
     )
-    return html_table([f"<abbr title='{explanation}'>win / tie / loss</abbr>", *titles[1:]], body, "scroll pairs")
+    return html_table([f"<abbr title='{explanation}'>win / tie / loss</abbr>", *titles[1:]], body_rows, "scroll pairs")
 
 
 def _pair(line: Any) -> str:
@@ -284,8 +290,8 @@ def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
     """Return which recipe is best and whether that is significant, or before the run what Run will compute."""
     sets, total = len(study.datasets), fits_each(study)
     if study.phase == "waiting":
-        work = f"{plural(len(study.recipes), 'recipe')} on {plural(sets, 'data set')}"
-        return f"<span class='quiet'>Press Run: {work}, {total} fits each, all on the same folds.</span>"
+        work_text = f"{plural(len(study.recipes), 'recipe')} on {plural(sets, 'data set')}"
+        return f"<span class='quiet'>Press Run: {work_text}, {total} fits each, all on the same folds.</span>"
     table = ranks(study, measure, lines)
     n_complete = int((lines["fits"] == total).groupby(lines["data"]).all().sum())
     if n_complete and table["rank"].isna().all():
@@ -294,12 +300,12 @@ def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
         has_failures = any(result.failed for _, result in study.results())
         sentence = "No data set has every fit of every recipe" + ("; some have failed." if has_failures else " yet.")
         return f"<span class='quiet'>{sentence}</span>"
-    so_far = "" if n_complete == sets else f"<span class='quiet'>Over {n_complete} of {sets} data sets:</span> "
-    leaks = "".join(
+    so_far_html = "" if n_complete == sets else f"<span class='quiet'>Over {n_complete} of {sets} data sets:</span> "
+    leaks_html = "".join(
         f"<div class='quiet'>{safe(dataset.name, 60)}: {safe(dataset.leaks_note, 400)}</div>"
         for dataset in study.datasets.values() if dataset.leaks
     )  # fmt: skip
-    return so_far + _best(study, lines, measure, table, n_complete) + leaks
+    return so_far_html + _best(study, lines, measure, table, n_complete) + leaks_html
 
 
 def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame, n_complete: int) -> str:
@@ -317,27 +323,28 @@ def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame
     compared = pairs(study, measure, lines=lines)
     pair = next(line for line in compared.itertuples() if {line.a, line.b} == {best["name"], second["name"]})
     wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
-    draws = f", {pair.draws} equal" if pair.draws else ""
-    significance = "more than chance" if pair.p < SIGNIFICANCE_LEVEL else "may be chance"
-    equals = "" if pair.p < MIN_PRINTED_P else "= "  # "< 0.001" needs no "="
+    draws_text = f", {pair.draws} equal" if pair.draws else ""
+    significance_text = "more than chance" if pair.p < SIGNIFICANCE_LEVEL else "may be chance"
+    equals_sign = "" if pair.p < MIN_PRINTED_P else "= "  # "< 0.001" needs no "="
     return (
         f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
-        f"{plural(wins, 'data set')} and higher on {losses}{draws}: {significance} (p {equals}{p_text(pair.p)})."
+        f"{plural(wins, 'data set')} and higher on {losses}{draws_text}: {significance_text} (p "
+        f"{equals_sign}{p_text(pair.p)})."
     )
 
 
 def numbers_html(lines: pd.DataFrame, total: int) -> str:
     """Return the table of all measures by data set and recipe; with the number of fits if `total` is above 1."""
-    body = []
+    body_rows = []
     for line in lines.to_dict("records"):
         cells = [value_text(line[measure], measure) for measure in WORDS]
         fits = [f"{line['fits']:,}"] if total > 1 else []
-        body.append([safe(line["data"], 60), safe(line["name"], 60), *fits, *cells])
+        body_rows.append([safe(line["data"], 60), safe(line["name"], 60), *fits, *cells])
     note = (
         "<p class='quiet'>Means over the fits that did not fail; losses of test rows, log loss in nats. Bias and "
         "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
     )
-    return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body) + note
+    return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body_rows) + note
 
 
 def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:

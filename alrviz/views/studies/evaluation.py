@@ -29,7 +29,7 @@ from alrviz.views.core.panes import HALVES, Updating, as_high, choice, html, say
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
 from alrviz.views.core.transport import live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 
 # Decision rules, by their label in the menu.
 MOST_PROBABLE, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"
@@ -119,15 +119,15 @@ class EvaluationView(NotebookViewer):
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _build(self, height: str) -> None:
-        small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+        small_params: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
         self.sentence, self.figures_text = html(margin=(0, 0, 6, 0)), html(margin=(2, 0, 6, 0))
-        self.classes = pmui.Select(label="Class of interest", options={}, width=190, **small)
-        self.rules = pmui.Select(label="Predict by", options=RULES, value=self.rule, width=215, **small)
+        self.classes = pmui.Select(label="Class of interest", options={}, width=190, **small_params)
+        self.rules = pmui.Select(label="Predict by", options=RULES, value=self.rule, width=215, **small_params)
         self.slider = live_slider(
             pmui.FloatSlider, self._slider_moved, label="Threshold", start=0.0, end=1.0, step=0.005, value=self.value,
             margin=(0, 12),
         )  # fmt: skip
-        self.column = pmui.Select(label="Groups by", options={}, width=190, visible=False, **small)
+        self.column = pmui.Select(label="Groups by", options={}, width=190, visible=False, **small_params)
         self.classes.link(self, value="label")
         self.rules.link(self, value="rule", bidirectional=True)
         self.column.param.watch(lambda event: self._column_chosen(event.new), "value")
@@ -138,9 +138,9 @@ class EvaluationView(NotebookViewer):
             self.classes, self.rules, slider_box, align_items="center", gap="10px 0", margin=(4, 0, 4, 0)
         )
         self.matrix, self.curve = LiveFigure("alrviz-confusion"), LiveFigure("alrviz-evaluation")
-        look: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
-        share_choice = choice(self, "shares", SHARES, "What is written in the matrix", **look)
-        picture_choice = choice(self, "picture", PICTURES, "The picture beside the matrix", **look)
+        tab_params: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
+        share_choice = choice(self, "shares", SHARES, "What is written in the matrix", **tab_params)
+        picture_choice = choice(self, "picture", PICTURES, "The picture beside the matrix", **tab_params)
         sides = [
             stack(
                 pn.FlexBox(*controls_above, align_items="center", gap="8px", margin=(0, 0, 4, 0)),
@@ -217,8 +217,8 @@ class EvaluationView(NotebookViewer):
             parts = []
             for k, other in enumerate(classes):
                 label = f"{short(truth, 10)} as {short(other, 10)}" if i != k else f"{short(truth, 10)}, rightly"
-                look: dict[str, Any] = {"size": "small", "width": 130, "margin": (8, 8, 4, 0)}
-                number = pmui.FloatInput(label=label, value=initial[i][k], step=1.0, **look)
+                field_params: dict[str, Any] = {"size": "small", "width": 130, "margin": (8, 8, 4, 0)}
+                number = pmui.FloatInput(label=label, value=initial[i][k], step=1.0, **field_params)
                 number.param.watch(partial(set_cost, (i, k)), "value")
                 parts.append(number)
             lines.append(pn.FlexBox(*parts, margin=0))
@@ -297,8 +297,8 @@ class EvaluationView(NotebookViewer):
         """Return the label of the slider."""
         if self.rule == MISS:
             miss = 10 ** (4 * self.value - 2)
-            times = f"{miss:.3g}" if miss >= 1 else f"1/{1 / miss:.3g}"
-            return f"A missed row costs as much as {times} false alarm{'' if times == '1' else 's'}"
+            times_text = f"{miss:.3g}" if miss >= 1 else f"1/{1 / miss:.3g}"
+            return f"A missed row costs as much as {times_text} false alarm{'' if times_text == '1' else 's'}"
         prefix = "" if self.rule == THRESHOLD else "at least "
         return f"{_name_of(self.rule)} {prefix}{self.value:.3f}"
 
@@ -314,14 +314,17 @@ class EvaluationView(NotebookViewer):
             f"<b>{_share(figures[figure])}</b></span>"
             for figure, (name, meaning) in _FIGURES.items()
         )
-        threshold = "" if np.isnan(figures.threshold) else f" at threshold {figures.threshold:.3g}"
-        costs = ""
+        threshold_text = "" if np.isnan(figures.threshold) else f" at threshold {figures.threshold:.3g}"
+        costs_text = ""
         if self.rule == COSTS and self.evaluation is not None and self._decisions is not None:
             table = self._costs(self.evaluation)
-            costs = f". A row costs {self._decisions.cost(table):.4g} on average; predicted as most probable, "
-            costs += f"{self.evaluation.cost(table):.4g}"
-        counts = f"{figures.tp:,.0f} of {figures.tp + figures.fn:,.0f} found, {figures.fp:,.0f} false alarms"
-        return f"<div>{cells}</div><div class='quiet'>{safe(figures['class'], 60)}{threshold}: {counts}{costs}</div>"
+            costs_text = f". A row costs {self._decisions.cost(table):.4g} on average; predicted as most probable, "
+            costs_text += f"{self.evaluation.cost(table):.4g}"
+        counts_text = f"{figures.tp:,.0f} of {figures.tp + figures.fn:,.0f} found, {figures.fp:,.0f} false alarms"
+        return (
+            f"<div>{cells}</div><div class='quiet'>{safe(figures['class'], 60)}{threshold_text}: "
+            f"{counts_text}{costs_text}</div>"
+        )
 
     def _show_worst(self) -> None:
         if self._failures.open and self.evaluation is not None:
@@ -333,11 +336,11 @@ class EvaluationView(NotebookViewer):
         evaluation = self._decisions or self.evaluation
         if evaluation is None:
             return ""
-        groups = ""
+        groups_part = ""
         if self.by:
             table = self._groups()
-            groups = f"<h2>Groups</h2>{groups_html(table, self.label)}{group_losses_html(table, self.label)}"
-        return f"{summary_html(evaluation)}<h2>Classes</h2>{classes_html(evaluation)}{groups}"
+            groups_part = f"<h2>Groups</h2>{groups_html(table, self.label)}{group_losses_html(table, self.label)}"
+        return f"{summary_html(evaluation)}<h2>Classes</h2>{classes_html(evaluation)}{groups_part}"
 
     def csv(self, name: str) -> str:
         """Return a table as a CSV: "classes", "curve", "groups" or "worst"."""
@@ -348,15 +351,15 @@ class EvaluationView(NotebookViewer):
             "classes": evaluation.by_class, "curve": lambda: evaluation.curve(self.label), "groups": self._groups,
             "worst": lambda: evaluation.worst(1000).rename_axis("row").reset_index(),
         }  # fmt: skip
-        about = {"alrviz": __version__, **self._provenance, "rows evaluated": evaluation.what, "class": self.label}
-        return to_csv(tables[name](), about, self._recipes)
+        provenance = {"alrviz": __version__, **self._provenance, "rows evaluated": evaluation.what, "class": self.label}
+        return to_csv(tables[name](), provenance, self._recipes)
 
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""
         rows = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
-        about = {"alrviz": __version__, **self._provenance, "class": self.label}
+        provenance = {"alrviz": __version__, **self._provenance, "class": self.label}
         subject = _name_of(self.picture) if subject == SECOND_PICTURE else subject
-        return Origin(f"{subject[:1].upper()}{subject[1:]}{rows}", caption(about, self._recipes))
+        return Origin(f"{subject[:1].upper()}{subject[1:]}{rows}", caption(provenance, self._recipes))
 
 
 def _name_of(value: str) -> str:
@@ -393,20 +396,21 @@ def summary_html(evaluation: Evaluation, other_evaluation: Evaluation | None = N
     precision = (
         shares[evaluation.classes.index(evaluation.interest)] if len(evaluation.classes) == 2 else occurring.mean()
     )
-    subject = f"of {safe(evaluation.interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
+    subject_text = f"of {safe(evaluation.interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
     error = f" ({percent(summary.error_low)} to {percent(summary.error_high)})"
-    auc = "" if np.isnan(summary.auc_low) else f" ({number(summary.auc_low, 3)} to {number(summary.auc_high, 3)})"
-    baseline = [
+    auc_text = "" if np.isnan(summary.auc_low) else f" ({number(summary.auc_low, 3)} to {number(summary.auc_high, 3)})"
+    baseline_cells = [
         percent(summary.shares_error), number(summary.shares_log_loss), percent(1 - 1 / len(occurring)),
         number(1 - (shares**2).sum()), points(0.0), "0.5", number(precision, 3),
     ]  # fmt: skip
-    intervals = {"error": error, "auc": auc, "log_loss": f" &plusmn; {number(summary.log_loss_error)}"}
+    intervals = {"error": error, "auc": auc_text, "log_loss": f" &plusmn; {number(summary.log_loss_error)}"}
     ranked = partial(number, digits=3)
     measures: dict[str, tuple[str, Callable[[float], str]]] = {
         "error": ("error (95 % interval)", percent), "log_loss": ("log loss (nats)", number),
         "balanced_error": ("error, mean over classes", percent), "brier": ("Brier score, summed over classes", number),
-        "ece": (f"calibration error (ECE, {BINNING}), percentage points", points), "auc": (f"AUC, {subject}", ranked),
-        "average_precision": (f"average precision, {subject}", ranked),
+        "ece": (f"calibration error (ECE, {BINNING}), percentage points", points),
+        "auc": (f"AUC, {subject_text}", ranked),
+        "average_precision": (f"average precision, {subject_text}", ranked),
     }  # fmt: skip
     other = None if other_evaluation is None else other_evaluation.summary()
     rows = [
@@ -416,7 +420,7 @@ def summary_html(evaluation: Evaluation, other_evaluation: Evaluation | None = N
             *([] if other is None else [text(other[key])]),
             baseline_text,
         ]
-        for (key, (words, text)), baseline_text in zip(measures.items(), baseline, strict=True)
+        for (key, (words, text)), baseline_text in zip(measures.items(), baseline_cells, strict=True)
     ]
     heads = ["", "this model", *([] if other is None else [safe(name, 60)]), "class shares alone"]
     return html_table(heads, rows)
@@ -441,8 +445,8 @@ def groups_html(table: pd.DataFrame, label: str) -> str:
     for line in table.to_dict("records"):
         error = f"{percent(line['error'])} ({percent(line['low'])} to {percent(line['high'])})"
         rates = _share(line["sensitivity"]), _share(false_alarms(line["specificity"]))
-        first = [safe(line["group"], 60), f"{line['rows']:,}", *rates, error, percent(line["shares_error"])]
-        rows.append([*first, _share(line["share"]), _share(line["predicted"])])
+        leading_cells = [safe(line["group"], 60), f"{line['rows']:,}", *rates, error, percent(line["shares_error"])]
+        rows.append([*leading_cells, _share(line["share"]), _share(line["predicted"])])
     heads = [
         "group", "rows", "sensitivity", "false alarms", "error (95 % interval)", "baseline error", f"are {name}",
         f"predicted {name}",
@@ -480,15 +484,17 @@ def worst_html(evaluation: Evaluation, n_rows: int = WORST_ROWS) -> str:
     """Return the table of the rows whose class was given the lowest probability."""
     table = evaluation.worst(n_rows)
     columns = list(table.columns[5:])[:30]
-    is_text = [not pd.api.types.is_numeric_dtype(table[column]) for column in columns]
+    column_is_text = [not pd.api.types.is_numeric_dtype(table[column]) for column in columns]
     rows = [
         [safe(name, 20), *(_text("td", line[field]) for field in ("class", "predicted")), percent(line["p"]),
          percent(line["p_predicted"]),
          *(_text("td", value_text(line[column])) if text else safe(value_text(line[column]), 30)
-           for column, text in zip(columns, is_text, strict=True))]
+           for column, text in zip(columns, column_is_text, strict=True))]
         for name, line in zip(table.index, table.to_dict("records"), strict=True)
     ]  # fmt: skip
-    column_heads = (_text("th", name) if text else safe(name, 30) for name, text in zip(columns, is_text, strict=True))
+    column_heads = (
+        _text("th", name) if text else safe(name, 30) for name, text in zip(columns, column_is_text, strict=True)
+    )
     heads = [
         "row",
         _text("th", "class"),

@@ -30,7 +30,7 @@ from alrviz.views.core.panes import Updating, choice, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, page_html, safe
 from alrviz.views.core.transport import change
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.row import RowPart, RowSettings, make_clickable, row_csv, side_by_side_pictures
 from alrviz.views.studies.study_view import StudyView
 
@@ -93,21 +93,21 @@ class InteractionsView(StudyView, RowSettings):
         self.cells, self.curve = LiveFigure("alrviz-effect"), LiveFigure("alrviz-kept-tuples")
         self.one_row = RowPart(self, low)
         self.key, self.muting = html(), html(margin=(8, 0, 4, 0))
-        small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
-        self.tuples = pmui.Select(label="Tuple", options={}, width=260, **small)
-        self.class_of = pmui.Select(label="Class", options={}, width=150, **small)
-        self.class_against = pmui.Select(label="Against", options={}, width=150, **small)
-        look: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (6, 0, 0, 0)}
-        self.mutes = pmui.MultiChoice(label="Left out (muted)", options=[], **look)
+        small_params: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
+        self.tuples = pmui.Select(label="Tuple", options={}, width=260, **small_params)
+        self.class_of = pmui.Select(label="Class", options={}, width=150, **small_params)
+        self.class_against = pmui.Select(label="Against", options={}, width=150, **small_params)
+        widget_params: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (6, 0, 0, 0)}
+        self.mutes = pmui.MultiChoice(label="Left out (muted)", options=[], **widget_params)
         for name, widget in {"subset": self.tuples, "of": self.class_of, "against": self.class_against}.items():
             widget.param.watch(partial(self._widget_changed, name), "value")
         self.mutes.param.watch(
             lambda event: self._widget_changed("muted", event, self._numbers_of(event.new or ())), "value"
         )
-        one_line: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
-        quantity_choice = choice(self, "quantity", QUANTITIES, "What is shown of the cells", **one_line)
+        one_line_params: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
+        quantity_choice = choice(self, "quantity", QUANTITIES, "What is shown of the cells", **one_line_params)
         label = "Tuples by their names, or a dot for each of their columns"
-        label_choice = choice(self, "labels", LABELS, label, **one_line)
+        label_choice = choice(self, "labels", LABELS, label, **one_line_params)
         self.body = stack(
             pn.FlexBox(label_choice, pn.Column(self.key, styles={"flex": "1 1 300px"}, margin=(0, 0, 0, 12)),
                        align_items="center", gap="4px 0", margin=(4, 0, 4, 0)),
@@ -187,8 +187,8 @@ class InteractionsView(StudyView, RowSettings):
             self.tell(f"<span class='quiet'>{sentence}</span>")
             return
         n_refits, total = study.progress.done - 1, study.progress.total - 1
-        bands = "no whiskers yet" if total else "no whiskers: nothing was refitted"
-        self._show_effects(effects, f"whiskers: 90 % of {n_refits} refits" if n_refits > 1 else bands)
+        bands_text = "no whiskers yet" if total else "no whiskers: nothing was refitted"
+        self._show_effects(effects, f"whiskers: 90 % of {n_refits} refits" if n_refits > 1 else bands_text)
 
     def _show_effects(self, effects: Interactions, bands: str) -> None:
         self.table = self.lines
@@ -341,8 +341,8 @@ class InteractionsView(StudyView, RowSettings):
         if len(members) > 2 and len(names[2]) > pictures.PANELS:
             title = f"{title}; {pictures.PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
         if len(members) > 3:
-            fixed = ", ".join(f"{effects.columns[j]} = {effects.level(j, row)}" for j in members[3:])
-            title = f"{title}; {fixed}, as in row {row}"
+            fixed_text = ", ".join(f"{effects.columns[j]} = {effects.level(j, row)}" for j in members[3:])
+            title = f"{title}; {fixed_text}, as in row {row}"
         at_row = (codes[:, 3 : len(members)] == effects.encoded.codes[members[3:], row]).all(axis=1)
         columns = [effects.columns[j] for j in members[:3]]
         return pictures.cell_map(
@@ -369,14 +369,14 @@ class InteractionsView(StudyView, RowSettings):
     def page(self) -> bytes:
         """Return everything shown as a self-contained HTML page with SVG pictures."""
         title, source = self.origin("what carries it, and why a row is predicted so")
-        pictures = "".join(
+        pictures_html = "".join(
             f"<figure>{still_svg(figure.picture.plot().figure, name, height=380)}"
             f"<figcaption>{safe(name)}: {safe(figure.picture.labels[0], 200)}</figcaption></figure>"
             for name, figure in self._pictures.items()
             if figure.picture is not None
         )
         words = f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{self._numbers_html()}"
-        body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures}</div>{words}"
+        body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures_html}</div>{words}"
         return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
@@ -390,8 +390,8 @@ class InteractionsView(StudyView, RowSettings):
             for name, line in self.table.head(TABLE_ROWS).iterrows()
         ]  # fmt: skip
         n_hidden = len(self.table) - TABLE_ROWS
-        foot = f"<tr><td colspan='7'>{n_hidden:,} more in the CSV</td></tr>" if n_hidden > 0 else ""
-        return html_table(heads, lines, foot=foot)
+        foot_html = f"<tr><td colspan='7'>{n_hidden:,} more in the CSV</td></tr>" if n_hidden > 0 else ""
+        return html_table(heads, lines, foot=foot_html)
 
 
 def _band(line: "pd.Series[Any]") -> str:

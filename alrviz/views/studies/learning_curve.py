@@ -23,7 +23,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ class LearningCurveView(StudyView):
         controls = pn.FlexBox(self._measures, self._spans, margin=0)
         self.param.watch(lambda _: self.redraw(), ["measure", "span"])
         self.body = stack(controls, as_high(self.picture.pane, self._height, 400), self.caption)
-        contents, file = "with recipes, seed, data hash and version", self.picture.kind
+        contents_text, file = "with recipes, seed, data hash and version", self.picture.kind
         files = [
-            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {contents}"),
+            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {contents_text}"),
             csv_button(
-                f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {contents}", "CSV of points"
+                f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {contents_text}", "CSV of points"
             ),
         ]
         self._numbers = self._fold_numbers(
@@ -103,14 +103,14 @@ class LearningCurveView(StudyView):
 def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
     """Explain a point of the curves: window, shuffles, source of alr's theta; and report failed learners."""
     words = [
-        "Each row is judged before it is learned from; a point is the "
+        "Each row is predicted before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
         f"mean over the last {spec['window']:,} rows</abbr>, the band ± one standard error over "
         f"{spec['repeats']} shuffles of the rows."
     ]
     if leaking_racers(study):
         words.append(
-            "<b>alr's log theta counts all rows, also those that are judged later</b> (two-pass): its lines, dashed "
+            "<b>alr's log theta counts all rows, also those that are predicted later</b> (two-pass): its lines, dashed "
             "and marked *, are too low."
         )
     elif any(recipe.definition.learns_rows == "log theta" for recipe in study.recipes):
@@ -126,14 +126,16 @@ def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
 def sentence_html(study: "Study", crossed: list[str]) -> str:
     """Return where curves cross, or the progress."""
     if study.phase == "waiting":
-        work = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"
-        return f"<span class='quiet'>Press Run: {work}, in {len(study.tasks) // len(study.recipes)} shuffles.</span>"
+        work_text = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"
+        return (
+            f"<span class='quiet'>Press Run: {work_text}, in {len(study.tasks) // len(study.recipes)} shuffles.</span>"
+        )
     if not crossed:
         return "" if study.progress.done else "<span class='quiet'>No curve is complete yet.</span>"
-    so_far = "" if study.phase == "done" else "<span class='quiet'>So far:</span> "
+    so_far_html = "" if study.phase == "done" else "<span class='quiet'>So far:</span> "
     # Only alr leaks, and orders are compared within a family.
-    leak = " Those of alr have counted the rows that judge them." if leaking_racers(study) else ""
-    return f"{so_far}{safe('; '.join(crossed), 900)}.{leak}"
+    leak_text = " Those of alr have counted the rows that judge them." if leaking_racers(study) else ""
+    return f"{so_far_html}{safe('; '.join(crossed), 900)}.{leak_text}"
 
 
 def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> str:
@@ -148,12 +150,12 @@ def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> st
     heads = ["rows seen"]
     for racer in racers:
         heads += [safe(names[int(racer)], 60), "± <abbr title='standard error'>se</abbr>"]
-    body = []
+    body_rows = []
     for rows in shown_counts:
         cells = [f"{int(rows):,}"]
         for racer in racers:
             line = lines.get((racer, rows))
             cells += ["&ndash;", ""] if line is None else [number(line[measure]), number(line[f"{measure}_se"])]
-        body.append(cells)
+        body_rows.append(cells)
     note = f"<p class='quiet'>{LOSSES[measure]}; {len(shown_counts)} of {len(row_counts)} points; the CSV has all.</p>"
-    return html_table(heads, body) + note
+    return html_table(heads, body_rows) + note

@@ -17,7 +17,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, side_by_side, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
@@ -56,9 +56,9 @@ class OrderStudyView(StudyView):
         main = stack(as_high(losses, high, 256), cost)
         right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE_WIDTH_PX, margin=0)
         self.body = side_by_side(main, right, MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0))
-        fits = "all fits, with recipes, seed, data hash and version"
+        contents_text = "all fits, with recipes, seed, data hash and version"
         pictures = {part.replace("train_", ""): picture for part, picture in self.pictures.items()}
-        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, fits)]
+        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, contents_text)]
         self._numbers = self._fold_numbers(files, pictures, lambda _: numbers_html(self.lines))
         self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
 
@@ -104,8 +104,8 @@ def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     """Return the verdict, or before the run what Run will compute."""
     if study.phase != "waiting":
         return folds_html(study, verdict, lines)
-    folds = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
-    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {folds}.</span>"
+    folds_text = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
+    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, tested on the same {folds_text}.</span>"
 
 
 _SE = "± <abbr title='standard error'>se</abbr>"
@@ -122,15 +122,15 @@ def numbers_html(lines: pd.DataFrame) -> str:
         return "<p class='quiet'>No fold is complete yet.</p>"
     columns = [name for name in _COLUMNS if name in lines]
     counts = ("order", "folds", "wins", "parameters")
-    body = []
+    body_rows = []
     for line in lines[columns].to_dict("records"):
         cells = [
             "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in counts else number(float(value))
             for name, value in line.items()
         ]
-        body.append(cells)
+        body_rows.append(cells)
     note = (
         "<p class='quiet'>Test log loss in nats per row; ± one standard error by Nadeau and Bengio, since folds "
         "share training rows. The CSV has every fit.</p>"
     )
-    return html_table([_COLUMNS[name] for name in columns], body) + note
+    return html_table([_COLUMNS[name] for name in columns], body_rows) + note

@@ -37,7 +37,7 @@ from alrviz.views.core.panes import Updating, as_high, choice, html, say, side_b
 from alrviz.views.core.saving import csv_button, file_button
 from alrviz.views.core.style import ICONS, html_table, safe
 from alrviz.views.core.transport import change, live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.replay.export_html import replay
 from alrviz.views.studies.path_follower import PathFollower
 from alrviz.views.studies.study_view import StudyView
@@ -92,9 +92,9 @@ class PathView(StudyView):
         self.body = side_by_side(
             self._loss_column(), self._weight_column(), MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0)
         )
-        fits = "every fit of every path, with recipes, seed, data hash and version"
+        contents_text = "every fit of every path, with recipes, seed, data hash and version"
         files = [
-            csv_button("alrviz-path.csv", self.csv_of_fits, fits),
+            csv_button("alrviz-path.csv", self.csv_of_fits, contents_text),
             file_button("alrviz-path.html", self.replay_page, "one page that plays the paths", "Replay (HTML)"),
         ]
         self._numbers = self._fold_numbers(
@@ -153,10 +153,11 @@ class PathView(StudyView):
         self._recipes = paths_of(study)
         self._offer(study)
         self.readings = verdicts_on(study, self.measure)
-        best = {verdict.racer: verdict.alpha for verdict in self.readings}
+        alpha_by_racer = {verdict.racer: verdict.alpha for verdict in self.readings}
         paths, references = lines_of_study(study)
         self.losses.show(
-            pictures.losses(self.lines, paths, references, alphas_of(study), self.measure, best, dark=self.dark,
+            pictures.losses(self.lines, paths, references, alphas_of(study), self.measure, alpha_by_racer,
+                dark=self.dark,
                          **({} if self.losses.size is None else {"width": self.losses.size[0]})),
             subject=study,
         )  # fmt: skip
@@ -289,9 +290,9 @@ def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
         recipe = study.recipes[k]
         searched = recipe.solver != "none"
         text = f"{recipe.family}, unregularised" if searched else generative_name(recipe)
-        order = f" n={recipe.params['order']}" if len(orders) > 1 else ""
-        short = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order}" if searched else ""
-        references.append(Named(text + order, recipe.label, k, short))
+        order_text = f" n={recipe.params['order']}" if len(orders) > 1 else ""
+        short_text = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order_text}" if searched else ""
+        references.append(Named(text + order_text, recipe.label, k, short_text))
     return paths, references
 
 
@@ -361,11 +362,11 @@ def nearest(steps: Sequence[float], alpha: float) -> float:
 
 def sentence_html(study: "Study", verdict: str) -> str:
     """Return the verdict, the number of complete paths while it runs, and the first failure."""
-    paths, failure = paths_of(study), ""
+    paths, failure_html = paths_of(study), ""
     frame = study.frame()
     if "sentence" in frame and study.progress.failed:
         failures = frame[frame.outcome == FAILED]
-        failure = f" <span class='bad'>Failed: {safe(failures.sentence.iloc[0], 200)}.</span>"
+        failure_html = f" <span class='bad'>Failed: {safe(failures.sentence.iloc[0], 200)}.</span>"
     if study.phase == "waiting" and not study.progress.done:
         paths_text = f"{len(paths)} paths" if len(paths) > 1 else "one path"
         return (
@@ -374,9 +375,11 @@ def sentence_html(study: "Study", verdict: str) -> str:
         )
     complete = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
     if not verdict:
-        return f"<span class='quiet'>No path is complete yet.</span>{failure}"
-    so_far = f"<span class='quiet'>After {complete} of {len(paths)} paths:</span> " if complete < len(paths) else ""
-    return so_far + safe(verdict, 900) + failure
+        return f"<span class='quiet'>No path is complete yet.</span>{failure_html}"
+    so_far_html = (
+        f"<span class='quiet'>After {complete} of {len(paths)} paths:</span> " if complete < len(paths) else ""
+    )
+    return so_far_html + safe(verdict, 900) + failure_html
 
 
 def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, alpha: float) -> str:
@@ -413,21 +416,21 @@ def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
     if not len(lines) or "log_loss" not in lines:
         return "<p class='quiet'>Nothing is complete yet.</p>"
     names, frame = path_names(study), study.frame()
-    outcome = {row["racer"]: row["outcome"] for row in frame.to_dict("records")}
-    body = []
+    outcome_by_racer = {row["racer"]: row["outcome"] for row in frame.to_dict("records")}
+    body_rows = []
     for line in lines.sort_values(["racer", "alpha"], ascending=[True, False]).to_dict("records"):
         racer, recipe = line["racer"], study.recipes[line["racer"]]
         if racer < len(names):
-            name, alpha = names[racer], f"{line['alpha']:g}"
+            name, alpha_text = names[racer], f"{line['alpha']:g}"
         elif recipe.solver == "none":
-            name, alpha = generative_name(recipe), "&ndash;"
+            name, alpha_text = generative_name(recipe), "&ndash;"
         else:
-            note = " (at its step limit)" if outcome.get(racer) == STEP_LIMIT else ""
-            name, alpha = f"{recipe.family}, unregularised{note}", "0"
+            note = " (at its step limit)" if outcome_by_racer.get(racer) == STEP_LIMIT else ""
+            name, alpha_text = f"{recipe.family}, unregularised{note}", "0"
         values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
-        body.append([safe(name), alpha, *values])
+        body_rows.append([safe(name), alpha_text, *values])
     note = (
         "<p class='quiet'>Test first, then training rows, each per row; then quantiles of w - center. "
         " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
     )
-    return html_table(("model", "alpha", *_COLUMNS.values()), body) + note
+    return html_table(("model", "alpha", *_COLUMNS.values()), body_rows) + note

@@ -102,10 +102,10 @@ class PathFollower:
         self._under_way = self._next = None
 
     def _start(self, path: int, alpha: float) -> None:
-        live, recipe = self._live, self._recipes[path]
-        assert live is not None
+        follower, recipe = self._live, self._recipes[path]
+        assert follower is not None
         self.error, self._under_way = None, (path, alpha)
-        self._fit.run(lambda stop: live.fit(recipe, alpha, stop), self._store, self._store_error)
+        self._fit.run(lambda stop: follower.fit(recipe, alpha, stop), self._store, self._store_error)
 
     def _store(self, row: dict[str, Any]) -> None:
         assert self._under_way is not None

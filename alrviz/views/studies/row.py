@@ -27,7 +27,7 @@ from alrviz.views.core.panes import Updating, as_high, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import change
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 
 HEIGHT = "340px"
 MAX_MENU_ITEMS = 400
@@ -75,12 +75,12 @@ class RowPart:
         self.effects: Interactions | None = None
         self.explanation: RowExplanation | None = None
         self.setting = Updating()
-        small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
-        self.rows = pmui.IntInput(label="Row", value=0, start=0, width=110, **small)
-        self.worst = pmui.Button(label="Worst predicted row", variant="outlined", **small)
-        self.column_menu = pmui.Select(label="What if", options={}, width=190, **small)
-        self.level = pmui.Select(label="were", options=[], width=190, **small)
-        self.undo = pmui.Button(label="As it is", variant="outlined", visible=False, **small)
+        small_params: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
+        self.rows = pmui.IntInput(label="Row", value=0, start=0, width=110, **small_params)
+        self.worst = pmui.Button(label="Worst predicted row", variant="outlined", **small_params)
+        self.column_menu = pmui.Select(label="What if", options={}, width=190, **small_params)
+        self.level = pmui.Select(label="were", options=[], width=190, **small_params)
+        self.undo = pmui.Button(label="As it is", variant="outlined", visible=False, **small_params)
         self.text = html(margin=(8, 0, 4, 0))
         self.sum = LiveFigure("alrviz-row")
         self.levels = LiveFigure("alrviz-what-if", on_new_figure=lambda plot: make_clickable(plot, self._bar_tapped))
@@ -136,8 +136,10 @@ class RowPart:
         row, column_menu = min(host.row, effects.encoded.n_rows - 1), self._column(effects)
         of, against = host.classes(effects)
         name, pair_of = effects.columns[column_menu], (effects.classes[of], effects.classes[against])
-        levels_of = {column: effects.labels(j) for j, column in enumerate(effects.columns) if column in host.changes}
-        changes = {column: level for column, level in host.changes.items() if level in levels_of.get(column, ())}
+        levels_by_column = {
+            column: effects.labels(j) for j, column in enumerate(effects.columns) if column in host.changes
+        }
+        changes = {column: level for column, level in host.changes.items() if level in levels_by_column.get(column, ())}
         as_is = effects.row(row, of=pair_of[0], against=pair_of[1])
         explanation = effects.row(row, of=pair_of[0], against=pair_of[1], changes=changes) if changes else as_is
         self.explanation = explanation
@@ -245,5 +247,5 @@ def row_html(explanation: RowExplanation) -> str:
         (safe(name, 60), safe(line.levels, 60), number(line.log_odds), f"{line.rows:,.0f}")
         for name, line in explanation.frame.head(30).iterrows()
     ]
-    odds = f"log-odds of {safe(explanation.of, 30)} against {safe(explanation.against, 30)}"
-    return html_table(["tuple", "levels", odds, "rows"], lines)
+    odds_text = f"log-odds of {safe(explanation.of, 30)} against {safe(explanation.against, 30)}"
+    return html_table(["tuple", "levels", odds_text, "rows"], lines)

@@ -34,7 +34,7 @@ from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, 
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import change, live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ class SelectionView(StudyView):
             side_by_side(gains, losses, SIDE_WIDTH_PX, MAIN_WIDTH_PX, grow=(1, 9999)), costs, margin=(6, 0, 0, 0)
         )
         self.body = stack(search_row)
-        fits = "all fits, with recipes, seed, data hash and version"
+        contents_text = "all fits, with recipes, seed, data hash and version"
         files = [
             csv_button("alrviz-tuples.csv", self._csv_of_tuples, "all tuples looked at, with their scores"),
-            csv_button("alrviz-selection.csv", self.csv_of_fits, fits, label="CSV of fits"),
+            csv_button("alrviz-selection.csv", self.csv_of_fits, contents_text, label="CSV of fits"),
         ]
         pictures_by_name = {"tuples": self.tuples, "scores": self.ranks, "gains": self.gains}
         pictures_by_name |= dict(zip(("losses", "parameters", "seconds"), self.shares.values(), strict=True))
@@ -237,13 +237,13 @@ class SelectionView(StudyView):
             self._seek()
 
     def _seek(self) -> None:
-        live, recipe = self._live, self.recipe
-        if live is None or recipe is None or self.over_rows:
+        follower, recipe = self._live, self.recipe
+        if follower is None or recipe is None or self.over_rows:
             return
         self._problem = None
         if self.search is None:
             say(self.search_text, "<div class='sentence quiet'>Preparing the table for the search …</div>")
-        self._task.run(lambda stop: live.search(recipe, stop), self._store_search, self._store_error)
+        self._task.run(lambda stop: follower.search(recipe, stop), self._store_search, self._store_error)
         if (
             self._draw_seconds < MIN_SECONDS_SHOWN
         ):  # slower drawings wait for the next tick, or they would lag behind the slider
@@ -368,9 +368,10 @@ class SelectionView(StudyView):
 
 
 def tuples_frame(search: Search) -> pd.DataFrame:
-    """Return a row for each tuple scored, by level, the highest score first.
+    """Return a row for each scored tuple: smaller tuples first, within a size the highest score first.
 
-    Columns: columns, tuple, score, kept, gain (only for tuples of the final order; NaN if unknown).
+    Columns: columns (how many the tuple has), tuple (its name), score, kept (whether the search kept it), gain (tuples
+    of the final order only; else NaN).
     """
     parts = []
     for level in search.levels:
@@ -401,8 +402,8 @@ def search_html(search: Search) -> str:
     if not search.done:
         n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
         size = min(search.order, n_done + 1) if search.coming is None else search.coming.tuples.shape[1]
-        doing = "Scoring" if search.coming is not None else "Looking at"
-        return f"<span class='quiet'>{doing} {search.total(size):,} {tuples_text(size)} …</span>"
+        activity_text = "Scoring" if search.coming is not None else "Looking at"
+        return f"<span class='quiet'>{activity_text} {search.total(size):,} {tuples_text(size)} …</span>"
     last, total = search.levels[-1], search.total(search.order)
     noun = tuples_text(search.order)
     suffix = "" if len(last.tuples) == total else f" ({len(last.tuples):,} were looked at)"
@@ -410,12 +411,12 @@ def search_html(search: Search) -> str:
     if search.tells is None or search.gains is None:
         return words
     telling = np.flatnonzero(search.tells)
-    kept = set(search.numbers(last.tuples[last.kept]).tolist())
+    kept_numbers = set(search.numbers(last.tuples[last.kept]).tolist())
     parts = "classes alone" if search.order == 1 else "columns apart" if search.order == 2 else "parts"
     if not len(telling):
         return f"{words} None tells more about the class than its {parts}."
     gains = search.gains
-    missed = sorted(set(telling.tolist()) - kept, key=lambda k: -gains[k])
+    missed = sorted(set(telling.tolist()) - kept_numbers, key=lambda k: -gains[k])
     tells = "tells" if len(telling) == 1 else "tell"
     words += (
         f" <b>{len(telling):,}</b> {tells} more about the class than {'its' if len(telling) == 1 else 'their'} {parts}"
@@ -426,8 +427,10 @@ def search_html(search: Search) -> str:
     looked_at = set(search.numbers(last.tuples).tolist())
     reason = "was discarded" if best in looked_at else "was never looked at, since no part of it was kept"
     name = safe(search.name(search.all_tuples()[best]), 80)
-    lost = "it is lost" if len(telling) == 1 else f"{len(missed):,} of these {'is' if len(missed) == 1 else 'are'} lost"
-    return f"{words}; {lost}: <b>{name}</b> {reason}."
+    lost_text = (
+        "it is lost" if len(telling) == 1 else f"{len(missed):,} of these {'is' if len(missed) == 1 else 'are'} lost"
+    )
+    return f"{words}; {lost_text}: <b>{name}</b> {reason}."
 
 
 def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> str:
@@ -435,9 +438,9 @@ def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame)
     if study.phase == "waiting":
         total = len({task.split for task in study.tasks})
         spec = json.loads(study.spec)
-        work = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
-        shares = f"{min(spec['keeps']):.0%} to {max(spec['keeps']):.0%} of the tuples kept"
-        return f"<span class='quiet'>Press Run: {work}, with {shares}.</span>"
+        work_text = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
+        shares_text = f"{min(spec['keeps']):.0%} to {max(spec['keeps']):.0%} of the tuples kept"
+        return f"<span class='quiet'>Press Run: {work_text}, with {shares_text}.</span>"
     return folds_html(study, verdict.sentence, lines) + notes_html(verdict.notes)
 
 

@@ -84,8 +84,8 @@ def progress_html(study: "Study", outdated: bool = False) -> str:
     if outdated:
         words = f"outdated: settings have changed · {words}"
     label = f"role='progressbar' aria-label='Fits done' aria-valuenow='{100 * share:.0f}'"
-    bar = f"<div class='bar' {label}><b style='width:{100 * share:.1f}%'></b></div>"
-    return f"<div class='row'>{bar}<p>{words}</p></div>"
+    bar_html = f"<div class='bar' {label}><b style='width:{100 * share:.1f}%'></b></div>"
+    return f"<div class='row'>{bar_html}<p>{words}</p></div>"
 
 
 def progress_words(study: "Study") -> str:

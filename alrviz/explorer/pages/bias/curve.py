@@ -89,7 +89,7 @@ def _read_rows(text: str) -> str:
 
 @dataclass(frozen=True)
 class CurveSpec(StudySpec):
-    """Learning curves. rows: shuffles and window, "5-1000"."""
+    """Settings of learning curves. `rows` in a link is the number of shuffles and of rows averaged, as in "5-1000"."""
 
     noun, icon, study_function = "learning curve", "trending_up", staticmethod(learning_curve)
     default_recipes = GRIDS["orders"].recipes

@@ -128,13 +128,15 @@ class ColumnMenus:
         names = dataset.table.names
         return tuple(names.index(name) for name in self.chosen or () if name in names)
 
-    def offer(self, dataset: Dataset, axes: tuple[int, ...] = ()) -> None:
+    def offer(self, dataset: Dataset, link_axes: tuple[int, ...] = ()) -> None:
         """Offer the columns of a table. axes: positions of the columns in a link."""
         self._dataset = dataset
         names, table = list(dataset.X.columns), dataset.table.names
-        linked = [table[k] for k in axes if k < len(table) and table[k] in names]
+        names_from_link = [table[k] for k in link_axes if k < len(table) and table[k] in names]
         try:
-            pair: list[Hashable] = [*linked] if len(set(linked)) == 2 else [*first_axes(dataset.X, y=dataset.y)]
+            pair: list[Hashable] = (
+                [*names_from_link] if len(set(names_from_link)) == 2 else [*first_axes(dataset.X, y=dataset.y)]
+            )
         except AlrvizError:
             pair = [None, None]
         self._set([{str(name): name for name in names}] * 2, pair)

@@ -23,16 +23,16 @@ from alrviz.studies.race.reference_fit import fit_rows
 
 def table_of(dataset: Dataset, names: tuple[str, str]) -> Dataset:
     """Return a data set of these two columns and the class; the same object if there are no other columns."""
-    rest = [name for name in dataset.X.columns if name not in names]
-    return dataset.with_kinds(**dict.fromkeys(rest, "ignore")) if rest else dataset
+    other_names = [name for name in dataset.X.columns if name not in names]
+    return dataset.with_kinds(**dict.fromkeys(other_names, "ignore")) if other_names else dataset
 
 
 def log_bandwidths(scene: DensityFrame, log_h: np.ndarray, column: str, h: float) -> np.ndarray:
     """Return the log bandwidths of the scene's numeric columns, that of `column` set to h."""
-    numeric = [ratio.column for ratio in scene.columns if ratio.x is not None]
+    numeric_columns = [ratio.column for ratio in scene.columns if ratio.x is not None]
     bandwidths = np.array(log_h, dtype=np.float64)
-    if column in numeric and h > 0:
-        bandwidths[numeric.index(column)] = np.log(h)
+    if column in numeric_columns and h > 0:
+        bandwidths[numeric_columns.index(column)] = np.log(h)
     return bandwidths
 
 
@@ -94,17 +94,17 @@ def of_hand(
     low, high = run.objective.features.bounds
     dragged = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
     labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
-    first = LiveDensity(run.encoder, run.encoded, dragged, nan, nan, False)
+    not_refitted = LiveDensity(run.encoder, run.encoded, dragged, nan, nan, False)
     scene = density_frame_of(
         dragged, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous
     )
-    yield DlrFrame(_model(first, step), scene, path, first, run)
+    yield DlrFrame(_model(not_refitted, step), scene, path, not_refitted, run)
     stop.rest(rest)
-    live = at_bandwidths(run, log_h, w, stop)
-    note = f"By hand: NLL {live.nll:.4f} per training row."
-    settled = density_frame_of(live.model, live.encoded, labels, iteration=step, note=note, previous=scene)
+    refitted = at_bandwidths(run, log_h, w, stop)
+    note = f"By hand: NLL {refitted.nll:.4f} per training row."
+    settled = density_frame_of(refitted.model, refitted.encoded, labels, iteration=step, note=note, previous=scene)
     stop.check()
-    yield DlrFrame(_model(live, step), settled, path, live, run)
+    yield DlrFrame(_model(refitted, step), settled, path, refitted, run)
 
 
 def of_points(
@@ -120,10 +120,10 @@ def of_points(
         rest: seconds to wait first, in case more points follow.
     """
     stop.rest(rest)
-    for live in follow(X, y, recipe, _fitted_density(previous), stop):
-        scene = density_frame_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
+    for fit in follow(X, y, recipe, _fitted_density(previous), stop):
+        scene = density_frame_of(fit.model, fit.encoded, _labels(fit.encoder), note="Of the points drawn.")
         stop.check()
-        yield DlrFrame(_model(live, 0), scene, None, live, None, X, y)
+        yield DlrFrame(_model(fit, 0), scene, None, fit, None, X, y)
 
 
 def peer_of_points(
@@ -152,5 +152,5 @@ def _labels(encoder: Encoder) -> list[Any]:
     return [column.labels for column in encoder.columns_]
 
 
-def _model(live: LiveDensity, step: int) -> StepModel:
-    return StepModel(step, live.encoder.classes_, live.encoder, live.model)
+def _model(fit: LiveDensity, step: int) -> StepModel:
+    return StepModel(step, fit.encoder.classes_, fit.encoder, fit.model)

@@ -37,7 +37,7 @@ class DlrTab(DlrState):
         super().__init__(session, open_drawer, "", ("dlr",), first_recipe(session.seed), has_film=True)
         self._dialogs = dialogs
         self.name = self.name or FIRST_PEER
-        self.frames = FrameQueue(session, self.tasks, self.show_frame, self._advance)
+        self.frames = FrameQueue(session, self.tasks, self.show_frame, self._take_results)
         self.table = self.frame = None
         self._session_table: Dataset | None = None  # the table that `table` is a part of
         self._was_drawing = False
@@ -279,16 +279,16 @@ class DlrTab(DlrState):
         late = player.player.playing and (frames.busy or self.hand.goes_first)  # a film leaves out pictures
         if frames.stale and not drawing and not late:
             self._request_frame()
-        coming = self.model_part.pump(None if drawing else player.player.race)
-        return bool(self._advance() or waiting or moving or frames.stale or coming)
+        model_coming = self.model_part.pump(None if drawing else player.player.race)
+        return bool(self._take_results() or waiting or moving or frames.stale or model_coming)
 
-    def _advance(self) -> bool:
+    def _take_results(self) -> bool:
         """Take over what threads have finished; return whether there may be more."""
         self.frames.take()
-        drawing = self.drawing.advance()
-        busy = self.pictures.pump()
+        peer_busy = self.drawing.take_peer()
+        maps_busy = self.pictures.pump()
         self._say()
-        return busy or drawing or self.frames.busy
+        return maps_busy or peer_busy or self.frames.busy
 
     def close(self) -> None:
         """End the threads' work."""

@@ -49,9 +49,9 @@ class Pictures:
         made_from: Callable[[], str],
         run_from: Callable[[], str],
     ):
-        common: dict[str, Any] = {"wake": wake, "height": MAP_HEIGHT, "width": 350, "controls": False}
-        self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **map_events, **common)
-        self.peer_map = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
+        common_params: dict[str, Any] = {"wake": wake, "height": MAP_HEIGHT, "width": 350, "controls": False}
+        self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **map_events, **common_params)
+        self.peer_map = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common_params)
         self.ratios = DensityRatioView(
             on_bandwidth=drag,
             per_row=1,
@@ -92,9 +92,9 @@ class Pictures:
 
     def take(self, table: Dataset, names: tuple[Hashable, Hashable]) -> None:
         """Show the rows of a table of two columns, without a model."""
-        common = {"classes": [str(label) for label in table.classes], "across": names[0], "up": names[1]}
+        common_params = {"classes": [str(label) for label in table.classes], "across": names[0], "up": names[1]}
         for view in (self.map, self.peer_map):
-            view.param.update(**common)
+            view.param.update(**common_params)
             view.watch(None, table.X, table.y)
 
     def wipe(self) -> None:
@@ -133,8 +133,8 @@ class Pictures:
 
     def pump(self) -> bool:
         """Show what the maps' threads have finished; return whether there may be more."""
-        busy = [view.pump() for view in (self.map, self.peer_map)]  # a list: `any` would skip the second
-        return any(busy)
+        busy_maps = [view.pump() for view in (self.map, self.peer_map)]  # a list: `any` would skip the second
+        return any(busy_maps)
 
 
 def _row(*parts: tuple[Viewable, int]) -> pn.Row:

@@ -69,8 +69,8 @@ _ONE_LINE = (
 
 
 def _button(label: str, icon: str, hint: str, on_press: Callable[[], None], **params: object) -> pmui.Button:
-    look = {"variant": "outlined", "size": "small", "margin": (0, 8, 0, 0), **params}
-    return button(label, on_press, icon=icon, icon_size="20px", description=hint, **look)
+    button_params = {"variant": "outlined", "size": "small", "margin": (0, 8, 0, 0), **params}
+    return button(label, on_press, icon=icon, icon_size="20px", description=hint, **button_params)
 
 
 class Drawing:
@@ -281,10 +281,10 @@ class Drawing:
             if len(self._fits) > MAX_UNDO:
                 self._fits.popitem(last=False)
 
-    def advance(self) -> bool:
-        """Take over the fitted peer; return whether there may be more."""
-        busy = self._peers.poll()
-        return self.is_drawing and busy
+    def take_peer(self) -> bool:
+        """Show the peer if a thread has fitted it; return whether a fit is still going on."""
+        peer_busy = self._peers.poll()
+        return self.is_drawing and peer_busy
 
     def _show_peer(self, peer: tuple[Any, pd.DataFrame, np.ndarray]) -> None:
         if self.is_drawing:

@@ -55,10 +55,10 @@ class FamilyTab(MapTab):
     # ---- building ----------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        look: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
-        self.model = pmui.Select(label="Model", options={}, width=232, **look)
+        widget_params: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
+        self.model = pmui.Select(label="Model", options={}, width=232, **widget_params)
         self.order = order_buttons()
-        self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **look)
+        self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **widget_params)
         settings = text_button("Settings", "tune", SETTINGS, self.show_settings)
         python = text_button("Python", "code", PYTHON, lambda: self._dialogs.show(self.script()))
         self.settings_button = settings

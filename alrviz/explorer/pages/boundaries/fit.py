@@ -46,10 +46,10 @@ def peer_menu(session: Session, dataset: Dataset | None) -> dict[str, str]:
     """Return the menu's entries: slugs of all peers by label, and the Bayes-optimal classifier if it is known."""
     from alrviz.estimators.peers import known_peers
 
-    menu = {peer.label: name for name, peer in known_peers().items()}
+    names_by_label = {peer.label: name for name, peer in known_peers().items()}
     if dataset is not None and truth_of(session, dataset) is not None:
-        menu[BEST] = TRUTH
-    return menu
+        names_by_label[BEST] = TRUTH
+    return names_by_label
 
 
 class PeerFit:
@@ -156,7 +156,7 @@ class MapTab(Tab):
 
     @property
     def outdated(self) -> bool:
-        """Whether the pictures belong to other settings or another table."""
+        """Whether the pictures were made with other settings, or of another table, than the current ones."""
         return self.player.player.outdated
 
     @property

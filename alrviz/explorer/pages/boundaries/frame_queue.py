@@ -32,13 +32,13 @@ class FrameQueue:
         session: woken when a frame is requested.
         tasks: reports errors.
         show: called with a frame.
-        advance: takes over what threads have finished; returns whether there may be more.
+        take_results: shows what threads have finished; returns whether work is still going on.
     """
 
     def __init__(
-        self, session: Session, tasks: PageTasks, show: Callable[[DlrFrame], None], advance: Callable[[], bool]
+        self, session: Session, tasks: PageTasks, show: Callable[[DlrFrame], None], take_results: Callable[[], bool]
     ):
-        self._session, self._tasks, self._show, self._advance = session, tasks, show, advance
+        self._session, self._tasks, self._show, self._take_results = session, tasks, show, take_results
         self._task = LatestJob("a step of the fit")
         self._fast_pump = Pump(self._poll, QUICK_MS)
         self.stale = False  # whether the pictures show another iteration than the player
@@ -69,7 +69,7 @@ class FrameQueue:
 
     def _poll(self) -> bool:
         with pn.io.hold():
-            return self._advance()
+            return self._take_results()
 
     def cancel(self) -> None:
         """Cancel the request."""

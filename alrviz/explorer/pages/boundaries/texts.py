@@ -18,7 +18,7 @@ from alrviz.views.core.style import safe
 from alrviz.views.core.trace_reader import Racer
 from alrviz.views.maps.decision_map import DecisionMapView
 from alrviz.views.race.fit_player import FitPlayer
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 
 if TYPE_CHECKING:
     from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
@@ -45,8 +45,10 @@ def few_rows_html(encoded: Encoded | None, noun: str) -> str:
     rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
     if rows >= MIN_CLASS_ROWS:
         return ""
-    count = f"{rows:,} {noun}{'s' if rows != 1 else ''}"
-    return f" <span class='bad'><abbr title='{_FEW_ROWS_HINT}'><b>Few {noun}s</b></abbr>: a class has {count}.</span>"
+    rows_text = f"{rows:,} {noun}{'s' if rows != 1 else ''}"
+    return (
+        f" <span class='bad'><abbr title='{_FEW_ROWS_HINT}'><b>Few {noun}s</b></abbr>: a class has {rows_text}.</span>"
+    )
 
 
 def trace_values(racer: Racer, head: int) -> dict[str, float]:
@@ -136,8 +138,8 @@ def dlr_html(tab: "DlrState") -> str:
     if np.isfinite(values["error"]):
         words.append(_right_of_rows(values["error"], trace.heldout_rows))
     words += _peer_texts(tab)
-    place = f"<span class='quiet'>iteration {tab.player.place:,}:</span>"
-    return f"<p><b>dlr</b> {place} {', '.join(words)}{warning}</p>{_no_scale_html(tab)}"
+    iteration_html = f"<span class='quiet'>iteration {tab.player.place:,}:</span>"
+    return f"<p><b>dlr</b> {iteration_html} {', '.join(words)}{warning}</p>{_no_scale_html(tab)}"
 
 
 def source_line(tab: "DlrState") -> str:
@@ -175,14 +177,14 @@ def _peer_texts(tab: "DlrState") -> list[str]:
 
 
 def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
-    live = frame.live
-    assert live is not None
+    fit = frame.live
+    assert fit is not None
     widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in frame.scene.columns if r.x is not None]
-    loss = loss_words(recipe.params["bandwidth"], live.nll)
+    loss = loss_words(recipe.params["bandwidth"], fit.nll)
     return (
         f"<p><b>dlr</b> <span class='quiet'>on the drawn points, without test rows:</span> {loss} per point, "
-        f"bandwidths {', '.join(widths)}<span class='quiet'>{'' if live.settled else ' &hellip;'}</span>"
-        f"{few_rows_html(live.encoded, 'point')}</p>"
+        f"bandwidths {', '.join(widths)}<span class='quiet'>{'' if fit.settled else ' &hellip;'}</span>"
+        f"{few_rows_html(fit.encoded, 'point')}</p>"
     )
 
 
@@ -191,8 +193,10 @@ def _right(error: float, rows: float) -> str:
     if rows < 1:  # runs stored by earlier versions lack the number of test rows
         return f"<b>{100 * (1 - error):.1f} %</b>"
     low, high = wilson(1 - error, rows)
-    interval = f"<abbr title='95 % interval of {rows:,.0f} rows (Wilson)'>{100 * low:.1f} to {100 * high:.1f}</abbr>"
-    return f"<b>{100 * (1 - error):.1f} %</b> ({interval})"
+    interval_html = (
+        f"<abbr title='95 % interval of {rows:,.0f} rows (Wilson)'>{100 * low:.1f} to {100 * high:.1f}</abbr>"
+    )
+    return f"<b>{100 * (1 - error):.1f} %</b> ({interval_html})"
 
 
 def _right_of_rows(error: float, rows: float) -> str:
@@ -206,15 +210,15 @@ def dlr_script(tab: "DlrState") -> str:
     peer_imports, peer_code = _peer_code(session, tab.recipe, tab.name)
     has_all_columns = session.table.dataset is None or session.table.dataset is tab.table
     columns_code = "" if has_all_columns else _TWO_COLUMNS_CODE.format(names=tuple(map(str, names)))
-    axes = f"across={names[0]!r}, up={names[1]!r}"
+    axes_code = f"across={names[0]!r}, up={names[1]!r}"
     return f"""# alrviz {__version__}
 import alrviz
 {imports}{peer_imports}
 {dataset_code(session)}{columns_code}
 {body}
 {peer_code.replace("model = peer.model", "").rstrip()}
-dlr = alrviz.DecisionMapView(model, dataset.X, dataset.y, {axes})
-beside = alrviz.DecisionMapView(peer.model, dataset.X, dataset.y, {axes})
+dlr = alrviz.DecisionMapView(model, dataset.X, dataset.y, {axes_code})
+beside = alrviz.DecisionMapView(peer.model, dataset.X, dataset.y, {axes_code})
 dlr  # in a notebook; then beside; or dlr.servable() in a script for `panel serve`
 """
 
@@ -253,11 +257,11 @@ model = model_at(run)"""
 
 
 def _peer_code(session: Session, recipe: Recipe, peer: str) -> tuple[str, str]:
-    imports, truth = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
+    imports_code, truth_code = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
     if peer == TRUTH and session.table.source.demo is not None:
-        imports += "from alrviz.data.demos import demo_truth\n"
-        truth = f", truth=demo_truth({session.table.source.demo[0]!r})"
-    body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
+        imports_code += "from alrviz.data.demos import demo_truth\n"
+        truth_code = f", truth=demo_truth({session.table.source.demo[0]!r})"
+    body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth_code})
 print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of test rows right")
 model = peer.model"""
-    return imports, body
+    return imports_code, body

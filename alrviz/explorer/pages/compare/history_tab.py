@@ -185,15 +185,16 @@ def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> pmui.B
 def item_html(item: HistoryItem, size: int, count: int) -> str:
     """Return the details of a run: recipes, table, state, version; and the size of all saved runs."""
     run = item.run
-    recipes = "".join(
+    recipes_html = "".join(
         f"<li>{safe(name, 80)} <span class='quiet'>{safe(_settings(recipe), 300)}</span></li>"
         for name, recipe in zip(short_names(item.recipes), item.recipes, strict=True)
     )
-    origin = "" if run.link else "<p class='quiet'>Run outside the explorer: only its numbers can be exported.</p>"
+    origin_html = "" if run.link else "<p class='quiet'>Run outside the explorer: only its numbers can be exported.</p>"
     return (
         f"<h2>{safe(noun_and_icon(run.kind)[0].capitalize())} on {safe(run.data_name, 120)}</h2>"
-        f"<p>{safe(summary_line(item))}<br><span class='quiet'>{safe(run.sentence, 300)}</span></p><ul>{recipes}</ul>"
-        f"<p class='quiet'>table {safe(run.data_hash[:16])} · alrviz {safe(run.version, 40)}</p>{origin}"
+        f"<p>{safe(summary_line(item))}<br><span "
+        f"class='quiet'>{safe(run.sentence, 300)}</span></p><ul>{recipes_html}</ul>"
+        f"<p class='quiet'>table {safe(run.data_hash[:16])} · alrviz {safe(run.version, 40)}</p>{origin_html}"
         f"<p class='quiet'>{plural(count, 'run')} saved, {bytes_text(size)} in all.</p>"
     )
 

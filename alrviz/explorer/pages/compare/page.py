@@ -62,7 +62,7 @@ class PlannedComparison(PlannedStudy):
         return split_by_table(self.fits, len(self.names))
 
     @property
-    def left_out(self) -> list[str]:
+    def refusals(self) -> list[str]:
         """Tables that could not be opened, and recipes that every table refuses, with the first reason."""
         reasons = [f"{name}: {reason}" for name, reason in self.absent]
         refused_everywhere = [
@@ -199,8 +199,8 @@ def _cost_html(planned: PlannedComparison) -> str:
     rows = []
     for table, fits in zip(planned.tables, planned.estimates_by_table, strict=True):
         data = table.dataset
-        shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
-        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_cost_text, fits)])
+        shape_text = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
+        rows.append([f"<abbr title='{shape_text}'>{safe(data.name, 60)}</abbr>", *map(_cost_text, fits)])
     for name, reason in planned.absent:
         text = f"<span class='bad'>left out</span>: {safe(reason, 400)}"
         rows.append([safe(name, 60), f"<td colspan='{len(planned.names)}' style='white-space:normal'>{text}</td>"])

@@ -121,7 +121,15 @@ def open_all(
     stop: StopToken,
     tell: Callable[[str], None],
 ) -> tuple[tuple[NamedTable, ...], tuple[tuple[str, str], ...]]:
-    """Return the tables with distinct names, and (name, reason) of those that cannot be opened."""
+    """Return the tables with distinct names, and (name, reason) of those that cannot be opened.
+
+    Args:
+        sets: names of demo sets and links to files.
+        seed: seed of demo sets with random rows.
+        open_own: opens a file of the visitor.
+        stop: ends the opening.
+        tell: called with a sentence before each table.
+    """
 
     def demo(name: str) -> NamedTable:
         return NamedTable(load_demo(name, seed=seed), name)
@@ -129,7 +137,7 @@ def open_all(
     openers: list[tuple[str, Callable[[], NamedTable]]] = [(name, partial(demo, name)) for name in sets.demos]
     openers += [(link.name, partial(open_own, link, choices, stop)) for link, choices in sets.own_tables]
     tables: list[NamedTable] = []
-    failed: list[tuple[str, str]] = []
+    failures: list[tuple[str, str]] = []
     for name, make in openers:
         stop.check()
         tell(f"opening {name}")
@@ -138,14 +146,14 @@ def open_all(
         except AlrvizError as error:
             if stop.stopped:
                 raise
-            failed.append((name, for_page(error)))
+            failures.append((name, for_page(error)))
             continue
         duplicate = next((opened for opened in tables if opened.dataset.hash == table.dataset.hash), None)
         if duplicate is not None:
-            failed.append((name, f"it is the same table as {duplicate.dataset.name}"))
+            failures.append((name, f"it is the same table as {duplicate.dataset.name}"))
         else:
             tables.append(_with_unique_name(table, [opened.dataset.name for opened in tables]))
-    return tuple(tables), tuple(failed)
+    return tuple(tables), tuple(failures)
 
 
 def _with_unique_name(table: NamedTable, used_names: Sequence[str]) -> NamedTable:

@@ -37,12 +37,12 @@ class RaceMenus:
         self._setting = Updating()
         questions = {definition.label: slug for slug, definition in QUESTIONS.items()}
         # Flexible, because the controls beside it depend on the question.
-        flexible = {
+        flexible_styles = {
             "flex": f"1 1 {QUESTION_WIDTHS[0]}px",
             "max-width": f"{QUESTION_WIDTHS[1]}px",
             "min-width": f"{QUESTION_WIDTHS[0]}px",
         }
-        self.question = select("Question", questions, None, sizing_mode="stretch_width", styles=flexible)
+        self.question = select("Question", questions, None, sizing_mode="stretch_width", styles=flexible_styles)
         self.data = select("Data", {}, 148)
         self.whole = rows_menu(session)
         self.order = order_buttons()

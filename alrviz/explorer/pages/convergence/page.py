@@ -286,8 +286,12 @@ class ConvergencePage(Page):
         self._race_if_cheap()
 
     def _new_recipe(self) -> Recipe:
-        common = {name: self.recipes[0].params[name] for name in ("order", "alpha") if name in self.recipes[0].params}
-        return Recipe("lr", scale="diagonal", start="zero", max_iter=MAX_ITERATIONS, seed=self.session.seed, **common)
+        common_params = {
+            name: self.recipes[0].params[name] for name in ("order", "alpha") if name in self.recipes[0].params
+        }
+        return Recipe(
+            "lr", scale="diagonal", start="zero", max_iter=MAX_ITERATIONS, seed=self.session.seed, **common_params
+        )
 
     # ---- table, race ----------------------------------------------------------------------------------------------
 

@@ -94,8 +94,10 @@ class PreconditionerChart:
 
     def origin(self) -> Origin:
         """Return the title and the source of a saved picture."""
-        order = "" if self.recipe is None else f"order {self.recipe.params['order']}"
-        return Origin("Each family's scale beside the Hessian's diagonal", f"{caption(self._provenance())} · {order}")
+        order_text = "" if self.recipe is None else f"order {self.recipe.params['order']}"
+        return Origin(
+            "Each family's scale beside the Hessian's diagonal", f"{caption(self._provenance())} · {order_text}"
+        )
 
 
 def scale_points_of(dataset: Dataset, recipe: Recipe, stop: StopToken) -> pd.DataFrame:

@@ -86,11 +86,11 @@ def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
         for k in classes
     )
     columns = "fit-content(45%) 1fr auto auto" + ("" if selected is None else " auto")
-    head = (
+    head_html = (
         "" if selected is None else "<div style='grid-column: 1 / 5'></div><div style='text-align:right'>selected</div>"
     )
     style = f"display:grid; grid-template-columns: {columns}; gap: 1px 12px; align-items:center"
-    return f"<h2>Classes</h2><div style='{style}'>{head}{rows}{more_html}</div>"
+    return f"<h2>Classes</h2><div style='{style}'>{head_html}{rows}{more_html}</div>"
 
 
 def _share(counts: np.ndarray, k: int) -> str:
@@ -102,8 +102,8 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
     totals = picture.counts.sum(axis=0)
     classes_shown = sorted(np.argsort(-totals, kind="stable")[:MAX_NUMBER_COLUMNS])
     other_classes = [k for k in range(len(classes)) if k not in classes_shown]
-    others_heading = f"<th class='n'>{len(other_classes):,} others</th>" if other_classes else ""
-    head = "".join(f"<th class='n'>{safe(classes[k], 24)}</th>" for k in classes_shown)
+    other_classes_th = f"<th class='n'>{len(other_classes):,} others</th>" if other_classes else ""
+    class_ths = "".join(f"<th class='n'>{safe(classes[k], 24)}</th>" for k in classes_shown)
     rows = "".join(
         f"<tr><td>{safe(label, 40)}</td>"
         + "".join(f"<td class='n'>{count[k]:,}</td>" for k in classes_shown)
@@ -112,7 +112,7 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
         for label, count in zip(picture.labels, picture.counts, strict=True)
     )
     return (
-        f"<div style='overflow-x:auto'><table><tr><th>{safe(picture.axis, 40)}</th>{head}{others_heading}"
+        f"<div style='overflow-x:auto'><table><tr><th>{safe(picture.axis, 40)}</th>{class_ths}{other_classes_th}"
         f"<th class='n'>rows</th></tr>{rows}</table></div>"
     )
 

@@ -89,8 +89,8 @@ def _level_picture(series: "pd.Series", name: str, kind: str, y: np.ndarray, n_c
     text = series.astype("string").fillna("missing") if series.isna().any() else series.astype("string")
     codes, values = pd.factorize(text, sort=True)
     if isinstance(series.dtype, pd.CategoricalDtype) and kind == "ordinal":
-        rank = {str(value): k for k, value in enumerate(series.cat.categories)}
-        order = sorted(range(len(values)), key=lambda k: rank.get(str(values[k]), len(rank)))
+        rank_by_level = {str(value): k for k, value in enumerate(series.cat.categories)}
+        order = sorted(range(len(values)), key=lambda k: rank_by_level.get(str(values[k]), len(rank_by_level)))
         places = np.empty(len(values), dtype=np.int64)
         places[order] = np.arange(len(values))
         codes, values = places[codes], values[order]

@@ -103,10 +103,10 @@ class DataPage(Page):
         self._full[:] = [self._columns_row(), self._cost_card()]
 
     def _head_card(self) -> Viewable:
-        look = {"variant": "outlined", "margin": (0, 8, 0, 0)}
+        button_params = {"variant": "outlined", "margin": (0, 8, 0, 0)}
         go, drawer = partial(self.session.go, "convergence", race=True), partial(self.session.open_drawer, True)
-        demos = button("Demo sets", self._gallery.open, icon="apps", **look)
-        options = button("How it was read", drawer, icon="tune", **look)
+        demos = button("Demo sets", self._gallery.open, icon="apps", **button_params)
+        options = button("How it was read", drawer, icon="tune", **button_params)
         race = button("Open in Convergence", go, icon="show_chart", variant="contained", margin=0)
         self._name.css_classes = ["alrviz-line"]
         self._split = split_menu(self.session)
@@ -273,9 +273,9 @@ class DataPage(Page):
 
     def pump(self) -> bool:
         """Take over what threads have finished."""
-        busy = self._tasks.poll()
+        tasks_busy = self._tasks.poll()
         self._show_costs()
-        return busy
+        return tasks_busy
 
     def close(self) -> None:
         """End the threads' work."""

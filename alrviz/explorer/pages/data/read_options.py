@@ -38,35 +38,36 @@ class ReadOptionsPanel:
         self.session = session
         self._initial: dict[str, object] = {}  # the fields' values before the reader's changes
         self._head = html((0, 0, 8, 0))
-        wide = {"sizing_mode": "stretch_width", "margin": (8, 0)}
+        wide_params = {"sizing_mode": "stretch_width", "margin": (8, 0)}
         self.widgets: dict[str, Viewable] = {  # by option
-            "delimiter": pmui.Select(label="Delimiter", options={}, **wide),
-            "encoding": pmui.Select(label="Encoding", options=list(ENCODINGS), **wide),
+            "delimiter": pmui.Select(label="Delimiter", options={}, **wide_params),
+            "encoding": pmui.Select(label="Encoding", options=list(ENCODINGS), **wide_params),
             "decimal": pmui.Select(
                 label="Decimal mark",
-                options={_MARK_WORDS[m]: m for m in DECIMALS} | {"detected for each column": _PER_COLUMN}, **wide,
+                options={_MARK_WORDS[m]: m for m in DECIMALS} | {"detected for each column": _PER_COLUMN},
+                **wide_params,
             ),
             "thousands": pmui.Select(
-                label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide
+                label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide_params
             ),
             "dayfirst": pmui.Select(
                 label="Order of dates",
                 options={"as they look": "", "day first, 31/12/2020": "day", "month first, 12/31/2020": "month"},
-                **wide,
+                **wide_params,
             ),
             "missing": pmui.TextInput(
                 label="Missing values are written",
                 description="Separated by spaces. An empty cell is always missing.",
-                **wide,
+                **wide_params,
             ),
-            "sheet": pmui.Select(label="Sheet", options=[], **wide),
+            "sheet": pmui.Select(label="Sheet", options=[], **wide_params),
             "header": pmui.Select(
-                label="Header rows", options={"none": 0, "one": 1, "two": 2, "three": 3}, **wide
+                label="Header rows", options={"none": 0, "one": 1, "two": 2, "three": 3}, **wide_params
             ),
-            "skip_rows": pmui.IntInput(label="Lines to skip before the header", start=0, value=0, **wide),
-            "skip_footer": pmui.IntInput(label="Lines to skip after the table", start=0, value=0, **wide),
-            "comment": pmui.TextInput(label="Comment lines begin with", **wide),
-            "merge_case": pmui.Checkbox(label="Yes, yes and YES are one level (yES is another)", **wide),
+            "skip_rows": pmui.IntInput(label="Lines to skip before the header", start=0, value=0, **wide_params),
+            "skip_footer": pmui.IntInput(label="Lines to skip after the table", start=0, value=0, **wide_params),
+            "comment": pmui.TextInput(label="Comment lines begin with", **wide_params),
+            "merge_case": pmui.Checkbox(label="Yes, yes and YES are one level (yES is another)", **wide_params),
         }  # fmt: skip
         self._read_button = button("Read the file again", self._reread, variant="contained", margin=(12, 0))
         self._fields = pn.Column(*self.widgets.values(), self._read_button, sizing_mode="stretch_width", margin=0)

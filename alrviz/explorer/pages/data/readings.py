@@ -32,7 +32,7 @@ class Reading:
     @property
     def html(self) -> str:
         """The reading as a small table."""
-        head = "".join(
+        header_cells = "".join(
             f"<th>{_mark(safe(name, MAX_CELL_CHARS), k in self.changed_names)}</th>"
             for k, name in enumerate(self.names)
         )
@@ -40,11 +40,11 @@ class Reading:
             f"<tr>{''.join(self._cell(i, k, text) for k, text in enumerate(row))}</tr>"
             for i, row in enumerate(self.rows)
         )
-        return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div><p class='quiet'>{self.size}</p>"
+        return f"<div class='scroll'><table><tr>{header_cells}</tr>{body}</table></div><p class='quiet'>{self.size}</p>"
 
     def _cell(self, row: int, column: int, text: str | None) -> str:
-        shown = "<i>missing</i>" if text is None else safe(text, MAX_CELL_CHARS)
-        return f"<td>{_mark(shown, (row, column) in self.changed_cells)}</td>"
+        cell_html = "<i>missing</i>" if text is None else safe(text, MAX_CELL_CHARS)
+        return f"<td>{_mark(cell_html, (row, column) in self.changed_cells)}</td>"
 
 
 def compare_readings(current: "Table", alternative: "Table", doubted: Sequence[str] = ()) -> tuple[Reading, Reading]:
@@ -57,14 +57,14 @@ def compare_readings(current: "Table", alternative: "Table", doubted: Sequence[s
         return _part(current, columns_shown[0], range(MAX_ROWS), lost_names), _part(
             alternative, columns_shown[1], range(MAX_ROWS), new_names
         )
-    differing = [
+    differing_columns = [
         k
         for k in range(len(current.values))
         if current.names[k] != alternative.names[k] or _differing_rows(current, alternative, k).any()
     ]
-    doubted_columns = [k for k in differing if current.names[k] in doubted] or differing
+    doubted_columns = [k for k in differing_columns if current.names[k] in doubted] or differing_columns
     columns = sorted(
-        dict.fromkeys((*doubted_columns, *differing, *range(len(current.values)))),
+        dict.fromkeys((*doubted_columns, *differing_columns, *range(len(current.values)))),
         key=lambda k: k not in doubted_columns,
     )[:MAX_COLUMNS]
     differs = np.logical_or.reduce([_differing_rows(current, alternative, k) for k in columns])
@@ -89,8 +89,10 @@ def _part(
 ) -> Reading:
     rows = [int(row) for row in rows if row < table.n_rows]
     texts = [[_text(table.values[k].series, row) for k in columns] for row in rows]
-    size = f"{table.n_rows:,} rows, {len(table.values):,} columns"
-    return Reading(tuple(table.names[k] for k in columns), tuple(map(tuple, texts)), changed_names, changed_cells, size)
+    size_text = f"{table.n_rows:,} rows, {len(table.values):,} columns"
+    return Reading(
+        tuple(table.names[k] for k in columns), tuple(map(tuple, texts)), changed_names, changed_cells, size_text
+    )
 
 
 def _differing_rows(current: "Table", alternative: "Table", position: int) -> np.ndarray:

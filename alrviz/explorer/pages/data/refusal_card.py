@@ -58,13 +58,13 @@ class RefusalCard:
             self._session.table.refusal = None
             return
         code = refusal.error.code if isinstance(refusal.error, AlrvizError) else ""
-        advice = "".join(f"<li>{safe(sentence, 400)}</li>" for sentence in _ADVICE.get(code, _GENERAL_ADVICE))
+        advice_html = "".join(f"<li>{safe(sentence, 400)}</li>" for sentence in _ADVICE.get(code, _GENERAL_ADVICE))
         lines = first_lines(refusal.upload.data)
         self.options.visible = lines is not None
         lines_html = "".join(f"<div>{safe(line, MAX_LINE_CHARS) or '&nbsp;'}</div>" for line in lines or ())
         self.text.object = (
             f"<h1>{safe(refusal.upload.name, 80)} could not be read as a table</h1><br><p>What you can do:</p>"
-            f"<ul>{advice}</ul>"
+            f"<ul>{advice_html}</ul>"
             + (f"<p>First lines of the file:</p><code class='scroll'>{lines_html}</code>" if lines_html else "")
         )
 

@@ -27,15 +27,15 @@ class TargetCard:
         self.session = session
         self.text = html((0, 0, 8, 0))
         self.target = pmui.Select(label="The class", options=[], width=320, margin=(0, 12, 0, 0))
-        look = {"variant": "outlined", "margin": (6, 12, 0, 0)}
-        self.quartiles = button("Cut into quartiles", lambda: self._use("quartiles"), **look)
+        button_params = {"variant": "outlined", "margin": (6, 12, 0, 0)}
+        self.quartiles = button("Cut into quartiles", lambda: self._use("quartiles"), **button_params)
         self.target.param.watch(lambda event: self._offer_quartiles(event.new), "value")
         row = pmui.Row(
             self.target,
-            button("Use as the class", lambda: self._use("target"), **look | {"variant": "contained"}),
+            button("Use as the class", lambda: self._use("target"), **button_params | {"variant": "contained"}),
             self.quartiles,
-            button("Cancel", session.table.discard_pending, **look),
-            button("Demo sets", demos, **look),
+            button("Cancel", session.table.discard_pending, **button_params),
+            button("Demo sets", demos, **button_params),
             margin=0,
         )
         self.missing_note = html((4, 0, 0, 0))

@@ -35,8 +35,8 @@ class LessonsPage(Page):
 
     def on_shown(self) -> None:
         """Update the visitor's progress."""
-        items = "".join(self._item(id) for id in library.names())
-        self._list.object = f"{_INTRODUCTION}<ul class='lessons'>{items}</ul>{_WRITE_HINT}"
+        items_html = "".join(self._item(id) for id in library.names())
+        self._list.object = f"{_INTRODUCTION}<ul class='lessons'>{items_html}</ul>{_WRITE_HINT}"
 
     def _item(self, id: str) -> str:
         try:

@@ -27,7 +27,7 @@ from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automati
 from alrviz.views.studies.order import OrderStudyView
 
 ORDERS = (1, 2, 3)  # and 0, the class prior, which is not fitted
-FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
+FAMILY_BY_NAME = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
 REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
 
 _ROOM = room(330, 246, 76)  # two lines of menus, the sentence, the row of Run
@@ -59,7 +59,7 @@ class OrderSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "which order", "stairs", staticmethod(choose_order), True
     default_recipes = (Recipe("lr", alpha="cv"),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
+        "family": Menu("Family", 104, FAMILY_BY_NAME, lambda spec: spec.recipe.family, _family),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
         "alpha": recipe_menu("alpha", 144, _alphas, "alpha"),
         "center": recipe_menu("center", 136),
@@ -94,7 +94,7 @@ for sentence in (verdict.sentence, *verdict.notes):
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first recipe of a family that has orders."""
-        return tuple(recipe for recipe in recipes if recipe.family in FAMILIES.values())[:1]
+        return tuple(recipe for recipe in recipes if recipe.family in FAMILY_BY_NAME.values())[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""

@@ -23,7 +23,7 @@ from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict, alpha_
 from alrviz.views.studies.path import PathView
 
 ORDERS = (1, 2, 3)
-FAMILIES = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
+FAMILY_SETS = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
 FAMILY_NAMES = {"alr": "alr", "lr": "lr", "lr and alr": "both"}
 CENTERS: dict[str, tuple[Any, ...]] = {"anje": ("anje",), "0": (0,), "1": (1,), "all": (0, 1, "anje")}
 CENTER_NAMES = {"AnJE": "anje", "nothing (0)": "0", "ones (1)": "1", "compare all": "all"}
@@ -36,7 +36,7 @@ _ROOM = room(280, 246, 126)  # two lines of menus, the sentence, the measures, t
 
 @dataclass(frozen=True)
 class PathGrid:
-    """Paths that the menus can produce: slugs of FAMILIES and CENTERS, and an order."""
+    """Values of the three menus: keys of FAMILY_SETS and of CENTERS, and the order of interactions."""
 
     families: str
     centers: str
@@ -44,15 +44,17 @@ class PathGrid:
 
     def recipes(self, template: Recipe) -> tuple[Recipe, ...]:
         """Return the recipes of all valid pairs of family and center; other settings are the template's."""
-        pairs = [(family, center) for family in FAMILIES[self.families] for center in CENTERS[self.centers]]
-        available = [(family, center) for family, center in pairs if center in choices(family, "center")]
-        return tuple(template.replace(family=family, center=center, order=self.order) for family, center in available)
+        pairs = [(family, center) for family in FAMILY_SETS[self.families] for center in CENTERS[self.centers]]
+        available_pairs = [(family, center) for family, center in pairs if center in choices(family, "center")]
+        return tuple(
+            template.replace(family=family, center=center, order=self.order) for family, center in available_pairs
+        )
 
 
 def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
     """Return the menus' values for recipes; None if the menus cannot produce these."""
     order = recipes[0].params["order"]
-    grids = (PathGrid(families, centers, order) for families in FAMILIES for centers in CENTERS)
+    grids = (PathGrid(families, centers, order) for families in FAMILY_SETS for centers in CENTERS)
     return next((grid for grid in grids if grid.recipes(recipes[0]) == tuple(recipes)), None)
 
 
@@ -174,13 +176,13 @@ class PathPage(StudyPage):
         view, seed, costs = self.study_view, self.session.seed, self.runner.costs
         if costs is None:
             return ""
-        best = "".join(
+        chosen_code = "".join(
             f"chosen = study.recipes[{verdict.racer}].replace(alpha={verdict.alpha!r}, seed={seed})\n"
             f"print(chosen.name, {verdict.value:.6f})  # the lowest test {view.measure} of this path\n"
             for verdict in ([] if view.outdated else view.readings)
         )
-        prints = f"{self.spec_class.print_code}print(sentence(study, {view.measure!r}))\n{best}"
-        return str(self.spec.script(self.session, costs, __version__, prints))
+        print_code = f"{self.spec_class.print_code}print(sentence(study, {view.measure!r}))\n{chosen_code}"
+        return str(self.spec.script(self.session, costs, __version__, print_code))
 
     def close(self) -> None:
         """End the threads' work; the study is the registry's."""

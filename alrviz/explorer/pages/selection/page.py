@@ -32,7 +32,7 @@ from alrviz.views.core.panes import say
 from alrviz.views.race.race_view import RaceView
 from alrviz.views.studies.selection import SelectionView
 
-FAMILIES = {"hsalr": "hsalr", "salr": "salr"}
+FAMILY_BY_NAME = {"hsalr": "hsalr", "salr": "salr"}
 ORDERS = (2, 3, 4)
 SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "gain"}
 
@@ -72,7 +72,7 @@ class SelectionSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "how many tuples", "filter_alt", staticmethod(choose_tuples), True
     default_recipes = (Recipe("hsalr", order=2),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
+        "family": Menu("Family", 104, FAMILY_BY_NAME, lambda spec: spec.recipe.family, _family),
         "order": recipe_menu("order", 96, _orders, "Up to order"),
         "selection": recipe_menu("selection", 136, _scores, "Score"),
         "grow": recipe_menu("grow", 176),
@@ -97,13 +97,15 @@ print(study.verdict().sentence)
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first selective recipe, set to select tuples; the share comes from the view."""
-        fixed = {name: cls.default_recipes[0].params[name] for name in ("keep", "unit")}
-        selective = [recipe.replace(**fixed) for recipe in recipes if recipe.family in FAMILIES.values()]
-        with_order = [
-            recipe.replace(order=cls.default_recipes[0].params["order"]) if recipe.params["order"] == "auto" else recipe
-            for recipe in selective
+        fixed_params = {name: cls.default_recipes[0].params[name] for name in ("keep", "unit")}
+        selective_recipes = [
+            recipe.replace(**fixed_params) for recipe in recipes if recipe.family in FAMILY_BY_NAME.values()
         ]
-        return tuple(with_order)[:1]
+        recipes_with_order = [
+            recipe.replace(order=cls.default_recipes[0].params["order"]) if recipe.params["order"] == "auto" else recipe
+            for recipe in selective_recipes
+        ]
+        return tuple(recipes_with_order)[:1]
 
     def orders(self) -> range:
         """Return the orders that are compared."""

@@ -54,14 +54,14 @@ def _absent(surface: Surface) -> str:
 def _flat(surface: Surface) -> str:
     """Return a note about axes along which the model is constant; "" if there are none."""
     values = surface.values
-    flat = [
+    flat_axis_names = [
         safe(axis.name, 60)
         for axis, lines in ((surface.across, values.swapaxes(0, 1)), (surface.up, values))
         if axis.numeric and np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
     ]
-    if not flat:
+    if not flat_axis_names:
         return ""
-    axis_names = " and ".join(flat)
+    axis_names = " and ".join(flat_axis_names)
     return f"The model is the same all along {axis_names}: where it cuts numbers into levels, no cut was found there."
 
 
@@ -71,16 +71,16 @@ def _points(points: Points | None) -> str:
     right = int((points.truth == points.predicted).sum())
     count = len(points.rows)
     rows = f"{count:,} of {points.total:,} rows" if points.thinned else f"{count:,} row{'s' if count != 1 else ''}"
-    absent = f"; {points.absent:,} without a place on these axes" if points.absent else ""
-    shown = f"{rows} shown, {right:,} classified correctly{absent}"
-    return f"Points: outline is the true class, fill the prediction; {shown}."
+    absent_text = f"; {points.absent:,} without a place on these axes" if points.absent else ""
+    shown_text = f"{rows} shown, {right:,} classified correctly{absent_text}"
+    return f"Points: outline is the true class, fill the prediction; {shown_text}."
 
 
 def _left_out(surface: Surface) -> str:
-    cut = [axis for axis in (surface.across, surface.up) if axis.left_out]
+    cut_axes = [axis for axis in (surface.across, surface.up) if axis.left_out]
     return " ".join(
         f"{safe(axis.name, 60)}: the {len(axis.levels)} most frequent of {len(axis.levels) + axis.left_out:,} levels."
-        for axis in cut
+        for axis in cut_axes
     )
 
 

@@ -11,12 +11,12 @@ LEVEL = 0.05  # significance level of all tests of a table together
 
 def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
     """Return the sentence of `Interactions.sentence`; `where`: the rows of the log loss, "test" or "these rows'"."""
-    shares = [
+    share_texts = [
         f"{'main effects' if size == 1 else _count_text(int(line.tuples), int(size))} {100 * line.share:.0f} %"
         for size, line in orders.iterrows()
     ]
-    shares[0] = shares[0].replace("main effects", "Main effects carry", 1) + " of the score"
-    text = ", ".join(shares)
+    share_texts[0] = share_texts[0].replace("main effects", "Main effects carry", 1) + " of the score"
+    text = ", ".join(share_texts)
     for size in [int(size) for size in orders.index if size > 1][::-1]:
         tuples = importance[importance["order"] == size]
         helpful = tuples[beyond_chance(tuples)]
@@ -50,8 +50,8 @@ def lacking_sentence(lacking: pd.DataFrame, order: int) -> str:
     gains = lacking[(lacking["p"] * len(lacking) < LEVEL) & (lacking["gain"] > 0)]
     if gains.empty:
         return f"No {tuples_text(order)} are worth adding: none would gain more than chance gives."
-    first = ", ".join(
+    gains_text = ", ".join(
         f"{name} {loss_text(line.gain)} ± {loss_text(line.gain_error)}" for name, line in gains.head(3).iterrows()
     )
-    rest = f" and {len(gains) - 3:,} more" if len(gains) > 3 else ""
-    return f"Not in the model, and predicted to lower test log loss (nats a row): {first}{rest}."
+    more_text = f" and {len(gains) - 3:,} more" if len(gains) > 3 else ""
+    return f"Not in the model, and predicted to lower test log loss (nats a row): {gains_text}{more_text}."

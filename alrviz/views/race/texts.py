@@ -80,10 +80,10 @@ def _search(racer: Racer, head: int) -> str:
 def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]]:
     """Return title and hint of the two columns of milestones, relative or absolute, or both if objectives differ."""
     groups = {mark.to_zero: mark for mark in marks.values()}
-    short = {False: ("1 %", "0.1 %"), True: ("≤ 0.01", "≤ 10⁻⁴")}
+    short_heads = {False: ("1 %", "0.1 %"), True: ("≤ 0.01", "≤ 10⁻⁴")}
     return [
         (
-            " or ".join(short[to_zero][goal] for to_zero in sorted(groups)),
+            " or ".join(short_heads[to_zero][goal] for to_zero in sorted(groups)),
             f"{unit} until {' or '.join(groups[to_zero].words[goal] for to_zero in sorted(groups))}",
         )
         for goal in (0, 1)
@@ -103,11 +103,11 @@ def _until(reader: RaceReader, marks: dict[str, Milestones], unit: str) -> str:
 def _marks(reader: RaceReader) -> dict[str, Milestones]:
     """Return the milestones of every racer that has a step, by name."""
     summaries = [racer.summary(upto=reader.last_shown) for racer in reader.racers if len(racer)]
-    by_name: dict[str, Milestones] = {}
+    marks_by_name: dict[str, Milestones] = {}
     for group in by_objective(summaries).values():
         marks = milestones(group)
-        by_name.update({summary.name: marks for summary in group})
-    return by_name
+        marks_by_name.update({summary.name: marks for summary in group})
+    return marks_by_name
 
 
 def _count(cell: float | None, unit: str) -> str:
@@ -140,8 +140,8 @@ def separation_html(reader: RaceReader, dark: bool = False) -> str:
 
 
 def _empty_share(reader: RaceReader) -> str:
-    free = [racer for racer in reader.racers if _grows_in_empty(racer)]
-    shares = [share for racer in free if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
+    racers_in_empty_cells = [racer for racer in reader.racers if _grows_in_empty(racer)]
+    shares = [share for racer in racers_in_empty_cells if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
     if not shares:
         return ""
     return (
@@ -167,11 +167,11 @@ def ends_html(reader: RaceReader, dark: bool = False) -> str:
     for racer, name in _racers(reader, dark):
         goals, outcome = marks.get(racer.name), racer.outcome if reader.is_finished else None
         columns = {name: racer.columns.get(name, ())[: reader.last_shown + 1] for name in _END_COLUMNS}
-        last = {name: float(values[-1]) for name, values in columns.items() if len(values)}
-        objective = last.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
+        last_by_name = {name: float(values[-1]) for name, values in columns.items() if len(values)}
+        objective = last_by_name.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
         steps = racer.columns["index"][: reader.last_shown + 1]
         cells = [name, f"{steps[-1] if len(steps) else 0:,}", number(objective, 6)]
-        cells += [number(last.get("heldout_log_loss", math.nan), 6)] if has_test else []
+        cells += [number(last_by_name.get("heldout_log_loss", math.nan), 6)] if has_test else []
         if marks:
             cells += [_count(goals.at(racer.name, goal) if goals else None, "iterations") for goal in (0, 1)]
         cells.append("" if outcome is None else safe(outcome.code))

@@ -12,7 +12,7 @@ from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import BINNING, loss_text, row_losses
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.evaluation import classes_html, points, summary_html
 
 REFERENCE_NAME = "gradient boosting"
@@ -32,8 +32,8 @@ def figure_html(
     picture: Picture, words: str, caption: str = "", *, width: int = 440, height: int = 300, note: str = ""
 ) -> str:
     """Return a picture as a figure element; `words` is the text alternative, `note` HTML below the caption."""
-    captioned = f"<figcaption>{caption}</figcaption>" if caption else ""
-    return f"<figure>{still_svg(picture.plot().figure, words, width=width, height=height)}{captioned}{note}</figure>"
+    caption_html = f"<figcaption>{caption}</figcaption>" if caption else ""
+    return f"<figure>{still_svg(picture.plot().figure, words, width=width, height=height)}{caption_html}{note}</figure>"
 
 
 def reference_sentence(facts: ReportFacts) -> str:
@@ -54,9 +54,9 @@ def _comparison(evaluation: Evaluation, other: Evaluation) -> str:
     mean = float(w @ differences)
     error = float(np.sqrt(w @ (differences - mean) ** 2 * (w @ w)))
     figures = f"{loss_text(abs(mean))} &plusmn; {loss_text(error)} nats"
-    significance = "no more" if abs(mean) <= 2 * error else "more"
+    significance_text = "no more" if abs(mean) <= 2 * error else "more"
     direction = "higher" if mean > 0 else "lower"
-    return f"beside it the log loss of this model is {direction} by {figures}, {significance} than chance gives."
+    return f"beside it the log loss of this model is {direction} by {figures}, {significance_text} than chance gives."
 
 
 def gain(evaluation: Evaluation) -> float:
@@ -104,12 +104,14 @@ def calibration_sentence(evaluation: Evaluation) -> str:
     table, ece, chance = evaluation.reliability(), evaluation.summary().ece, evaluation.chance_ece()
     gap = float(np.average(table.confidence - table.accuracy, weights=table.rows))
     margin = 2 * float(np.sqrt(((table.rows / table.rows.sum() * table.standard_error) ** 2).sum()))
-    tendency = f", and it is too {'sure of itself' if gap > 0 else 'cautious'}" if abs(gap) > max(margin, 0.005) else ""
+    tendency_text = (
+        f", and it is too {'sure of itself' if gap > 0 else 'cautious'}" if abs(gap) > max(margin, 0.005) else ""
+    )
     sentence = f"Its probabilities {next(words for limit, words in TRUST_WORDS.items() if ece - chance < limit)}"
     if chance > MAX_CHANCE_ERROR and ece < 2 * chance:
         sentence = "There are too few rows to tell whether its probabilities can be trusted"
     return (
-        f"{sentence}: they are off by {_points(ece)}{tendency}. On so many rows even exactly right probabilities "
+        f"{sentence}: they are off by {_points(ece)}{tendency_text}. On so many rows even exactly right probabilities "
         f"would seem to be off by about {_points(chance)}, by chance alone"
         f"{'; so on average no fault is visible' if ece <= chance else ''}."
     )
@@ -241,11 +243,11 @@ def how_calibrated(facts: ReportFacts) -> str:
         pictures.calibration(evaluation), "Reliability curve of the class predicted",
         "The same for the class that is predicted, whichever that is. Below the diagonal the model is too sure.",
     )  # fmt: skip
-    half = "; of two classes half of it is often given" if len(evaluation.classes) == 2 else ""
+    half_text = "; of two classes half of it is often given" if len(evaluation.classes) == 2 else ""
     return (
         f"<p>{calibration_sentence(evaluation)} {worst_calibrated(facts)}{_extremes(evaluation)} The Brier score, "
         "the mean squared distance between probabilities and what happened, summed over the classes, is "
-        f"{number(evaluation.summary().brier, 3)}{half}.</p>"
+        f"{number(evaluation.summary().brier, 3)}{half_text}.</p>"
         f"<div class='pictures'>{of_interest}{of_predicted}</div>"
     )
 
@@ -254,15 +256,15 @@ def _extremes(evaluation: Evaluation) -> str:
     """Return observed and expected numbers of rows with extreme probabilities, which averages hide."""
     p, is_class = evaluation.p(), evaluation.y == evaluation.classes.index(evaluation.interest)
     weight = np.ones(len(p)) if evaluation.weight is None else evaluation.weight
-    sentence = []
+    sentences = []
     for words, rows in (
         (f"below {percent(SMALL_PROBABILITY)}", p < SMALL_PROBABILITY),
         (f"above {percent(1 - SMALL_PROBABILITY)}", p > 1 - SMALL_PROBABILITY),
     ):
         if weight[rows].sum() >= MIN_ROWS:
             expected, observed = float(weight[rows] @ p[rows]), float(weight[rows] @ is_class[rows])
-            sentence.append(
+            sentences.append(
                 f"of the {weight[rows].sum():,.0f} rows with a probability {words}, {observed:,.0f} are "
                 f"{safe(evaluation.interest, 40)}, and {expected:,.1f} were to be expected"
             )
-    return f" At the ends: {'; '.join(sentence)}." if sentence else ""
+    return f" At the ends: {'; '.join(sentences)}." if sentences else ""

@@ -13,9 +13,9 @@ from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.report.effects import effects_html
-from alrviz.views.report.judged import figure_html, gain
+from alrviz.views.report.quality import figure_html, gain
 from alrviz.views.studies.evaluation import value_text
 
 TABLE_ROWS = 15
@@ -31,28 +31,31 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether a row of the table may be shown."""
     effects, label = facts.effects, facts.evaluation.interest
     if effects is None:
-        return f"<p>This model cannot be taken apart into effects: {safe(facts.no_effects, 400)}.</p>"
+        return f"<p>This model cannot be split into effects: {safe(facts.no_effects, 400)}.</p>"
     classes = [str(name) for name in effects.classes]
     if label not in classes:  # the class occurs only in test rows
         label = classes[int(np.bincount(effects.encoded.y).argmax())]
-    mirrored = "".join(
+    mirrored_text = "".join(
         f" Those toward {safe(other, 40)} are the same with the sign changed."
         for other in classes
         if other != label and len(classes) == 2
     )
     table, has_tuples = facts.ranking, int(effects.pure.sizes.max()) > 1
     bars = pictures.ranked(table, by="loss", along="rise of log loss without it (nats)")
-    pure = (
+    pure_text = (
         " What two columns say together counts only as far as it goes beyond what each says by itself."
         if has_tuples
         else ""
     )
     judging_rows = "test" if effects.has_heldout else "the training"
-    below_zero = " A share below 0 corrects what other columns say." if (table.share.head(TABLE_ROWS) < 0).any() else ""
+    below_zero_text = (
+        " A share below 0 corrects what other columns say." if (table.share.head(TABLE_ROWS) < 0).any() else ""
+    )
     heads = {False: "columns", True: "columns and their combinations"}[has_tuples]
     return (
         f"<p>The {heads} are sorted by how much worse the probabilities of {judging_rows} rows get when their points "
-        f"are left out, the rest unchanged.{pure} That is measured in log loss, where smaller is better: that of the "
+        f"are left out, the rest unchanged.{pure_text} That is measured in log loss, where smaller is better: "
+        "that of the "
         f"whole model is {loss_text(facts.evaluation.summary().log_loss)}, "
         f"{loss_text(gain(facts.evaluation))} below that of the class shares alone. An effect is what goes together in "
         "this table; it is not said that one thing causes the other.</p>"
@@ -62,12 +65,12 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
         "<p>The share of the score says how much of the differences between rows' points (their variance) comes from a "
         "column; shares add up to 100 %. It may rank columns differently: points far from 0 on few rows make a large "
         "share, but the log loss of those few rows alone; and where columns overlap, one's points may undo another's, "
-        f"so that its share is small though its points are not.{below_zero}</p>{_orders(effects)}"
+        f"so that its share is small though its points are not.{below_zero_text}</p>{_orders(effects)}"
         f"<p>{safe(effects.sentence().removeprefix(_MAIN_EFFECTS_ONLY), 1_200)}</p></details>"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}; 0 is the mean of "
         "the rows that were learned from. 0.7 points double the odds, -0.7 halve them; what other columns say is "
         "not in it. Numbers of rows stand in brackets; what is pale rests on few rows, and is less certain."
-        f"{mirrored}</p>"
+        f"{mirrored_text}</p>"
         f"{effects_html(facts, label)}{_one_row(facts, label) if rows else ''}"
     )
 
@@ -176,8 +179,8 @@ def _one_row(facts: ReportFacts, label: str) -> str:
         values.append(float(lines[MAX_PARTS:].sum()))
         words.append(f"{n_other:,} other{'s' if n_other > 1 else ''}")
     parts = round_to_sum(values, -1 if n_other else 0)
-    table = [[name, f"{value:+.2f}"] for name, value in zip(words, parts, strict=True)]
-    table.append(["<b>sum</b>", f"<b>{sum(parts):+.2f}</b>"])
+    table_rows = [[name, f"{value:+.2f}"] for name, value in zip(words, parts, strict=True)]
+    table_rows.append(["<b>sum</b>", f"<b>{sum(parts):+.2f}</b>"])
     is_binary = len(effects.classes) == 2
     note = " as in the pictures above" if is_binary else f", against {against} (above: against the mean of the others)"
     note += ", rounded so that they add up"
@@ -187,7 +190,7 @@ def _one_row(facts: ReportFacts, label: str) -> str:
         f"{percent(row.probabilities[row.of])}, that of {against} {percent(row.probabilities[row.against])}. Its class "
         f"is <b>{safe(evaluation.classes[evaluation.y[k]], 40)}</b>. These are its points toward {of}{note}; the "
         "intercept is the score of a row whose points are all 0, not the share of the class. A sum above 0 means that "
-        f"{of} is the more probable of the two.</p>{html_table(['', 'points'], table)}"
+        f"{of} is the more probable of the two.</p>{html_table(['', 'points'], table_rows)}"
     )
 
 
