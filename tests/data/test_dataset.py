@@ -133,7 +133,7 @@ def test_few_numbers_are_classes_and_many_when_said():
     assert read_table(table, "score", quartiles=False).n_classes == 21
     with pytest.raises(TableError, match="21 different numbers"):
         read_table(table, "score")
-    with pytest.raises(TableError, match="holds text; quartiles are cut of numbers only"):
+    with pytest.raises(TableError, match="holds text; only numbers can be cut"):
         read_table(table, "colour", quartiles=True)
 
 

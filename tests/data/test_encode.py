@@ -306,7 +306,7 @@ def test_tables_that_cannot_be_used(X, y, weights, message):
 def test_whole_numbers_that_floats_would_merge_are_levels(dtype):
     numbers = [2**62 + i % 20 for i in range(60)]
     frame = pd.DataFrame({"a": pd.array(numbers, dtype=dtype)})
-    with pytest.warns(UserWarning, match="'a' holds numbers of more digits than a float keeps apart"):
+    with pytest.warns(UserWarning, match="'a' holds numbers of more digits than a float can distinguish"):
         encoder = Encoder().fit(frame, [i % 2 for i in range(60)])
     assert encoder.columns_[0].values == tuple(2**62 + i for i in range(20))
     again = Encoder.from_dict(json.loads(json.dumps(encoder.to_dict())))

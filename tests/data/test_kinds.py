@@ -43,7 +43,7 @@ def guess(values, name="a", **options):
         (["same"] * 40, "a", "categorical", "text; always the same, so it tells nothing"),
         ([("low", "medium", "high")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
         ([("0-9", "10-19", "20+")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
-        ([f"2020-01-{i % 28 + 1:02}" for i in range(40)], "a", "ignore", "dates; what stands for them (year"),
+        ([f"2020-01-{i % 28 + 1:02}" for i in range(40)], "a", "ignore", "dates; their year"),
         ([f"0{i % 4}" for i in range(40)], "a", "categorical", "text"),
         (
             ["x", "", "", ""] * 10,

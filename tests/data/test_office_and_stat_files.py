@@ -187,7 +187,7 @@ def test_one_of_several_tables_in_an_archive_may_be_chosen():
         read_table(buffer.getvalue())
     chosen = read_table(buffer.getvalue(), options=ReadOptions(sheet="in/b.csv"))
     assert list(chosen.classes) == ["b0", "b1"]
-    assert any("'a.csv' was passed over" in note for note in chosen.notes)
+    assert any("'a.csv' was ignored" in note for note in chosen.notes)
 
 
 def test_a_file_that_grows_while_it_is_read_is_noted(tmp_path, monkeypatch):

@@ -227,7 +227,7 @@ def test_what_lies_beside_the_table_of_an_archive_is_said():
         archive.writestr("data", CSV)
         archive.writestr("x.csv", CSV)
     note = read_columns(buffer.getvalue()).notes[0]
-    assert note.index("'x.csv' was read") < note.index("'data' was passed over")
+    assert note.index("'x.csv' was read") < note.index("'data' was ignored")
     assert read_columns(zipped(x_csv=CSV)).notes == read_columns(CSV).notes
 
 
