@@ -158,8 +158,8 @@ class Stream:
                 "discretize='keep' is not available for a table read in batches; expected discretize='mdl'"
             )
         if discretize in SMOOTH_WAYS:
-            raise RecipeError("smooth levels are not available for a table read in batches; expected discretize='mdl' or "
-                              "'quantile', or read_table, which reads it whole")  # fmt: skip
+            raise RecipeError("smooth levels are not available for a table read in batches; expected discretize='mdl' "
+                              "or 'quantile', or read_table, which reads it whole")  # fmt: skip
         encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)
         key = self._key([discretize, n_bins, missing, holdout, seed, self.unreadable])
         path = self.cache / f"{key[:32]}{SUFFIX}"
