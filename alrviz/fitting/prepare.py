@@ -237,7 +237,7 @@ class TrainingData:
 
 
 class _Cache:
-    """The encodings that are cached with one data set."""
+    """The training data that `prepare` has made of one data set, by recipe settings, the latest last."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

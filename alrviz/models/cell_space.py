@@ -289,8 +289,8 @@ class SelectedCells:
             parts = np.array([part_numbers.get((*t[:dropped], *t[dropped + 1 :]), -1) for t in self.tuples])[
                 tuple_numbers
             ]
-            rest = np.delete(codes, dropped, axis=1)
-            cells = part_space.first[parts] + (rest * part_space.strides[parts]).sum(axis=1)
+            remaining_codes = np.delete(codes, dropped, axis=1)
+            cells = part_space.first[parts] + (remaining_codes * part_space.strides[parts]).sum(axis=1)
             n_selected_parts += (parts >= 0) & np.isin(cells, self.cells)
         return seen[n_selected_parts == codes.shape[1]] if self.needs_all_parts else seen[n_selected_parts > 0]
 

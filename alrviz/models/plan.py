@@ -88,7 +88,8 @@ class Plan:
 
     Attributes:
         blocks: every tuple of the cell space is in exactly one of them.
-        joint: joint values expected in all blocks, inner ones included.
+        joint: number of joint values (combinations of the levels of a block's columns) expected in all blocks, inner
+            ones included.
         links: links expected from all of them.
         largest: joint values expected in the largest block.
     """

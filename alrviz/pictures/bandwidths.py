@@ -39,8 +39,8 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     view = box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
     ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:N_NAMED]] if len(x) else []
     names = [short(path.columns[d], _CUT) for d in order[:N_NAMED]][: len(ends)]
-    moved = np.flatnonzero(path.outer)
-    at, column = np.repeat(moved, count), np.tile(np.arange(count), len(moved))
+    move_indices = np.flatnonzero(path.outer)
+    at, column = np.repeat(move_indices, count), np.tile(np.arange(count), len(move_indices))
     tops = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
     below, key = box([x], tops, height=HEIGHTS[1]), (path.columns, tuple(path.losses), dark)
     ratios = Picture(

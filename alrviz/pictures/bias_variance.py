@@ -73,8 +73,8 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     axis: of AXES. kind: of KINDS. Against order or alpha the lines are those of the largest training size of which
     there are figures.
     """
-    known = table[table["error"].notna()] if table["error"].notna().any() else table
-    share, shares = known["train_share"].max(), table["train_share"].nunique()
+    rows_with_error = table[table["error"].notna()] if table["error"].notna().any() else table
+    share, shares = rows_with_error["train_share"].max(), table["train_share"].nunique()
     shown_rows = table if axis == "train_share" else table[table["train_share"] == share]
     axis_text = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
     values = _values(shown_rows[axis])
@@ -155,11 +155,11 @@ def _tick(axis: str, value: Any) -> str:
 
 
 def _line(rows: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
-    known = rows[rows[column].notna()]
-    x = np.array([places.get(value, np.nan) + shift for value in known[axis]], float)
-    y, error = known[column].to_numpy(float), known[f"{column}_se"].to_numpy(float)
-    name, rounds = known["name"].to_numpy(object), known["rounds"].to_numpy()
-    if len(known) and np.isnan(x).all():  # no such setting: a level from end to end
+    rows_with_value = rows[rows[column].notna()]
+    x = np.array([places.get(value, np.nan) + shift for value in rows_with_value[axis]], float)
+    y, error = rows_with_value[column].to_numpy(float), rows_with_value[f"{column}_se"].to_numpy(float)
+    name, rounds = rows_with_value["name"].to_numpy(object), rows_with_value["rounds"].to_numpy()
+    if len(rows_with_value) and np.isnan(x).all():  # no such setting: a level from end to end
         x, y, error = np.array(ends), np.repeat(y[:1], 2), np.full(2, np.nan)
         name, rounds = np.repeat(name[:1], 2), np.repeat(rounds[:1], 2)
     order = np.argsort(x)

@@ -110,8 +110,8 @@ def _range(values: np.ndarray, folds: np.ndarray) -> Range:
     if not len(above):
         return 0.01, 1.0
     low, high = float(above.min()), float(above.max())
-    near = np.log10(np.clip(folds[folds > 0], 10**low / LABEL_DISTANCE_LIMIT, LABEL_DISTANCE_LIMIT * 10**high))
-    low, high = float(near.min(initial=low)), float(near.max(initial=high))
+    near_logs = np.log10(np.clip(folds[folds > 0], 10**low / LABEL_DISTANCE_LIMIT, LABEL_DISTANCE_LIMIT * 10**high))
+    low, high = float(near_logs.min(initial=low)), float(near_logs.max(initial=high))
     if (values <= 0).any():
         low -= max(0.15 * (high - low), 0.15)
     missing = max(_MIN_RANGE - (high - low), 0.0) / 2

@@ -108,9 +108,11 @@ def curves(
     threshold: where the ring is; None for no ring.
     """
     curve, shares = CURVES[kind], evaluation.shares
-    others = [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+    other_classes = (
+        [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+    )
     chosen = evaluation.classes.index(label)
-    numbers = [chosen, *(k for k in others if k != chosen)][: LINES + 1]
+    numbers = [chosen, *(k for k in other_classes if k != chosen)][: LINES + 1]
     lines = tuple(_line(curve, evaluation, evaluation.classes[k]) for k in numbers)
     share = float(shares[chosen])
     ring: dict[str, list[float]] = {"x": [], "y": []}

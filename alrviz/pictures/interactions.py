@@ -231,8 +231,8 @@ def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:
 
     if len(strength) < 3:
         return np.arange(len(strength))
-    near = strength / (strength.max() or 1.0)
-    apart = 1.0 - near
+    closeness = strength / (strength.max() or 1.0)
+    apart = 1.0 - closeness
     np.fill_diagonal(apart, 0.0)
     order: NDArray[np.intp] = leaves_list(linkage(squareform(apart, checks=False), "average", optimal_ordering=True))
     return order
@@ -377,14 +377,14 @@ def cell_map(
 
 def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
     """Return the waterfall of a row's log-odds: intercept, largest effects, the others together, and the sum."""
-    first, rest = row.frame.head(STEPS), row.frame.iloc[STEPS:]
+    shown_steps, hidden_steps = row.frame.head(STEPS), row.frame.iloc[STEPS:]
     steps = [("intercept", row.intercept, "what the classes have without any column")]
     steps += [
         (f"{name} = {levels}", value, f"{rows:,.0f} rows" if seen else "a cell that no row has")
-        for name, levels, value, rows, seen in first[["levels", "log_odds", "rows", "seen"]].itertuples()
+        for name, levels, value, rows, seen in shown_steps[["levels", "log_odds", "rows", "seen"]].itertuples()
     ]
-    if len(rest):
-        steps.append((f"{len(rest):,} others", float(rest["log_odds"].sum()), "their sum"))
+    if len(hidden_steps):
+        steps.append((f"{len(hidden_steps):,} others", float(hidden_steps["log_odds"].sum()), "their sum"))
     names, values, tips = map(list, zip(*steps, strict=True))
     bars = signed_bars(
         [*names, f"sum: {row.log_odds:.2f}"], [*values, row.log_odds], np.nan, np.nan,

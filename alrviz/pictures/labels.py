@@ -167,8 +167,8 @@ def place(
         of_level = k < levels
         # Half a line off, words are struck through by their level; a whole one, rather under it than above.
         low = at[k, 1] + (-_STEPS[_STEPS % LINE == 0] if of_level else _STEPS)
-        inside = (low >= 0) & (low <= view.height - LINE)
-        low = low[inside] if inside.any() else np.clip(at[k, 1:], 0, max(view.height - LINE, 0))
+        is_inside = (low >= 0) & (low <= view.height - LINE)
+        low = low[is_inside] if is_inside.any() else np.clip(at[k, 1:], 0, max(view.height - LINE, 0))
         earlier = 1 + 1e-3 * (len(words) - k)  # of two that could stay, the first does
         cost = earlier * (STIFF if of_level else 1.0) * np.abs(low - at[k, 1]) / LINE
         total = costs[:, None] + cost + free.cost(left[k], left[k] + widths[k], low)
@@ -178,9 +178,9 @@ def place(
                 total += COVERED * (np.abs(above) < LINE)
                 if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:
                     total += INVERTED * ((above > 0) != (at[k, 1] > at[j, 1]))
-        before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
-        at_low = np.tile(np.arange(len(low)), len(before) // len(low))
-        costs, places = total[before, at_low], places[before]
+        best_before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
+        at_low = np.tile(np.arange(len(low)), len(best_before) // len(low))
+        costs, places = total[best_before, at_low], places[best_before]
         places[:, k] = low[at_low]
     return (at[:, 1] - places[costs.argmin()] + 0.0).tolist()
 
@@ -203,9 +203,9 @@ class _Free:
         self._low, self._high = np.full((2, len(lines), len(edges) - 1), np.nan)
         self._weight = np.array([line.weight for line in lines])
         for k, line in enumerate(lines):
-            known = np.isfinite(line.x) & np.isfinite(line.y)
-            if known.any():
-                px, py = view.pixels(line.x[known], line.y[known])
+            is_finite = np.isfinite(line.x) & np.isfinite(line.y)
+            if is_finite.any():
+                px, py = view.pixels(line.x[is_finite], line.y[is_finite])
                 heights = np.interp(edges, px, py, left=np.nan, right=np.nan)
                 self._low[k] = np.minimum(heights[:-1], heights[1:])
                 self._high[k] = np.maximum(heights[:-1], heights[1:])
@@ -226,15 +226,15 @@ def spread(view: Box, y: Sequence[float]) -> list[float]:
 
     From the top down the labels stand in the order of the ends.
     """
-    wanted = np.array([view.pixel(view.right, value)[1] for value in y])
-    order, highest = np.argsort(wanted, kind="stable"), view.height - LINE
-    at = wanted[order]
+    wanted_pixels = np.array([view.pixel(view.right, value)[1] for value in y])
+    order, highest = np.argsort(wanted_pixels, kind="stable"), view.height - LINE
+    at = wanted_pixels[order]
     for k in range(1, len(at)):
         at[k] = max(at[k], at[k - 1] + LINE)
     for k in reversed(range(len(at))):  # and down again, where that went out of the picture
         at[k] = min(at[k], highest if k == len(at) - 1 else at[k + 1] - LINE)
     shifts = np.empty(len(at))
-    shifts[order] = wanted[order] - at
+    shifts[order] = wanted_pixels[order] - at
     return shifts.tolist()
 
 

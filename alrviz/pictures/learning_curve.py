@@ -110,10 +110,10 @@ def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, d
     text_x = [float(lines[k]["x"][-1]) for k in ends]
     heights = [float(lines[k]["y"][-1]) for k in ends]
     names = [racers[k][0] for k in ends]
-    inside = np.clip(heights, *y).tolist()
-    shifts = spread(Box(0.0, 1.0, y[0], y[1]), inside)
+    clipped_heights = np.clip(heights, *y).tolist()
+    shifts = spread(Box(0.0, 1.0, y[0], y[1]), clipped_heights)
     text_colours = [readable(colours[k], dark) for k in ends]
-    return {"x": text_x, "y": inside, "words": names, "dy": shifts, "colour": text_colours}
+    return {"x": text_x, "y": clipped_heights, "words": names, "dy": shifts, "colour": text_colours}
 
 
 def crossing_text(crossing: Crossing, rows: int) -> str:

@@ -68,12 +68,12 @@ def orders(
     }  # fmt: skip
     missing = absent or {}
     absent_words: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
-    across: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
+    reference_line: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
     if reference is not None and len(x):
         words = f"{reference[0]} {loss_text(reference[1])}"
         ends = x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM
         far = int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))  # the end farther from a point's number
-        across = {
+        reference_line = {
             "x": ends[:1], "right": ends[1:], "y": level, "words": [words],
             "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
         }  # fmt: skip
@@ -91,7 +91,7 @@ def orders(
             draw=partial(_losses, **look), key=key, x=(min(places) - _ROOM, max(places) + _ROOM), y=(low, high),
             labels=("", "test log loss (nats per row)"),
             data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": absent_words,
-                  "reference": across, "automatic": alone},
+                  "reference": reference_line, "automatic": alone},
         )
     }  # fmt: skip
     for name, title in COSTS.items():
@@ -116,8 +116,8 @@ def _folds(rows: pd.DataFrame) -> Data:
     x, values = table.columns.to_numpy(float), table.to_numpy(float)
     finite = ~np.isnan(values)
     return {
-        "xs": [x[known] for known in finite],
-        "ys": [line[known] for line, known in zip(values, finite, strict=True)],
+        "xs": [x[is_finite] for is_finite in finite],
+        "ys": [line[is_finite] for line, is_finite in zip(values, finite, strict=True)],
         "fold": [f"{repeat + 1}.{fold + 1}" for repeat, fold in table.index],
     }
 

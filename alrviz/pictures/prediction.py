@@ -85,8 +85,8 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
         name, axis, scale = ("x", fig.x_range, fig.x_scale) if y is None else ("y", fig.y_range, fig.y_scale)
         place = _share(axis, scale, labels[k][name])
         for other, label in zip(marks[:k], labels, strict=False):
-            same = (other[0] is None, other[1] is None) == (x is None, y is None)
-            if not same or abs(_share(axis, scale, label[name]) - place) >= (
+            has_same_axes = (other[0] is None, other[1] is None) == (x is None, y is None)
+            if not has_same_axes or abs(_share(axis, scale, label[name]) - place) >= (
                 MIN_LABEL_DISTANCE if y is not None else 2 * MIN_LABEL_DISTANCE
             ):
                 continue

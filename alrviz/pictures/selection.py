@@ -91,8 +91,8 @@ class _Blocks:
         """Return x and y of nodes of these ranks in level k."""
         across = self._across[k]
         # The lines of a first level lead to the right, those of others come from the left: names are on the other side.
-        inside = 0.5 if not self.named[k] else 0.92 if self.left(k) else 0.12
-        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % across + inside) / across)
+        x_share = 0.5 if not self.named[k] else 0.92 if self.left(k) else 0.12
+        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % across + x_share) / across)
         return x, self.top * (1 - (ranks // across + 0.5) / self._rows[k])
 
     def left(self, k: int) -> bool:
@@ -151,8 +151,16 @@ def tuples(
         for what, of in parts.items():
             nodes[what].append((x[of], y[of], np.full(of.sum(), dot), np.flatnonzero(of) + 1, by_rank[of], level))
         if complete and many <= MAX_MARKS:  # those of which no part was kept
-            rest = np.arange(len(by_rank), totals[at])
-            nodes["waiting"].append((*blocks.at(at, rest), np.full(len(rest), dot / 2), rest + 1, rest, None))
+            waiting_places = np.arange(len(by_rank), totals[at])
+            nodes["waiting"].append(
+                (
+                    *blocks.at(at, waiting_places),
+                    np.full(len(waiting_places), dot / 2),
+                    waiting_places + 1,
+                    waiting_places,
+                    None,
+                )
+            )
         if blocks.named[at]:
             left = blocks.left(at)
             names["x"] += x.tolist()
@@ -265,17 +273,17 @@ def _draw_ranks(plot: Plot, colours: Sequence[str], called: Sequence[str], dark:
 
 def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     """Return the picture of gains beside mutual information, of all tuples of the order."""
-    known = search.gains is not None and search.mi is not None
-    mi, gain = (np.empty(0) if one is None or not known else one for one in (search.mi, search.gains))
+    has_gains = search.gains is not None and search.mi is not None
+    mi, gain = (np.empty(0) if one is None or not has_gains else one for one in (search.mi, search.gains))
     state = np.zeros(len(mi), np.int8)  # not looked at
     last = search.levels[-1] if search.levels else None
-    if known and last is not None:
+    if has_gains and last is not None:
         looked = search.numbers(last.tuples)
         state[looked] = 1
         state[looked[last.kept]] = 2
-    tells = np.zeros(len(mi), bool) if search.tells is None or not known else search.tells
+    tells = np.zeros(len(mi), bool) if search.tells is None or not has_gains else search.tells
     best_tuples = [int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MISSED] if tells[k]]
-    every = search.all_tuples() if known else np.empty((0, search.order), np.int32)
+    every = search.all_tuples() if has_gains else np.empty((0, search.order), np.int32)
     high, low = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
     right = float(mi.max(initial=0.0)) or 1.0
     air = 0.1 * (high - low) or 1e-3

@@ -87,8 +87,8 @@ def _paint(colour: Any, alpha: Any = 1.0) -> Any:
     if colour is None or (isinstance(colour, float) and math.isnan(colour)):
         return None
     if isinstance(colour, tuple):
-        red, green, blue, *rest = colour
-        return (int(red), int(green), int(blue), round(255 * float(alpha) * float(rest[0] if rest else 1)))
+        red, green, blue, *alphas = colour
+        return (int(red), int(green), int(blue), round(255 * float(alpha) * float(alphas[0] if alphas else 1)))
     text = str(getattr(colour, "to_css", lambda: colour)())
     return (*ImageColor.getrgb(text)[:3], round(255 * min(max(float(alpha), 0.0), 1.0)))
 
@@ -109,7 +109,7 @@ class FigureDrawing:
         self.left, self.top, self.wide, self.high = place
 
     def draw(self) -> None:
-        """Draw it with the pen."""
+        """Draw the figure with the pen: grid, marks, axes, legend and annotations."""
         figure, width = self.figure, self.pen.width
         x_axis, y_axis = (next((a for a in axes if a.visible), None) for axes in (figure.xaxis, figure.yaxis))
         self.x_range, self.y_range = _span(figure.x_range), _span(figure.y_range)

@@ -98,9 +98,9 @@ class ConvergenceTest:
         if outcome.code == DIVERGED:
             return outcome
         difference = self._objective.scores(state.point.w)[:, : self._objective.n_classes]
-        stored = state.point.z[:, : self._objective.n_classes]
+        stored_z = state.point.z[:, : self._objective.n_classes]
         scale = _largest(difference)
-        difference -= stored  # in place: another array of scores would be the peak of a fit's memory
+        difference -= stored_z  # in place: another array of scores would be the peak of a fit's memory
         relative = _largest(difference) / max(1.0, scale)
         if relative <= SCORES_TOL:
             return outcome

@@ -104,10 +104,10 @@ class StreamAdaGrad(Solver):
 
     def resume(self, objective: StreamObjective, checkpoint: Mapping[str, Any]) -> SolverState:
         """Return the state of a checkpoint; raise `AlrvizError` if its weights have another shape."""
-        w, expected = checkpoint["weights"], objective.scale.shape
-        if w.shape != expected:
+        w, expected_shape = checkpoint["weights"], objective.scale.shape
+        if w.shape != expected_shape:
             raise AlrvizError(
-                f"the checkpoint has weights of shape {w.shape}, expected {expected}; remove it to start again"
+                f"the checkpoint has weights of shape {w.shape}, expected {expected_shape}; remove it to start again"
             )
         training = _Training(checkpoint["moved"], float(checkpoint["eta0"]), int(checkpoint["passes"]), w)
         point, passes = objective.value_grad(training.weights), objective.spent + float(checkpoint["learned"])
@@ -136,7 +136,10 @@ class _Mean:
 
 
 def search_eta0(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
-    """Return eta0 for steps from `w` (S + 1, C) on, by algorithms 4 and 5, and its validation log loss."""
+    """Return the step size eta0 for steps from `w` (S + 1, C) on, and the validation log loss that it reaches.
+
+    It is searched on the sample, by algorithms 4 and 5 of [sALR].
+    """
     low, high = ENDS["adagrad"]
     values: dict[float, float] = {}
     best = 0.0

@@ -36,19 +36,21 @@ def density_frame_of(
     """
     features, tables = model.features, feature_columns(encoded, model.features)
     rug_rows = np.sort(np.random.default_rng(0).permutation(encoded.n_rows)[:RUG_ROWS])
-    known = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
+    previous_by_column = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
     parts = []
     for d, j in enumerate(tables):
         weight: Any = model.w[d] if features.n_values > 1 else float(model.w[d, 0])
         name = str(encoded.names[j])
         if d < len(features.numeric):
-            old = known.get(name)
+            old = previous_by_column.get(name)
             parts.append(_curve(model, encoded, d, name, weight, rug_rows, old))
         else:
             count = int(encoded.levels[j])
             phi = features.levels(d - len(features.numeric)).T[:count]
             texts = labels[j] if len(labels) else range(count)
-            parts.append(_levels(encoded, j, ColumnRatio(name, _narrow(phi), weight), texts, known.get(name)))
+            parts.append(
+                _levels(encoded, j, ColumnRatio(name, _narrow(phi), weight), texts, previous_by_column.get(name))
+            )
     return DensityFrame(tuple(parts), tuple(str(label) for label in encoded.classes), iteration, note)
 
 

@@ -63,8 +63,8 @@ class PartialDependence:
         for at, where, unit in zip((u, v), self.places, self.units, strict=True):
             squares += _distances(at, where, unit) ** 2
         rows = np.argpartition(squares, self.per_place - 1, axis=1)[:, : self.per_place]
-        near = np.take_along_axis(squares, rows, axis=1)
-        weights = np.exp((near.min(axis=1, keepdims=True) - near) / (2 * WIDTH**2))
+        near_squares = np.take_along_axis(squares, rows, axis=1)
+        weights = np.exp((near_squares.min(axis=1, keepdims=True) - near_squares) / (2 * WIDTH**2))
         return rows, weights / weights.sum(axis=1, keepdims=True)
 
 

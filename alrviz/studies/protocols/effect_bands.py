@@ -243,8 +243,10 @@ def effect_bands(
 def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
     """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order."""
     tuples, next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
-    tested = _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= MAX_UNASKED else 0.0
-    return (1 + refits) * _PURIFY_SECONDS * rows * tuples * (classes + 4) + tested
+    test_seconds = (
+        _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= MAX_UNASKED else 0.0
+    )
+    return (1 + refits) * _PURIFY_SECONDS * rows * tuples * (classes + 4) + test_seconds
 
 
 def summary(study: Study) -> pd.DataFrame:

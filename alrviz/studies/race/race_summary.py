@@ -29,10 +29,10 @@ def _leader(lanes: Sequence[RacerSummary]) -> str:
         return f"{moment_text} {objective_text(lanes, lanes[0])}."
     if len(by_objective(lanes)) > 1:
         return f"{moment_text} {_heldout(lanes)}"
-    first, second, *others = sorted(lanes, key=lambda lane: lane.last)
+    first, second, *other_lanes = sorted(lanes, key=lambda lane: lane.last)
     if second.last - first.last < NEAR * abs(second.last):
         return f"{moment_text} {close_race_text(lanes, first, second)}."
-    suffix = ", the next" if others else ""
+    suffix = ", the next" if other_lanes else ""
     gap_text = f"{second.last - first.last:.4f} below {second.name}{suffix}"
     return f"{moment_text} {first.name} leads, {objective_text(lanes, first)}, {gap_text}."
 

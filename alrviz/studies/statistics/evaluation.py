@@ -253,7 +253,10 @@ class Evaluation:
         if k not in self._curves:
             tn, fp, fn, tp, t = confusion_matrix_at_thresholds(self.y == k, self.p(label), sample_weight=self.weight)
             start = (np.inf, 0, 0, tp[-1], fp[-1])  # above every probability
-            counts = (np.append(first, rest) for first, rest in zip(start, (t, tp, fp, fn, tn), strict=True))
+            counts = (
+                np.append(first, further_counts)
+                for first, further_counts in zip(start, (t, tp, fp, fn, tn), strict=True)
+            )
             table = pd.DataFrame(dict(zip(("threshold", "tp", "fp", "fn", "tn"), counts, strict=True)))
             self._curves[k] = _with_rates(table)
         return self._curves[k]

@@ -86,8 +86,8 @@ class Racer:
                 for trial in self._trials
             ]
             self.trial_fits -= len(trials)
-            rest = [replace(step, extra={**step.extra, **chosen_alphas}) for step in steps[len(first_step) :]]
-            steps = [*first_step, *trials, *rest]
+            later_steps = [replace(step, extra={**step.extra, **chosen_alphas}) for step in steps[len(first_step) :]]
+            steps = [*first_step, *trials, *later_steps]
         self._read += len(added)
         self.trial_fits += sum(step.kind == "search" and _FIRST_ALPHA not in step.extra for step in added)
         if steps:
@@ -174,12 +174,12 @@ class Racer:
     def summary(self, *, upto: int | None = None, ended: bool = True) -> RacerSummary:
         """Return the data for a verdict at a step; `ended=False` hides the outcome."""
         outcome = self.outcome if ended else None
-        cut = None if upto is None else upto + 1
-        alphas = [self.columns[name][:cut][-1] for name in self.alphas if len(self) and self.columns["index"][:cut][-1]]
+        end = None if upto is None else upto + 1
+        alphas = [self.columns[name][:end][-1] for name in self.alphas if len(self) and self.columns["index"][:end][-1]]
         return RacerSummary(
             name=self.name,
             label=self.label,
-            frame={name: self.columns[name][:cut] for name in _SUMMARY_COLUMNS if name in self.columns},
+            frame={name: self.columns[name][:end] for name in _SUMMARY_COLUMNS if name in self.columns},
             n_rows=self.run.trace.rows or 1.0,
             outcome=None if outcome is None else outcome.code,
             detail="" if outcome is None else outcome.sentence,
@@ -348,12 +348,12 @@ class RaceReader:
     def curves(self) -> list[RacerCurve]:
         """Curves of the picture: up to the head, and faintly up to the furthest step shown."""
         best = self._best()
-        cut = self.last_shown + 1
+        end = self.last_shown + 1
         return [
             RacerCurve(
                 name=racer.name,
                 label=racer.label,
-                columns=racer.first_rows(cut),
+                columns=racer.first_rows(end),
                 rows=racer.run.trace.rows or 1.0,
                 best=best[racer.key],
                 upto=self.head if self.head < self.last_shown else None,

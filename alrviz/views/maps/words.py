@@ -39,15 +39,15 @@ def others_words(others: str, row: int, n_others: int) -> str:
 
 
 def _absent(surface: Surface) -> str:
-    absent = surface.absent()
-    if not absent:
+    absent_classes = surface.absent()
+    if not absent_classes:
         return ""
     quantity = "probability" if surface.probability else "score"
     names = [
         f"{safe(name, 60)}" + (f" (its highest {quantity} here is {highest:.3g})" if np.isfinite(highest) else "")
-        for name, highest in absent[:MAX_ABSENT_NAMES]
+        for name, highest in absent_classes[:MAX_ABSENT_NAMES]
     ]
-    suffix = f" and {len(absent) - MAX_ABSENT_NAMES:,} more" if len(absent) > MAX_ABSENT_NAMES else ""
+    suffix = f" and {len(absent_classes) - MAX_ABSENT_NAMES:,} more" if len(absent_classes) > MAX_ABSENT_NAMES else ""
     return f"<b>Never wins on this map: {', '.join(names)}{suffix}.</b>"
 
 

@@ -434,8 +434,8 @@ def classes_html(evaluation: Evaluation) -> str:
         ranks = [number(line[name], 3) for name in ("auc", "average_precision")]
         rows.append([safe(line["class"], 60), f"{line['rows']:,.6g}", *shares, *ranks])
     heads = ["class", "rows", "share", "predicted", "sensitivity", "PPV", "AUC", "average precision"]
-    rest = len(evaluation.classes) - TABLE_ROWS
-    note = f"<p class='quiet'>{rest:,} rarer classes: the CSV has them.</p>" if rest > 0 else ""
+    n_hidden = len(evaluation.classes) - TABLE_ROWS
+    note = f"<p class='quiet'>{n_hidden:,} rarer classes: the CSV has them.</p>" if n_hidden > 0 else ""
     return html_table(heads, rows) + note
 
 

@@ -165,7 +165,7 @@ class PathView(StudyView):
         self._show_path()
 
     def _offer(self, study: "Study") -> None:
-        """Offer the alphas and paths of the study."""
+        """Update the menu of paths and the slider of alphas to those of the study."""
         names = {name: k for k, name in enumerate(path_names(study))}
         with self._offering:
             if self.path >= len(names):

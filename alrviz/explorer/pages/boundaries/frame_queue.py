@@ -97,8 +97,8 @@ class DraggedBandwidth:
         log_h = log_bandwidths(frame.scene, frame.density.log_h, column, h)
         run, w, step, scene = frame.run, frame.density.w, player.head, frame.scene
         frames.take()  # show finished curves even if moves come faster than the pump
-        rest = REST_SECONDS if time.monotonic() - self.settled_at < MAX_REST_WAIT_SECONDS else 0.0
-        frames.ask(lambda stop: dlr_frames.of_hand(run, log_h, w, step, scene, stop, rest))
+        rest_seconds = REST_SECONDS if time.monotonic() - self.settled_at < MAX_REST_WAIT_SECONDS else 0.0
+        frames.ask(lambda stop: dlr_frames.of_hand(run, log_h, w, step, scene, stop, rest_seconds))
         frames.take(FIRST_CURVE_SECONDS)
         frames.hurry()
 
