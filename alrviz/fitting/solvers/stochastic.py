@@ -152,7 +152,7 @@ class Stochastic(Solver):
         )
 
     def _narrow(self, state: SolverState, search: Search, grid: list[float]) -> Search | Training:
-        best, low, high, close = narrow(search.values, grid)
+        best, low, high, close = best_and_neighbours(search.values, grid)
         if close or search.rounds + 1 == MAX_ROUNDS:
             w = state.point.w.ravel()
             return Training(search.plan, w, w, self._memory(w), 10.0**best)
@@ -175,7 +175,7 @@ class Stochastic(Solver):
         return np.zeros(2 if self.method == "sgd" else w.size)
 
 
-def narrow(values: Mapping[float, float], grid: Sequence[float]) -> tuple[float, float, float, bool]:
+def best_and_neighbours(values: Mapping[float, float], grid: Sequence[float]) -> tuple[float, float, float, bool]:
     """Return the grid's best point by `values`, its neighbours, and whether these are as good."""
     best = min(range(len(grid)), key=lambda k: values[grid[k]])
     low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
@@ -191,7 +191,7 @@ def search_eta0(trial_loss: Callable[[float], float], method: str) -> float:
     for _ in range(MAX_ROUNDS):
         grid = np.linspace(low, high, POINTS).tolist()
         values |= {x: trial_loss(10.0**x) for x in grid if x not in values}
-        best, low, high, close = narrow(values, grid)
+        best, low, high, close = best_and_neighbours(values, grid)
         if close:
             break
     return float(10.0**best)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from alrviz.errors import AlrvizError
 from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.fitting.solvers.stochastic import ENDS, MAX_ROUNDS, PASSES, POINTS, narrow
+from alrviz.fitting.solvers.stochastic import ENDS, MAX_ROUNDS, PASSES, POINTS, best_and_neighbours
 from alrviz.passes.rows import Floats
 
 N_MOMENTS = 8  # of the second half of a pass, at which weights are averaged
@@ -148,7 +148,7 @@ def search_eta0(objective: StreamObjective, w: Floats, seed: int) -> tuple[float
         for x in grid:
             if x not in values:
                 values[x] = loss_of_mean(objective, objective.trial, w, seed, 10.0**x, PASSES, averaged=False)
-        best, low, high, close = narrow(values, grid)
+        best, low, high, close = best_and_neighbours(values, grid)
         if close:
             break
     return float(10.0**best), values[best]

@@ -230,7 +230,7 @@ class DlrTab(DlrState):
             return
         step, frame = self.player.head, self.frame
         previous = frame.scene if frame is not None and frame.run is run else None
-        self.frames.ask(lambda stop: dlr_frames.of_run(run, step, previous, stop))
+        self.frames.request(lambda stop: dlr_frames.of_run(run, step, previous, stop))
 
     def show_frame(self, frame: DlrFrame) -> None:
         """Show a frame in all pictures; while bandwidths are dragged only the curves."""
@@ -284,7 +284,7 @@ class DlrTab(DlrState):
 
     def _take_results(self) -> bool:
         """Take over what threads have finished; return whether there may be more."""
-        self.frames.take()
+        self.frames.show_finished()
         peer_busy = self.drawing.take_peer()
         maps_busy = self.pictures.pump()
         self._say()
