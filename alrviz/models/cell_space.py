@@ -272,7 +272,7 @@ class SelectedCells:
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """The selected cells of `parts`."""
+        """Numbers of the selected cells of `parts`, ascending, as in the `TupleSpace` of `parts`."""
         return np.frombuffer(self.cell_bytes, np.int64)
 
     def select(self, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:

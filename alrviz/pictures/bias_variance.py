@@ -58,7 +58,7 @@ AXES: Mapping[str, str] = {
 
 
 def share_text(share: float) -> str:
-    """A training size in words."""
+    """Return a training size in words. share: part of the training rows that is used, from 0 to 1."""
     return "all training rows" if share == 1 else f"{100 * share:g} % of the training rows"
 
 

@@ -44,9 +44,13 @@ def compare(
 ) -> Picture:
     """Return the picture.
 
-    lines: a study's summary (data, racer, name, measures and their _sd). rows: its frame, maybe empty. pair: the racers
-    across and up. measure: of `alrviz.studies.protocols.compare.COMPARED`. colours: one a racer; a point has that of
-    the better.
+    Args:
+        lines: a study's summary (data, racer, name, measures and their _sd).
+        rows: the study's frame, a row for each fit; it may be empty.
+        pair: index of the recipe on the horizontal axis, and on the vertical axis.
+        measure: one of `alrviz.studies.protocols.compare.COMPARED`.
+        colours: one for each recipe; a point has that of the better one.
+        dark: whether the ground is dark.
     """
     across, up = pair
     marks = racer_marks(len(colours))

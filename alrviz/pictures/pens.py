@@ -57,7 +57,9 @@ class Pen:
     def mark(
         self, kind: str, at: tuple[float, float], size: float, fill: Any, line: Any, width: float, angle: float = 0.0
     ) -> None:
-        """Draw a marker of Bokeh's."""
+        """Draw a marker, as Bokeh does. kind: its name in Bokeh. at: (x, y) of its middle in pixels. size, width:
+        pixels.
+        """
         half = size / 2
         if kind in ("dash", "x", "cross"):
             for turn in _ANGLES.get(kind, (angle,)):

@@ -207,7 +207,7 @@ def _nodes(search: Search, parts: Sequence[Any]) -> Data:
 
 
 def _pixels(colours: Sequence[tuple[str, float]]) -> NDArray[np.uint32]:
-    """Colours "#rrggbb" and their opacities as Bokeh's images have them."""
+    """Return colours "#rrggbb" with opacities (0 to 1) as the numbers of Bokeh's RGBA images."""
     parts = [(*bytes.fromhex(colour[1:]), round(255 * alpha)) for colour, alpha in colours]
     return np.array(parts, np.uint8).view(np.uint32).ravel()
 

@@ -188,7 +188,7 @@ def button(label: str, on_press: Callable[[], object], **params: object) -> pmui
 
 
 def card(*parts: Viewable, **params: object) -> pn.Column:
-    """Return a sheet of paper with these parts on it."""
+    """Return a card (a sheet of paper on the page) with these parts below each other. params: of Panel's Column."""
     return pn.Column(*parts, **{"styles": CARD, "sizing_mode": "stretch_width", "margin": 0, **params})
 
 

@@ -236,7 +236,7 @@ class StudyPage(Page):
         return choices | dict(cls.valid_values)
 
     def read(self, state: State) -> StudySpec:
-        """Parse the link."""
+        """Return the study's settings that a link's state asks for; unsupported ones become the page's defaults."""
         return self.spec_class.read(state, self.session.cuts)
 
     # -- building ------------------------------------------------------------------------------------------------------

@@ -278,8 +278,9 @@ class WeightedFamily(CellFamily):
             )
 
     def check_smooth(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` for settings that do not support smooth levels, whose steps move the weights of many
-        cells.
+        """Raise `RecipeError` for settings that do not support smooth levels.
+
+        A step between smooth levels moves the weights of many cells.
         """
         for name, supported in _SMOOTH_SETTINGS.items():
             if self.smooths and params[name] not in supported:

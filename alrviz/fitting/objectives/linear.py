@@ -77,7 +77,7 @@ class CellWeights:
         """Return the w whose phi is that of a model of the same cells, or the nearest if weights are shared.
 
         Raises:
-            RecipeError: the model has other cells or classes.
+            RecipeError: the model has other cells or classes than these rows.
         """
         if model.n_classes != self._tables.n_classes or not np.array_equal(model.seen, self._tables.seen):
             raise RecipeError(

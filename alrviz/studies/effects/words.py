@@ -10,7 +10,13 @@ LEVEL = 0.05  # significance level of all tests of a table together
 
 
 def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
-    """Return the sentence of `Interactions.sentence`; `where`: the rows of the log loss, "test" or "these rows'"."""
+    """Return a sentence on the orders' shares of the score, and on the tuples that lower the log loss.
+
+    Args:
+        orders: a row for each order, with its `tuples` (how many) and its `share` of the score.
+        importance: a row for each tuple: `Interactions.importance`.
+        where: the rows of the log loss, "test" or "these rows'".
+    """
     share_texts = [
         f"{'main effects' if size == 1 else _count_text(int(line.tuples), int(size))} {100 * line.share:.0f} %"
         for size, line in orders.iterrows()
