@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 # Where the system does not say: what a small laptop has free.
-UNKNOWN = 4 * 2**30
+ASSUMED_FREE_BYTES = 4 * 2**30
 _ARENA_MAX, _MMAP_THRESHOLD = -8, -3  # of malloc.h
 _GROUPS = Path("/sys/fs/cgroup")
 
@@ -41,7 +41,7 @@ def total_memory() -> int:
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        machine = 2 * UNKNOWN
+        machine = 2 * ASSUMED_FREE_BYTES
     return min([machine, *(limit for limit, _ in _groups())])
 
 

@@ -22,8 +22,11 @@ from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend
 from alrviz.studies.core.names import parameter_words
 from alrviz.studies.statistics.crossing import family_of
 
-_ROOM = 0.4  # of a step, left of the first value and right of the last
-_DODGE, _WIDEST = 0.05, 0.25  # of a step: between lines, so that their bars do not cover each other, and of all
+_MARGIN_STEPS = 0.4  # of a step, left of the first value and right of the last
+_LINE_SHIFT_STEPS, _MAX_SHIFT_STEPS = (
+    0.05,
+    0.25,
+)  # of a step: between lines, so that their bars do not cover each other, and of all
 _WIDTH = 320  # assumed px of a legend
 
 
@@ -83,10 +86,10 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     parts = list(by_name.values())
     definition = KINDS[kind]
     columns = {"bias": definition.bias, "variance": definition.variance, "error": "error"}
-    ends = (-_ROOM, max(len(values), 1) - 1 + _ROOM)
+    ends = (-_MARGIN_STEPS, max(len(values), 1) - 1 + _MARGIN_STEPS)
     lines = {}
     for part, column in columns.items():
-        dodge = min(_DODGE, _WIDEST / max(len(parts), 1))
+        dodge = min(_LINE_SHIFT_STEPS, _MAX_SHIFT_STEPS / max(len(parts), 1))
         shifts = (dodge * (k - (len(parts) - 1) / 2) for k in range(len(parts)))
         lines[part] = tuple(_line(rows, axis, column, places, ends, d) for rows, d in zip(parts, shifts, strict=True))
     labels = tuple(str(rows["label"].iloc[0]) for rows in parts)

@@ -34,14 +34,14 @@ from alrviz.pictures.measures import (
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
 from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, add_legend, write
 
-DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
+MAX_DRAWN_POINTS = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
 DASHES = [7, 5]
-LEGEND_ROW = 25  # px
+LEGEND_ROW_PX = 25  # px
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
 BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
 MAX_LABEL_SHARE = 0.75  # of a picture's width, for the words on a grey line
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
-FAINT = 0.2  # of a racer's line is a grey one: words may stand on it
+GREY_LINE_COST = 0.2  # of a racer's line is a grey one: words may stand on it
 MAX_MARKED_POINTS = 60  # with more points the line alone shows them
 MAX_UNMARKED_RACERS = 2  # of more racers each line carries markers
 MARKER_STEP_PX = 90  # px across, from one marker of a line to the next
@@ -120,7 +120,7 @@ def convergence(
     }
     levels |= {} if floor is None else {BEST: floor}
     names = [curve.name for curve in curves]
-    height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
+    height = HEIGHT - LEGEND_ROW_PX * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
     within = view if size is None else replace(view, width=size[0], height=size[1])
     drawn_lines = [*(line for pair in curve_pairs for line in pair)] if rests else []
@@ -221,7 +221,7 @@ def marks(
     at_y = [*(v for _, v in lines), *y]
     ends_there = [True] * len(lines) + is_cut
     line_ends = np.array([view.begin, view.right])
-    crossings = [Crossing(line_ends, np.array([value, value]), FAINT) for _, value in lines]
+    crossings = [Crossing(line_ends, np.array([value, value]), GREY_LINE_COST) for _, value in lines]
     crossings += [Crossing(line["x"], line["y"]) for line in drawn if len(line["x"]) > 1]
     shifts = place(view, at_x, at_y, words, ends_there, crossings, len(lines))
     return (
@@ -315,7 +315,7 @@ def _kinds(measure: str) -> list[str]:
     return [words for (words, _), column in zip(KINDS, columns, strict=True) if column is not None]
 
 
-def min_max(y: np.ndarray, limit: int = DENSE) -> np.ndarray:
+def min_max(y: np.ndarray, limit: int = MAX_DRAWN_POINTS) -> np.ndarray:
     """Positions of at most `limit` points of `y` (points,) to draw, ascending; all of them when there are few.
 
     Thinned so as to keep what the eye would see: the line is cut into stretches of equally many points; each gives its

@@ -38,7 +38,7 @@ MIN_OPACITY, MAX_OPACITY = (
 )  # where all classes are equal, where one is certain; points are visible on both
 MAX_NAMED = 12  # classes in the legend, and LINES it may have above a map that needs its room
 LINES = 3
-CUT = 22  # letters of a class's name
+MAX_CLASS_CHARS = 22  # letters of a class's name
 _LEGEND: Any = {
     "padding": 4, "spacing": 3, "glyph_width": 20, "location": "left",
     "title_text_font_size": "15px", "title_text_font": FONT_NAME, "title_text_font_style": "normal",
@@ -180,9 +180,9 @@ def value_words(surface: Surface) -> str:
     """Return what the colours mean: the probability of which class, or a score."""
     two = len(surface.classes) == 2
     if surface.probability:
-        return f"P({short(surface.classes[1], CUT)})" if two else "P(predicted class)"
+        return f"P({short(surface.classes[1], MAX_CLASS_CHARS)})" if two else "P(predicted class)"
     if surface.single:
-        return f"score of {short(surface.classes[1], CUT)}, not a probability: boundary at 0"
+        return f"score of {short(surface.classes[1], MAX_CLASS_CHARS)}, not a probability: boundary at 0"
     return "highest score, not a probability"
 
 
@@ -232,7 +232,7 @@ def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
 def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
     """Return the legend's words, the number of classes named within LINES lines, and the number of columns."""
     for n_named in range(min(MAX_NAMED, len(classes)), 0, -1):
-        words = [short(label, CUT) for label in classes[:n_named]]
+        words = [short(label, MAX_CLASS_CHARS) for label in classes[:n_named]]
         words += [f"and {len(classes) - n_named} more"] * (n_named < len(classes)) + ["boundary"]
         columns = legend_columns(words, width)
         if len(words) <= LINES * columns or n_named == 1:

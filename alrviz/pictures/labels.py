@@ -23,13 +23,13 @@ from alrviz.pictures.palette import GREY
 WIDTH, HEIGHT = 575, 230  # assumed pixels of the drawing frame: those of a window of 1280x720
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
-SAMPLE = 38  # px of a legend's entry beside its words
+LEGEND_SAMPLE_PX = 38  # px of a legend's entry beside its words
 INVERTED, COVERED, CROSSED, ALONG = 1.5, 40.0, 0.6, 2.4
 STIFF = 3.0  # as dear is a line away from a level across the whole picture: by place alone it tells whose its words are
 _STEPS = np.array([0.0, *(sign * k / 2 for k in range(1, 23) for sign in (1, -1))]) * LINE
 _BEAM_WIDTH = 3  # ways to place the labels before, for each place of the last one
-_BIN = 5.0  # px across, in which a line has one lowest and one highest place
-_EDGE = 3.0  # px above and below letters that a line may touch
+_BIN_PX = 5.0  # px across, in which a line has one lowest and one highest place
+_EDGE_PX = 3.0  # px above and below letters that a line may touch
 _INVISIBLE: Mapping[str, Any] = {
     "x": math.nan, "y": math.nan, "words": "", "colour": GREY, "align": "left", "dx": 0, "dy": 0.0, "style": "normal",
     "marker": "circle",
@@ -199,7 +199,7 @@ class _Free:
     """Return the heights of lines in pixels, for columns a few pixels wide."""
 
     def __init__(self, view: Box, lines: Sequence[Crossing]):
-        edges = np.arange(0.0, view.width + _BIN, _BIN)
+        edges = np.arange(0.0, view.width + _BIN_PX, _BIN_PX)
         self._low, self._high = np.full((2, len(lines), len(edges) - 1), np.nan)
         self._weight = np.array([line.weight for line in lines])
         for k, line in enumerate(lines):
@@ -214,10 +214,10 @@ class _Free:
         """Return the cost of a label from `left` to `right` at each of these lower ends."""
         if not len(self._weight):
             return np.zeros(len(low))
-        part = slice(max(int(left / _BIN), 0), max(int(np.ceil(right / _BIN)), 1))
-        bottom, top = (low + end for end in (_EDGE, LINE - _EDGE))
+        part = slice(max(int(left / _BIN_PX), 0), max(int(np.ceil(right / _BIN_PX)), 1))
+        bottom, top = (low + end for end in (_EDGE_PX, LINE - _EDGE_PX))
         met = (self._high[:, part] > bottom[:, None, None]) & (self._low[:, part] < top[:, None, None])
-        along = met.sum(axis=2) * _BIN / (right - left)
+        along = met.sum(axis=2) * _BIN_PX / (right - left)
         return (self._weight * (CROSSED * met.any(axis=2) + ALONG * along)).sum(axis=1)
 
 
@@ -240,7 +240,7 @@ def spread(view: Box, y: Sequence[float]) -> list[float]:
 
 def legend_columns(words: Sequence[str], width: float) -> int:
     """Return how many entries of a legend fit beside each other in so many px: a column is as wide as its longest."""
-    widths = [SAMPLE + LETTER * len(text) for text in words]
+    widths = [LEGEND_SAMPLE_PX + LETTER * len(text) for text in words]
     fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
     return next(fits, 1)
 

@@ -21,9 +21,9 @@ from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import loss_text
 
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
-LABELS = 0.3  # of the frame's width, right of the paths, for names
-AIR = 0.02  # of the width, left of them
-LEFT_MARGIN, RIGHT_MARGIN = 86, 30  # px beside the frame: a slider under the picture keeps to them
+LABEL_WIDTH_SHARE = 0.3  # of the frame's width, right of the paths, for names
+LEFT_GAP_SHARE = 0.02  # of the width, left of them
+LEFT_MARGIN_PX, RIGHT_MARGIN_PX = 86, 30  # px beside the frame: a slider under the picture keeps to them
 _ALPHA = "alpha, log scale: strong to weak"
 
 
@@ -43,8 +43,8 @@ class Named:
 def across(alphas: Sequence[float]) -> Range:
     """The axis from left to right, with room for names; it falls."""
     high, low = max(alphas), min(alphas)
-    decades = max(np.log10(high / low), 1.0) / (1 - LABELS - AIR)
-    return float(high * 10 ** (AIR * decades)), float(low / 10 ** (LABELS * decades))
+    decades = max(np.log10(high / low), 1.0) / (1 - LABEL_WIDTH_SHARE - LEFT_GAP_SHARE)
+    return float(high * 10 ** (LEFT_GAP_SHARE * decades)), float(low / 10 ** (LABEL_WIDTH_SHARE * decades))
 
 
 def losses(
@@ -79,7 +79,7 @@ def losses(
     levels = [(model, float(part[measure].iloc[0])) for model, part in parts_beside if len(part)]
     levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
     y = _range([*train, *heldout], [value for _, value in levels])
-    level, words = _labelled(levels, paths, heldout, y, dark, LABELS * width)
+    level, words = _labelled(levels, paths, heldout, y, dark, LABEL_WIDTH_SHARE * width)
     return Picture(
         draw=partial(_draw_losses, paths=paths, alphas=alphas, measure=measure, dark=dark),
         x=across(alphas), y=y, labels=(_ALPHA, LOSSES[measure]), axes={"x_axis_type": "log"},
@@ -140,7 +140,7 @@ def _labelled(
         labels.append(((model.name if fits else model.short or model.name) + value_text, loss, colour, "normal"))
     names = [name for name, *_ in labels]
     heights = [float(np.clip(height, *y)) for _, height, *_ in labels]
-    shifts = place(Box(0.0, 1.0, *y), [1 - LABELS] * len(names), heights, names, [False] * len(names))
+    shifts = place(Box(0.0, 1.0, *y), [1 - LABEL_WIDTH_SHARE] * len(names), heights, names, [False] * len(names))
     inks, styles = [readable(colour, dark) for *_, colour, _ in labels], [style for *_, style in labels]
     return inside_lines, {"y": heights, "words": names, "dy": shifts, "colour": inks, "style": styles}
 
@@ -247,7 +247,7 @@ def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None
     powers = np.arange(first, last + 1, max(np.ceil((last - first) / (4 if few else 9)), 1))
     names = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
     plot.parts["x"].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
-    plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN, RIGHT_MARGIN
+    plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN_PX, RIGHT_MARGIN_PX
 
 
 def _add_head(plot: Plot) -> None:

@@ -17,7 +17,7 @@ from alrviz.pictures.picture import FONT
 Place = tuple[float | None, float | None]  # along and up; None where it is of the other axis alone
 _DOTS = [2, 4]
 MIN_LABEL_DISTANCE = 0.08  # share of an axis: closer labels would overlap, also in Present's type size
-SIGN, LINE = 12, 30  # pixels of a sign of the words, and of a line of them
+SIGN_WIDTH_PX, LINE_HEIGHT_PX = 12, 30  # pixels of a sign of the words, and of a line of them
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
             ):
                 continue
             if y is not None:
-                labels[k]["dx"] = max(labels[k]["dx"], label["dx"] + SIGN * len(label["text"]))
+                labels[k]["dx"] = max(labels[k]["dx"], label["dx"] + SIGN_WIDTH_PX * len(label["text"]))
             else:
-                labels[k]["dy"] = min(labels[k]["dy"], label["dy"] - LINE)
+                labels[k]["dy"] = min(labels[k]["dy"], label["dy"] - LINE_HEIGHT_PX)
 
 
 def _share(axis: Any, scale: Any, value: float) -> float:

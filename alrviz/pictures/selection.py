@@ -32,12 +32,12 @@ from alrviz.studies.protocols.live_selection import Search
 from alrviz.studies.statistics.measures import loss_text
 
 WIDTH, HEIGHT = 620, 270  # assumed pixels of the frame of levels
-HEAD, ROW = 30, 15  # px of what stands above the blocks, and of a name
+HEAD_PX, ROW_PX = 30, 15  # px of what stands above the blocks, and of a name
 MAX_NODES = 10_000  # of a level; the best of more
 MAX_MARKS = 1_000  # of a level, with tooltips; more tuples are drawn as an image
-LINED = 24  # tuples of a level whose lines to their parts are drawn
-SMALL_MARKS_FROM = 150  # tuples
-MISSED = 3  # tuples that are named in the picture of gains
+MAX_TUPLES_WITH_LINES = 24  # tuples of a level whose lines to their parts are drawn
+MIN_TUPLES_FOR_SMALL_MARKS = 150  # tuples
+MAX_NAMED_TUPLES = 3  # tuples that are named in the picture of gains
 SHARES: Mapping[str, str] = {
     "log_loss": "test log loss", "parameters": "parameters (log)", "train_seconds": "seconds per fit (log)",
 }  # fmt: skip
@@ -63,8 +63,8 @@ class _Blocks:
 
     def __init__(self, nodes: Sequence[int], size: tuple[int, int]):
         wide, high = size
-        self._wide, self.top = wide, 1 - HEAD / high
-        fits = max(1, int(high * self.top / ROW))  # names below each other
+        self._wide, self.top = wide, 1 - HEAD_PX / high
+        fits = max(1, int(high * self.top / ROW_PX))  # names below each other
         self._across = [ceil(count / fits) for count in nodes]
         self.named = [across <= 2 and wide / len(nodes) > 85 * across for across in self._across]
         shares = [0.62 * across + 0.2 if named else 1.0 for across, named in zip(self._across, self.named, strict=True)]
@@ -75,7 +75,7 @@ class _Blocks:
             if not named:
                 self._across[k] = max(1, round(sqrt(count * px / (high * self.top))))
             self._rows.append(ceil(count / self._across[k]))
-            step = ROW if named else min(px / self._across[k], high * self.top / self._rows[k])
+            step = ROW_PX if named else min(px / self._across[k], high * self.top / self._rows[k])
             self.sizes.append(float(np.clip(0.72 * step, 1.5, 11.0)))
 
     def cells(self, k: int, states: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], float, float]:
@@ -173,7 +173,7 @@ def tuples(
             tuple(level.tuples[k].tolist()): (float(px), float(py))
             for k, px, py, one in zip(by_rank, x, y, is_kept, strict=True) if one
         }  # fmt: skip
-        for columns, end in islice(new_place_by_tuple.items(), LINED if place_by_tuple else 0):
+        for columns, end in islice(new_place_by_tuple.items(), MAX_TUPLES_WITH_LINES if place_by_tuple else 0):
             lesser = (columns[:j] + columns[j + 1 :] for j in range(len(columns)))
             edges += [(*place_by_tuple[part], *end) for part in lesser if part in place_by_tuple]
         place_by_tuple = new_place_by_tuple
@@ -282,7 +282,9 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
         state[looked] = 1
         state[looked[last.kept]] = 2
     tells = np.zeros(len(mi), bool) if search.tells is None or not has_gains else search.tells
-    best_tuples = [int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MISSED] if tells[k]]
+    best_tuples = [
+        int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MAX_NAMED_TUPLES] if tells[k]
+    ]
     every = search.all_tuples() if has_gains else np.empty((0, search.order), np.int32)
     high, low = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
     right = float(mi.max(initial=0.0)) or 1.0
@@ -303,7 +305,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
         x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
         data={
             **{name: {"x": mi[places], "y": gain[places], "name": [name_of(every[k]) for k in places],
-                      "size": np.full(len(places), 9.0 if len(mi) <= SMALL_MARKS_FROM else 5.0)}
+                      "size": np.full(len(places), 9.0 if len(mi) <= MIN_TUPLES_FOR_SMALL_MARKS else 5.0)}
                for name, places in parts.items()},
             "names": {
                 "x": mi[best_tuples], "y": gain[best_tuples], "words": words, "dy": shifts,

@@ -29,7 +29,7 @@ from alrviz.job import Job
 from alrviz.stop import StopToken
 
 LETTERS = "BCDFGHJKMNPQRSTVWXZ"  # no similar letters and no vowels, so no words: 47 million codes
-CODE_LENGTH = 6
+CODE_CHARS = 6
 # Rate limits: (burst, seconds until one more).
 BROWSER_CODES = (20, 3.0)  # wrong codes of a browser
 ADDRESS_CODES = (200, 3.0)  # of all browsers at an address: a lecture hall is behind one router
@@ -302,7 +302,7 @@ class Classroom:
 
 def new_code() -> str:
     """Return a random code of a class."""
-    return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+    return "".join(secrets.choice(LETTERS) for _ in range(CODE_CHARS))
 
 
 class Classes:

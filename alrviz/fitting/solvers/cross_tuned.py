@@ -1,7 +1,7 @@
 """Cross-tuning: the number of iterations that is best on validation rows.                                    [ELR] 4
 
     the training rows in five folds; each is held out in turn, and the others are fitted until the fit ends,
-    or until the validation log loss has not been lower for PATIENCE iterations
+    or until the validation log loss has not been lower for PATIENCE_ITERATIONS iterations
     m = the median over the folds of the iteration with the lowest validation log loss
     m iterations on all training rows
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 # Iterations without a lower validation log loss after which a fold's fit ends.
-PATIENCE = 20
+PATIENCE_ITERATIONS = 20
 # A fold's fit ends when F falls by less than this share of itself.
 MIN_DECREASE = 1e-6
 
@@ -117,7 +117,10 @@ class CrossTuned(Solver):
         loss, index = extra["fold_heldout_log_loss"], inner_state.index
         lowest, best = (loss, index) if loss < tuning.lowest else (tuning.lowest, tuning.best)
         has_ended = (
-            inner_state.stalled or index >= self.max_iter or index - best >= PATIENCE or _flat(previous, inner_state)
+            inner_state.stalled
+            or index >= self.max_iter
+            or index - best >= PATIENCE_ITERATIONS
+            or _flat(previous, inner_state)
         )
         carry: Tuning | Tuned = Tuning(tuning.chosen, fold, inner_state, lowest, best)
         if has_ended:

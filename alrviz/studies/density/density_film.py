@@ -14,7 +14,7 @@ from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, De
 CURVE_POINTS = 160
 RUG_ROWS = 400
 MAX_LEVELS = 200  # of a column in a scene: more are unreadable, and every step sends them to the browser
-MARGIN = 0.04  # share of a column's range beyond its first and last value
+MARGIN_SHARE = 0.04  # share of a column's range beyond its first and last value
 
 
 def density_frame_of(
@@ -83,7 +83,7 @@ def _curve(
     values = encoded.numbers[model.features.numeric[d]]
     if old is None or old.x is None:
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        air = MARGIN * (high - low)
+        air = MARGIN_SHARE * (high - low)
         x = np.linspace(low - air, high + air, CURVE_POINTS)
     else:
         x = old.x

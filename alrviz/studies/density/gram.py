@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from alrviz.passes.aligned_buffers import Floats
 
 MAX_SHOWN = 400  # rows in the picture
-CHUNK = 2_000  # rows of a block of pairs
+CHUNK_ROWS = 2_000  # rows of a block of pairs
 MAX_COUNTED = 3_000  # rows whose pairs are counted; of more rows a sample is drawn
 
 
@@ -77,11 +77,11 @@ def _spread(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
 
 def _shares(flat: Floats, codes: NDArray[np.intp]) -> tuple[float, float]:
     agree, same_pairs, n = 0, 0, len(codes)
-    for begin in range(0, n, CHUNK):
-        block = slice(begin, begin + CHUNK)
+    for begin in range(0, n, CHUNK_ROWS):
+        block = slice(begin, begin + CHUNK_ROWS)
         alike = flat[block] @ flat.T > 0
         has_same_class = codes[block, None] == codes
-        itself = np.arange(begin, min(begin + CHUNK, n))
+        itself = np.arange(begin, min(begin + CHUNK_ROWS, n))
         rows = np.arange(len(itself))
         agree += int((alike == has_same_class).sum()) - int((alike == has_same_class)[rows, itself].sum())
         same_pairs += int(has_same_class.sum()) - len(itself)

@@ -24,7 +24,7 @@ from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
-from alrviz.studies.core.study_task import PRIOR, RELIABILITY, StudyTask, fold_tasks
+from alrviz.studies.core.study_task import PRIOR_RACER, RELIABILITY, StudyTask, fold_tasks
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
 from alrviz.studies.statistics.significance import corrected_error, simplest_within_error
 
@@ -182,7 +182,7 @@ def choose_order(
     splits = repeated_folds(repeats, folds, seed)
     tasks = fold_tasks(dataset.hash, recipes, splits, seed)
     if 0 in chosen:
-        tasks = [StudyTask("shares", "", dataset.hash, split, racer=PRIOR) for split in splits] + tasks
+        tasks = [StudyTask("shares", "", dataset.hash, split, racer=PRIOR_RACER) for split in splits] + tasks
     options = {"orders": chosen, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
     return OrderStudy("choose_order", [dataset], recipes, tasks, summary, options, **run_options)
 

@@ -31,7 +31,7 @@ from alrviz.studies.protocols.evaluate import evaluate, evaluate_split
 from alrviz.studies.statistics.evaluation import Evaluation
 from alrviz.studies.statistics.row_groups import MAX_LEVELS
 
-HOLDOUT = 0.25  # default share of test rows
+DEFAULT_HOLDOUT_SHARE = 0.25  # default share of test rows
 MAX_FEW_VALUED, MAX_MANY_VALUED = (
     16,
     6,
@@ -141,7 +141,7 @@ def report_facts(
     dataset: Dataset,
     model: Any = None,
     *,
-    holdout: float = HOLDOUT,
+    holdout: float = DEFAULT_HOLDOUT_SHARE,
     seed: int = 0,
     stop: StopToken = NEVER,
     tell: Callable[[str], None] = lambda _: None,

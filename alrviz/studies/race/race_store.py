@@ -1,7 +1,7 @@
 """Saving a race in the run store while it runs, and loading it as a recorded race.
 
-A separate thread looks for new steps every TICK seconds and writes them in one transaction, so that race and disk do
-not wait for each other. A killed process loses only the last seconds.
+A separate thread looks for new steps every TICK_SECONDS seconds and writes them in one transaction, so that race and
+disk do not wait for each other. A killed process loses only the last seconds.
 """
 
 import json
@@ -25,7 +25,7 @@ from alrviz.studies.race.race import Race, RecordedRun
 
 KIND = "race"
 FIT = "fit"  # a map's fit, stored as a race of one
-TICK = 2.0  # seconds between two saves
+TICK_SECONDS = 2.0  # seconds between two saves
 _POLL_SECONDS = 0.2  # between two looks at whether the race has begun, or ended
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class RaceKeeper:
         open_store: Callable[[], Store],
         owner: str,
         link: str = "",
-        tick: float = TICK,
+        tick: float = TICK_SECONDS,
         kind: str = KIND,
         id: str = "",
     ):

@@ -22,7 +22,7 @@ from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.heldout import heldout_losses
-from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, RacerSummary, falls_to_zero
+from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero
 from alrviz.studies.race.race import Race, RecordedRun
 from alrviz.studies.race.verdict import objective_key
 
@@ -377,10 +377,10 @@ class RaceReader:
         if len(orders) > 1:
             levels = {name: value for name, value in levels.items() if not name.endswith("anje")}
         if self.to_zero:
-            levels |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE)}
+            levels |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE_GOALS)}
         elif self.same_objective and self.racers:
             best = next(iter(self._best().values())) / (self.racers[0].run.trace.rows or 1.0)
-            levels |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE)}
+            levels |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE_GOALS)}
         return levels
 
 

@@ -6,7 +6,7 @@ Pure functions of a `Surface`. All names are escaped.
 import numpy as np
 
 from alrviz.studies.maps.decision_map import Points, Surface
-from alrviz.studies.maps.partial_dependence import MAX_AVERAGED, NEAREST
+from alrviz.studies.maps.partial_dependence import MAX_AVERAGED, N_NEAREST
 from alrviz.views.core.style import html_table, safe
 
 MAX_ABSENT_NAMES = 5  # classes that win nowhere
@@ -33,7 +33,7 @@ def others_words(others: str, row: int, n_others: int) -> str:
         "typical": "held at typical values (medians, most frequent levels)",
         "row": f"held at the values of row {row:,}",
         "mean": f"averaged over rows (at most {MAX_AVERAGED}), wherever these lie on the map",
-        "near": f"averaged over the {NEAREST} nearest rows, weighted by nearness",
+        "near": f"averaged over the {N_NEAREST} nearest rows, weighted by nearness",
     }[others]
     return f"{n_others:,} other column{'s' if n_others > 1 else ''} {treatment}."
 
