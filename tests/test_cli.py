@@ -487,13 +487,16 @@ def test_fit_says_which_solver_a_sample_chose_and_how_many_passes_were_made(tmp_
         (["--kind", "size"], "--kind 'size' names no kind; expected COLUMN=KIND"),
         (
             ["--family", "tan"],
-            "tan is not fitted to a table that is read in batches; expected one of 'lr', 'alr', 'hlr', ",
+            "tan cannot be fitted to a table read in batches; expected one of 'lr', 'alr', 'hlr', ",
         ),
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
         (["--family", "anje", "--keep", "0.3"], "--keep is for hlr, halr, salr, hsalr; anje has no such setting"),
         (["--grow", "weak"], "--grow is for hsalr; alr has no such setting"),
-        (["--solver", "sgd"], "solver='sgd' is not there for a table read in batches; expected 'auto' or 'averaged'"),
+        (
+            ["--solver", "sgd"],
+            "solver='sgd' is not supported for a table read in batches; expected 'auto' or 'averaged'",
+        ),
         (["--center", "2"], "center=2"),
         (["--selection", "zzz", "--family", "salr"], "selection='zzz'"),
         (["--order", "5"], "order=5 needs at least 5 columns"),

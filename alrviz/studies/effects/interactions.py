@@ -34,7 +34,7 @@ from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values,
 from alrviz.studies.effects.importance import Importance
 from alrviz.studies.effects.missing_interactions import TupleTests
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, column_number, row_codes
-from alrviz.studies.effects.words import lacking_sentence, verdict
+from alrviz.studies.effects.texts import lacking_sentence, verdict
 from alrviz.studies.statistics.measures import row_losses
 
 # Families whose score is a sum over cells.
