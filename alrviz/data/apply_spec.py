@@ -62,7 +62,7 @@ def read_new_rows(
     parts = []
     for part in source if are_files(source) else [source]:
         notes: list[str] = []
-        raw = read_as_before(part, spec, options, limits, stop, notes)
+        raw = read_in_layout(part, spec, options, limits, stop, notes)
         features = match_columns(raw, spec, options, notes)
         part_counts: Counts = {}
         rows = apply_features(raw.columns, features, part_counts, stop)
@@ -80,7 +80,7 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
         TableError: a missing column, or one without any readable value.
     """
     notes: list[str] = []
-    raw = read_as_before(source, spec, options, limits, stop, notes)
+    raw = read_in_layout(source, spec, options, limits, stop, notes)
     columns = {column.name: column for column in raw.columns}
     specs = match_columns(raw, spec, options, notes)
     values, counts = list[Values](), Counts()
@@ -137,7 +137,7 @@ def _joined(parts: Sequence[NewRows]) -> NewRows:
     return NewRows(X, source_rows, unread, tuple(note for part in parts for note in part.notes))
 
 
-def read_as_before(
+def read_in_layout(
     source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]
 ) -> RawTable:
     """Return the columns of a source in the spec's layout; if that does not fit, in the detected layout."""

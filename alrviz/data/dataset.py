@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.doubts import Doubt, Note, NoteCode, doubts_among
-from alrviz.data.interpret import among_numbers, decide_number, spec_of_typed
+from alrviz.data.interpret import decide_number, missing_among_numbers, spec_of_typed
 from alrviz.data.kinds import (
     KINDS,
     OFFERED_ROLES,
@@ -485,7 +485,7 @@ def _column_of_kind(column: Values, kind: str, reason: str, table: Table) -> tup
         )
     if kind in ("numeric", "weight") and isinstance(series.dtype, pd.CategoricalDtype):
         text = text_of(series)
-        spec = decide_number(text, table.options, among_numbers(spec.missing, table.given_options))
+        spec = decide_number(text, table.options, missing_among_numbers(spec.missing, table.given_options))
         series, bad = read_values(text, spec)
         check_numbers(text, bad, spec.decimal)
     if kind == "categorical" and column.texts is not None:  # codes: 1.10 is not 1.1, 1E5 not 100000

@@ -100,7 +100,7 @@ def read_delimited(
         refuse_prose(rows[:HEAD_ROWS])
 
     def tail_from(n_titles: int) -> tuple[int, list[list[str]], list[int]]:
-        return _tail_rows(data, _line_start(data, start, places[n_titles]), end, delimiter)
+        return _last_rows_of(data, _line_start(data, start, places[n_titles]), end, delimiter)
 
     region = find_table(
         rows, lambda n_titles: tail_from(n_titles)[1], options, expected_names, known_layout, width=width,
@@ -197,7 +197,7 @@ def _lines_between(data: Buffer, start: int, end: int) -> int:
     return sum(1 for _ in LINE_END.finditer(data, start, end))
 
 
-def _tail_rows(data: Buffer, start: int, end: int, delimiter: str) -> tuple[int, list[list[str]], list[int]]:
+def _last_rows_of(data: Buffer, start: int, end: int, delimiter: str) -> tuple[int, list[list[str]], list[int]]:
     """Return the position of the last rows, these rows, and the number of lines between it and each of them."""
     begin = max(start, end - TAIL_BYTES)
     if begin > start:
@@ -250,15 +250,15 @@ def detect_delimiter(sample: str) -> tuple[str, str]:
     bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
     lines = [line for line in bare.splitlines() if line.strip()][:200]
     for titles in range(min(MAX_TITLE_LINES, max(1, len(lines) - 2))):  # title lines may contain any delimiter
-        delimiter, second, share = _cut_best(lines[titles:])
+        delimiter, second, share = _best_delimiter(lines[titles:])
         if titles and delimiter == " ":
             continue
         if share > (0.5 if titles == 0 else 0.8):
             return delimiter, second
-    return _cut_best(lines)[:2]
+    return _best_delimiter(lines)[:2]
 
 
-def _cut_best(lines: list[str]) -> tuple[str, str, float]:
+def _best_delimiter(lines: list[str]) -> tuple[str, str, float]:
     """Return the best delimiter, one nearly as good or "", and the share of lines with as many fields as the first."""
     best, best_score, shares = "", (0.0, 0), dict[str, float]()
     for delimiter in (*DELIMITERS, " "):

@@ -114,7 +114,7 @@ class Encoder:
         for name, kind, column in zip(names, kinds, columns, strict=True):
             stop.check()
             coded.append(self.code_column(column, name, kind, codes, classes, weights, stop))
-        undivided = [code.name for code, column in zip(coded, columns, strict=True) if self.loses(code, column)]
+        undivided = [code.name for code, column in zip(coded, columns, strict=True) if self.lacks_cuts(code, column)]
         return self.take(coded, classes, undivided, has_names)
 
     def take(
@@ -131,7 +131,7 @@ class Encoder:
         self.levels_ = np.array([column.n_levels for column in columns], dtype=np.int64)
         return self
 
-    def loses(self, code: ColumnEncoder, column: pd.Series) -> bool:
+    def lacks_cuts(self, code: ColumnEncoder, column: pd.Series) -> bool:
         """Return whether a numeric column has several values but one level."""
         if self.discretize == "keep" or code.cuts is None or len(code.cuts):
             return False

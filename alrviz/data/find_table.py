@@ -114,7 +114,7 @@ def find_table(
     if options.skip_footer is None:
         tail = read_tail(n_titles)
         n_footer = count_footer(tail, width)
-        notes += [behind_table(tail[-n_footer:])] if n_footer else []
+        notes += [footer_note(tail[-n_footer:])] if n_footer else []
     rows = head[n_titles:]
     if is_whole:
         rows = rows[: max(1, len(rows) - n_footer)]
@@ -122,7 +122,7 @@ def find_table(
     return TableRegion(n_titles, names, n_footer, _line(head[n_titles - 1]) if n_titles else "", [*notes, *names.notes])
 
 
-def behind_table(rows: Rows) -> Note:
+def footer_note(rows: Rows) -> Note:
     """Return the note on rows behind the table."""
     return omitted_lines_note([_line(row) for row in rows], "behind the table")
 

@@ -72,7 +72,7 @@ class _TextEvidence:
     @property
     def missing_numbers(self) -> tuple[str, ...]:
         """The texts that are missing if the column has numbers, dates or times."""
-        return among_numbers((*self.missing, *self.stray), self.options)
+        return missing_among_numbers((*self.missing, *self.stray), self.options)
 
 
 @dataclass
@@ -179,7 +179,7 @@ def _without_missing(
     return result, everywhere, detected.notes
 
 
-def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
+def missing_among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
     """Return the missing texts of a column of numbers, dates or times, given those of a column of levels."""
     return missing if options.missing is not None else in_usual_order((*missing, *DOUBTFUL))
 
@@ -279,7 +279,7 @@ def _spec_of_typed(
     else:
         stated, missing = everywhere, in_usual_order((*everywhere, *CERTAIN))
     if column.dtype_kind in "ifM":
-        missing = among_numbers(missing, options)
+        missing = missing_among_numbers(missing, options)
     return spec_of_typed(column, missing, options.dayfirst), stated
 
 

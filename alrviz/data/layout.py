@@ -60,7 +60,7 @@ class ColumnProfile(NamedTuple):
     shapes: frozenset[str]
 
     @property
-    def tells(self) -> bool:
+    def is_regular(self) -> bool:
         """Whether the column is regular enough to recognise a cell that does not belong to it."""
         return self.is_number or self.levels is not None
 
@@ -96,22 +96,22 @@ def _shape(cell: str) -> str:
     return "".join(sort for sort, _ in groupby(sorts))
 
 
-def _is_strange(row: Sequence[str], profiles: Sequence[ColumnProfile]) -> bool:
+def _is_misfit(row: Sequence[str], profiles: Sequence[ColumnProfile]) -> bool:
     """Return whether most cells of a row do not fit the regular columns."""
     fits = [profile.fits(cell) for cell, profile in zip(map(str.strip, row), profiles, strict=False)
-            if profile.tells and cell not in MISSING_TEXTS]  # fmt: skip
+            if profile.is_regular and cell not in MISSING_TEXTS]  # fmt: skip
     return len(fits) > 2 * sum(fits)
 
 
-def _last_names(rows: Sequence[Sequence[str]], width: int) -> int | None:
+def _last_name_row(rows: Sequence[Sequence[str]], width: int) -> int | None:
     """Return the index of the last of the first rows that does not fit the middle rows; None if none can be judged."""
     if len(rows) < MIN_ROWS:
         return None
     start = max(len(rows) // 3, 1)
     profiles = column_profiles(rows[start:], width)
-    if sum(profile.tells for profile in profiles) < min(2, width):
+    if sum(profile.is_regular for profile in profiles) < min(2, width):
         return None
-    return next((k for k in range(start - 1, -1, -1) if _is_strange(rows[k], profiles)), None)
+    return next((k for k in range(start - 1, -1, -1) if _is_misfit(rows[k], profiles)), None)
 
 
 def _is_group_row(row: Sequence[str], names: Sequence[str]) -> bool:
@@ -159,8 +159,8 @@ def count_titles(rows: Sequence[Sequence[str]], width: int) -> int:
 
     The names are in the first row that can hold them, unless it has gaps and a later row does not fit the rows below.
     """
-    first = _first_names(rows, width)
-    last = _last_names(rows, width)
+    first = _count_rows_before_names(rows, width)
+    last = _last_name_row(rows, width)
     if last is None or last <= first or len(rows[last]) != width or _count_cells(rows[first]) == width:
         return first
     if _count_cells(rows[last]) < width or last >= MAX_TITLE_LINES:
@@ -168,21 +168,21 @@ def count_titles(rows: Sequence[Sequence[str]], width: int) -> int:
     return last - int(_is_group_row(rows[last - 1], rows[last]))
 
 
-def _first_names(rows: Sequence[Sequence[str]], width: int) -> int:
+def _count_rows_before_names(rows: Sequence[Sequence[str]], width: int) -> int:
     """Return the number of rows before the first that can hold names of `width` columns; 0 if none can."""
     for count, row in enumerate(rows[: MAX_TITLE_LINES + 1]):
         if width < 2 or (
             len(row) == width and (_count_cells(row) > 1 or (width < 3 and _count_cells(row) == 1 and count == 0))
         ):
             return count
-        if len(row) == width - 1 and len(rows) > count + 1 and _names_less_one(row, rows[count + 1 :], width):
+        if len(row) == width - 1 and len(rows) > count + 1 and _lacks_one_name(row, rows[count + 1 :], width):
             return count
         if len(row) > width or (_count_cells(row) > max(1, width // 2)):
             return 0  # too full for a title: an uneven row, which is reported later with its line
     return 0
 
 
-def _names_less_one(row: Sequence[str], rows_below: Sequence[Sequence[str]], width: int) -> bool:
+def _lacks_one_name(row: Sequence[str], rows_below: Sequence[Sequence[str]], width: int) -> bool:
     """Return whether a row names all columns but one: R's row names in front, or an empty column at the end."""
     if _count_cells(row) < width - 1 or any(NUMBER.match(cell.strip()) for cell in row):
         return False
@@ -196,8 +196,8 @@ def _names_less_one(row: Sequence[str], rows_below: Sequence[Sequence[str]], wid
     return ends or has_row_names
 
 
-def names_less_one(row: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return a name for each of `width` columns, also if the row of names lacks one (see `_names_less_one`)."""
+def complete_names(row: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return a name for each of `width` columns, also if the row of names lacks one (see `_lacks_one_name`)."""
     if len(row) >= width:
         return list(row)
     return (
@@ -248,7 +248,7 @@ def read_names(
             return NameRows(known_layout.n_names, first, names)
     lacks_one_name = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if lacks_one_name:
-        return NameRows(1, first, names_less_one(rows[0], rows[1:], width))
+        return NameRows(1, first, complete_names(rows[0], rows[1:], width))
     width = width if declared else max(width, len(rows[0]))
     even = [[*row, *[""] * (width - len(row))] for row in rows if len(row) <= width]
     if header is None and (stated := stated_kinds(even)) is not None:
@@ -363,7 +363,7 @@ def _count_names(rows: Sequence[Sequence[str]]) -> int:
     if not rows_below or _fits(rows[0], rows_below, years=True):
         return 0
     count = 2 if len(rows) > 1 and _is_rule(rows[1]) else 1
-    while count < MAX_NAME_ROWS and len(rows) > count + 3 and _strange(rows[count], rows[count + 1 :]):
+    while count < MAX_NAME_ROWS and len(rows) > count + 3 and _cannot_be_data(rows[count], rows[count + 1 :]):
         count += 1
     return count
 
@@ -401,7 +401,7 @@ def _fits(row: Sequence[str], rows_below: Sequence[Sequence[str]], *, years: boo
     return names == 0 and 0 < len(words) < 2 * among and (len(words) > 1 or not years)
 
 
-def _strange(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
+def _cannot_be_data(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
     """Return whether a row cannot belong to the rows below: texts above numbers, and no text is a repeated level."""
     columns = [column for column in _columns(row, rows_below) if column[2] or column[3]]
     cells = [(cell, values, numbers) for cell, values, numbers, _ in columns if cell not in MISSING_TEXTS]

@@ -188,7 +188,7 @@ def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
 def column_sentinels(numbers: np.ndarray) -> list[float]:
     """Return the sentinels of a column (N,): up to three values at each end that repeat and are far from the others."""
     numbers = numbers[~np.isnan(numbers)]
-    if not len(numbers) or not _may_lie_apart(numbers):
+    if not len(numbers) or not _may_have_sentinels(numbers):
         return []
     values, counts = np.unique(numbers, return_counts=True)
     for n_apart in range(1, min(MAX_AT_AN_END, len(values) - 2) + 1):
@@ -201,12 +201,12 @@ def column_sentinels(numbers: np.ndarray) -> list[float]:
             if rows.min() < MIN_ROWS and not (is_lone and len(rest) >= MIN_OTHER_VALUES):
                 continue
             is_tail = _is_tail(counts[np.isin(values, rest)], rows.sum())
-            if _stands_out(float(nearest_value), rest, rows.sum() / counts.sum(), is_tail=is_tail):
+            if _is_sentinel(float(nearest_value), rest, rows.sum() / counts.sum(), is_tail=is_tail):
                 return [*ends.tolist(), *column_sentinels(numbers[~np.isin(numbers, ends)])]
     return []
 
 
-def _may_lie_apart(numbers: np.ndarray) -> bool:
+def _may_have_sentinels(numbers: np.ndarray) -> bool:
     """Return False if a sample of rows shows that no value can be far from the others, to avoid sorting all rows."""
     low, high = float(numbers.min()), float(numbers.max())
     sample, third = numbers[:: 1 + len(numbers) // SAMPLE_ROWS], (high - low) / 3  # a gap is two thirds of the range
@@ -219,7 +219,7 @@ def _is_tail(counts: np.ndarray, rows: int) -> bool:
     return bool(counts[-1] <= MAX_TAIL_SHARE * counts.max() and rows <= 2 * counts[-1])
 
 
-def _stands_out(value: float, rest: np.ndarray, share: float, *, is_tail: bool) -> bool:
+def _is_sentinel(value: float, rest: np.ndarray, share: float, *, is_tail: bool) -> bool:
     """Return whether a value, in `share` of the rows, is far from `rest`, the sorted distinct other values."""
     low, high = float(rest[0]), float(rest[-1])
     distance = low - value if value < low else value - high

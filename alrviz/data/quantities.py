@@ -33,7 +33,7 @@ def counts_column(columns: Sequence[pd.Series]) -> str | None:
 
     It is named like counts, all others have levels, and no combination of these occurs twice.
     """
-    whole, level_columns = _tell_counts(columns)
+    whole, level_columns = _split_count_columns(columns)
     count_columns = [column for column in whole if COUNT_NAME.search(str(column.name).lower())]
     if (
         len(count_columns) != 1
@@ -47,7 +47,7 @@ def counts_column(columns: Sequence[pd.Series]) -> str | None:
 
 def cross_table_note(columns: Sequence[pd.Series]) -> str:
     """Return a note on a cross table of counts with a column of totals; "" for other tables."""
-    whole, level_columns = _tell_counts(columns)
+    whole, level_columns = _split_count_columns(columns)
     totals = [column for column in whole if TOTAL_NAME.match(str(column.name))]
     if len(level_columns) != 1 or len(totals) != 1 or len(whole) != len(columns) - 1 or not level_columns[0].is_unique:
         return ""
@@ -60,7 +60,7 @@ def cross_table_note(columns: Sequence[pd.Series]) -> str:
     )
 
 
-def _tell_counts(columns: Sequence[pd.Series]) -> tuple[list[pd.Series], list[pd.Series]]:
+def _split_count_columns(columns: Sequence[pd.Series]) -> tuple[list[pd.Series], list[pd.Series]]:
     """Return the columns of whole numbers from 0, and those without numbers; empty lists for a table without counts."""
     if not 3 <= len(columns) <= MAX_COUNT_COLUMNS or not MIN_COUNTS <= len(columns[0]) <= MAX_COUNTS:
         return [], []

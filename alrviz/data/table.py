@@ -81,7 +81,7 @@ class Table:
         require_rows(len(values[0].series))
         table = cls(
             name,
-            tuple(with_date_parts(values)),
+            tuple(add_derived_columns(values)),
             options,
             limits,
             (),
@@ -142,7 +142,7 @@ class Table:
         return self.names.index(name)
 
 
-def with_date_parts(values: Sequence[Values]) -> list[Values]:
+def add_derived_columns(values: Sequence[Values]) -> list[Values]:
     """Return the columns, each date or blood pressure followed by the numeric columns derived from it."""
     names = {column.name for column in values}
     result: list[Values] = []

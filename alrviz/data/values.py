@@ -93,11 +93,15 @@ def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, 
     series, bad = read_values(column, spec)
     if isinstance(column, Values) and not spec.part:
         return replace(column, name=spec.name, series=series, spec=spec), bad
-    texts = column if isinstance(column, TextColumn) and spec.type == "number" and _tells_more(column, spec) else None
+    texts = (
+        column
+        if isinstance(column, TextColumn) and spec.type == "number" and _has_unusual_notation(column, spec)
+        else None
+    )
     return Values(spec.name, series, is_derived=bool(spec.part), spec=spec, texts=texts), bad
 
 
-def _tells_more(column: TextColumn, spec: ColumnSpec) -> bool:
+def _has_unusual_notation(column: TextColumn, spec: ColumnSpec) -> bool:
     """Return whether cells of a column differ from the usual notation of its numbers, as 1.10 and 1E5 do."""
     is_small = len(column.levels) <= MAX_WRITTEN_LEVELS
     return is_small and not all_match(column.without_texts(spec.missing).levels, OWN_TEXT)

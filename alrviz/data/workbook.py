@@ -63,7 +63,7 @@ def read_workbook(
     else the first that is not empty. For `known_layout` see `read_delimited`.
     """
     with _damage_reported():
-        data, n_uncached = _checked(data, limits, stop)
+        data, n_uncached = _check_archive(data, limits, stop)
         book = calamine.load_workbook(io.BytesIO(data))
         sheet, skipped_titles = _choose_sheet(book, options.sheet, expected_names, limits, stop, n_uncached)
     titles_of_sheets = _sheet_titles(book)
@@ -119,22 +119,22 @@ def _damage_reported() -> Iterator[None]:
         raise TableError(_PASSWORD) from error
     except (calamine.CalamineError, zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSError, RuntimeError,
             NotImplementedError, ValueError, LookupError, OverflowError) as error:  # fmt: skip
-        raise TableError(_damage(error)) from error
+        raise TableError(_damage_text(error)) from error
     except BaseException as error:
         if type(error).__module__ != "pyo3_runtime":  # a panic of the parser, a `BaseException`
             raise
-        raise TableError(_damage(error)) from error
+        raise TableError(_damage_text(error)) from error
 
 
 _SAVE_AGAIN = "open it in a spreadsheet program and save it again, or save the sheet as CSV"
 _PASSWORD = "the workbook has a password; open it in a spreadsheet program and save it without one, or as CSV"
 
 
-def _damage(error: BaseException) -> str:
+def _damage_text(error: BaseException) -> str:
     return f"the workbook or zip archive is damaged ({error or type(error).__name__}); {_SAVE_AGAIN}"
 
 
-def _checked(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int]:
+def _check_archive(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int]:
     """Return a workbook that can be parsed within the limits, and the number of formulas without a value in the file.
 
     An .xls file is returned unchanged: its sheets have at most 65,536 rows and 256 columns.
@@ -322,13 +322,13 @@ def _choose_sheet(
     hidden = {sheet.name for sheet in book.sheets_metadata if sheet.visible != calamine.SheetVisibleEnum.Visible}
     candidates = sorted(titles, key=lambda title: title in hidden)
     if requested is not None:
-        candidates = [_wanted_title(requested, titles)]
+        candidates = [_requested_title(requested, titles)]
     first = table = None
     for title in candidates:
         sheet = _Sheet.read(book.get_sheet_by_name(title), limits, stop)
         if sheet.n_rows > int(n_uncached > 0):  # a sheet of formulas without values has the row of names alone
             if requested is not None or sheet.looks_like_a_table():
-                if requested is not None or sheet.holds(expected_names):
+                if requested is not None or sheet.has_names(expected_names):
                     return sheet, skipped_titles
                 table = table or sheet
             first = first or sheet
@@ -344,7 +344,7 @@ def _choose_sheet(
     raise TableError(f"the {subject} is empty; a row of names and at least one row of values were expected")
 
 
-def _wanted_title(requested: str | int, titles: Sequence[str]) -> str:
+def _requested_title(requested: str | int, titles: Sequence[str]) -> str:
     if isinstance(requested, str) and requested in titles:
         return requested
     digits = str(requested)  # digits are a sheet's number, unless a sheet has that title, such as a year
@@ -445,7 +445,7 @@ class _Sheet:
                 return True
         return False
 
-    def holds(self, names: Collection[str]) -> bool:
+    def has_names(self, names: Collection[str]) -> bool:
         """Return whether all of these names occur in the first rows."""
         return set(names) <= {cell for row in self.cells(0, HEAD_ROWS) for cell in row}
 

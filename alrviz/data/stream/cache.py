@@ -179,7 +179,7 @@ class CacheWriter:
             # Only its owner may read the file, which has all values of the table; `close` and `abandon` close it.
             self._file = open(self._draft, "wb", opener=open_private)  # noqa: SIM115
         except OSError as error:
-            raise no_room(path.parent, error) from error
+            raise write_error(path.parent, error) from error
         self._file.write(_MAGIC)
 
     def add(self, part: str, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer]) -> None:
@@ -201,7 +201,7 @@ class CacheWriter:
             self._file.close()
             os.replace(self._draft, self._path)
         except OSError as error:
-            raise no_room(self._path.parent, error) from error
+            raise write_error(self._path.parent, error) from error
         keep_quota(self._path)
         cache = open_cache(self._path)
         assert cache is not None
@@ -216,10 +216,10 @@ class CacheWriter:
         try:
             self._file.write(data)
         except OSError as error:
-            raise no_room(self._path.parent, error) from error
+            raise write_error(self._path.parent, error) from error
 
 
-def no_room(folder: Path, error: OSError) -> TableFileError:
+def write_error(folder: Path, error: OSError) -> TableFileError:
     """Return the error for a folder that cannot be written to, with the free space if none is left."""
     if error.errno == errno.ENOSPC:
         free = size_text(shutil.disk_usage(folder).free)

@@ -29,7 +29,7 @@ from alrviz.data.kinds import sort_levels
 from alrviz.data.parse_cells import parse_column
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.splits import SHUFFLE_SEED, chunk_of, hash_test_rows, row_hash, validation_rows
-from alrviz.data.stream.cache import SPOOL_PREFIX, CacheWriter, CodeCache, no_room
+from alrviz.data.stream.cache import SPOOL_PREFIX, CacheWriter, CodeCache, write_error
 from alrviz.data.stream.source import Batch, Source
 from alrviz.data.values import as_text, source_cells
 from alrviz.errors import TableError, short
@@ -60,7 +60,7 @@ def code_table(
         make_private_folder(path.parent)
         folder = Path(tempfile.mkdtemp(prefix=SPOOL_PREFIX, dir=path.parent))
     except OSError as error:
-        raise no_room(path.parent, error) from error
+        raise write_error(path.parent, error) from error
     try:
         spool = _Spool(coding, folder)
         for batch in coding.source.batches(stop):
@@ -113,7 +113,7 @@ class _Spool:
                 with path.open("ab") as file:
                     values.tofile(file)
             except OSError as error:
-                raise no_room(path.parent, error) from error
+                raise write_error(path.parent, error) from error
         self.n_rows += batch.n_rows
 
     def take_classes(self) -> NDArray[np.int16]:
@@ -169,7 +169,7 @@ def _encoded(
         values = spool.column(j)[train] if spool.levels[j] is None else _training_levels(spool, j, train)
         series = _series(feature, spool.levels[j], values)
         column = encoder.code_column(series, feature.name, feature.kind, train_y, labels, weights, stop)
-        undivided += [feature.name] * encoder.loses(column, series)
+        undivided += [feature.name] * encoder.lacks_cuts(column, series)
         columns.append(column)
     encoder.take(columns, labels, undivided)
     lookups = [
@@ -240,7 +240,7 @@ class _Shuffled:
                     with self._file(k).open("ab") as file:
                         file.write(codes[:, piece].tobytes() + y[piece].tobytes() + hashes[piece].tobytes())
                 except OSError as error:
-                    raise no_room(self._path.parent, error) from error
+                    raise write_error(self._path.parent, error) from error
 
     def chunks(self) -> Iterator[tuple[NDArray[np.unsignedinteger], NDArray[np.integer]]]:
         """Yield codes and classes of each file, in the order of the hashes, and remove the file."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from alrviz.data.apply_spec import NewRows, apply_features, match_columns, read_as_before
+from alrviz.data.apply_spec import NewRows, apply_features, match_columns, read_in_layout
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_cells import Counts, check_counts, count_notes
@@ -30,7 +30,7 @@ def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[st
     if kind != "delimited":
         return open_source(path, options)
     remarks = list[str]()
-    raw = read_as_before(head_of(path), spec, replace(options, skip_footer=0), NO_LIMITS, NEVER, remarks)
+    raw = read_in_layout(head_of(path), spec, replace(options, skip_footer=0), NO_LIMITS, NEVER, remarks)
     footer = spec.layout.skip_footer if options.skip_footer is None else options.skip_footer
     is_mixed = raw.options.encoding == MIXED and options.encoding is None
     if raw.options.comment or footer or is_mixed or raw.is_stacked:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.compression import DAMAGES, PACKERS
 from alrviz.data.delimited import last_rows, read_delimited
-from alrviz.data.find_table import behind_table
+from alrviz.data.find_table import footer_note
 from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.layout import count_footer
 from alrviz.data.limits import NO_LIMITS
@@ -358,7 +358,7 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
     uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
     if n_footer:
-        remarks.append(behind_table(last[-n_footer:]))
+        remarks.append(footer_note(last[-n_footer:]))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
     notes += [f"{path.name!r}: {remark}" for remark in remarks]
