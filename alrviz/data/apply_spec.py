@@ -87,6 +87,7 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
     for column_spec in specs:
         stop.check()
         column = columns[column_spec.source]
+        column = column.filled_cells if column_spec.fill_down else column
         read, bad = read_column(column, column_spec)
         # Levels that are numbers in the spec's table are compared as numbers: 1.10 is 1.1, whatever its text.
         values.append(replace(read, texts=None) if column_spec.kind == "categorical" else read)

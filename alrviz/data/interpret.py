@@ -114,11 +114,11 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     for position, column in enumerate(raw.columns):
         stop.check()
         stop.report(INTERPRET_START + (1 - INTERPRET_START) * position / len(raw.columns))
+        fill_down = bool(options.for_column(column.name).fill_down)
+        column = column.filled_cells if fill_down else column
         if isinstance(column, TextColumn):
             text, decision = evidence[column.name], decisions[column.name]
-            if text.options.fill_down:
-                decision.spec = replace(decision.spec, fill_down=True)
-            values, bad = read_column(column, decision.spec)
+            values, bad = read_column(column, replace(decision.spec, fill_down=fill_down))
             if decision.spec.type == "number":
                 check_numbers(column, bad, decision.spec.decimal)
             columns.append(replace(values, hint=decision.hint))
@@ -127,7 +127,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             missing_by_column[column.name] = (*text.stated_missing, *text.stray) if is_measured else text.stated_missing
         else:
             spec, missing_by_column[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
-            columns.append(read_column(column, spec)[0])
+            columns.append(read_column(column, replace(spec, fill_down=fill_down))[0])
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
@@ -294,21 +294,23 @@ def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: b
     return ColumnSpec(name, name, missing=tuple(token for token in missing if token not in levels))
 
 
-def decide_number(column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",)) -> ColumnSpec:
+def decide_number(
+    column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",), *, fill_down: bool = False
+) -> ColumnSpec:
     """Return how a column of text is read as numbers, because it was said to be numeric: with units, as times.
 
     Decimal and thousands marks are those of `options`, else the column's own.
     """
     name = column.name
     if (times := time_form(column)) is not None:
-        return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[0])
+        return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[0], fill_down=fill_down)
     limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
     if limits:
         column = TextColumn.from_codes(name, column.codes, without_limits(column.levels))
     plain = plain_numbers(column)
     numbers, unit = (column, None) if plain is None else plain
     marks = detect_convention([numbers], options)
-    return ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
+    return ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits, fill_down=fill_down)
 
 
 # ---- notes -----------------------------------------------------------------------------------------------------------

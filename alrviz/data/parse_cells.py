@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from alrviz.data.parse_spec import ColumnSpec, ParsedValues
-from alrviz.data.parse_values import as_floats, level_text
+from alrviz.data.parse_values import as_floats, level_text, rows_above
 from alrviz.data.text import TextColumn
 from alrviz.errors import TableError, plural, short
 from alrviz.stop import NEVER, StopToken
@@ -38,8 +38,16 @@ def source_column(name: str, values: "pa.Array") -> SourceColumn:
     return TextColumn.from_arrow(name, values.cast(pa.string()))
 
 
+def _filled_cells(column: SourceColumn) -> SourceColumn:
+    """Return a column with the value above in each empty row."""
+    if isinstance(column, TextColumn):
+        return column.filled_cells
+    rows = rows_above(column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False))
+    return column.take(pa.array(np.maximum(rows, 0)))  # the first rows are empty where nothing is above
+
+
 def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
-    """Return the value of each row (N,), and which rows (N,) cannot be read."""
+    """Return the value of each row (N,), and which rows (N,) cannot be read; empty cells are filled beforehand."""
     if not isinstance(column, TextColumn):
         if pa.types.is_floating(column.type):
             return spec.take_numbers(column.to_numpy(zero_copy_only=False))
@@ -47,7 +55,6 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
             dates = column.to_numpy(zero_copy_only=False)
             return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
         column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
-    column = column.filled_cells if spec.fill_down else column
     distinct, wrong = spec.parse_texts(column.levels)
     values, bad = np.concatenate([distinct, spec.gap])[column.codes], np.append(wrong, False)[column.codes]
     if column.is_number is not None and spec.type == "number":
@@ -124,7 +131,7 @@ def parse_features(
     features, unread, new_counts = list[Any](), dict[int, list[str]](), Counts()
     for spec in specs:
         stop.check()
-        column = columns[spec.source]
+        column = _filled_cells(columns[spec.source]) if spec.fill_down else columns[spec.source]
         parsed = parse_column(column, spec)
         features.append(parsed[0])
         if spec.source not in new_counts:  # a date is made into several features

@@ -22,7 +22,9 @@ def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[st
     `notes`; None where it is small, or has to be read whole: a workbook, JSON, lines of comments or behind the table,
     stray bytes, tables under one another.
     """
-    if any(column.fill_down for column in spec.columns):
+    if options.fills_down or any(
+        column.fill_down and options.for_column(column.source).fill_down is not False for column in spec.columns
+    ):
         return None
     if path.stat().st_size < LARGE or (kind := format_of(path)) is None:
         return None

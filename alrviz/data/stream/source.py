@@ -141,8 +141,11 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected: Collec
     """
     files = tuple(_files(paths))
     options, first = options or ReadOptions(), files[0]
-    fill_down = options.fill_down or any(own.fill_down for _, own in options.columns)
-    for name, value in (("skip_footer", options.skip_footer), ("sheet", options.sheet), ("fill_down", fill_down)):
+    for name, value in (
+        ("skip_footer", options.skip_footer),
+        ("sheet", options.sheet),
+        ("fill_down", options.fills_down),
+    ):
         if value:
             raise TableError(
                 f"{name}={value!r} is not there for a table read in batches; mend the file beforehand, or read it "
