@@ -19,7 +19,7 @@ from alrviz.data.missing import detect_missing
 from alrviz.data.numbers import check_numbers, detect_convention, digits_note, doubt_of_marks, is_numeric
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
-from alrviz.data.parse_values import LIMIT, without_limits
+from alrviz.data.parse_values import LIMIT, spelling_lookup, without_limits
 from alrviz.data.quantities import (
     cross_table_note,
     measured_limits,
@@ -147,6 +147,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             transposed_note([t.present for t in texts]),
         ]
         notes += filter(None, [*map(units_note, words), *of_table])
+    notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])
     own_missing = {name: {"missing": tokens} for name, tokens in missing_by_column.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if deviating else decimal, thousands=thousands)
     return replace(
@@ -265,7 +266,7 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
     ]
     variants = spellings(merged, codes=merge is True) if merge is not False else {}
     variants |= {day.lower(): band for day, band in bands.items()} | bands
-    variants |= {fold(text): variants.get(fold(level), level) for text, level in respelled_texts.items()}
+    variants |= spelling_lookup({t: variants.get(fold(level), level) for t, level in respelled_texts.items()})
     spec = ColumnSpec(name, name, missing=text.missing, spellings=variants)
     return _Decision(spec, notes=[note for note in notes if note])
 
@@ -311,6 +312,20 @@ def decide_number(
     numbers, unit = (column, None) if plain is None else plain
     marks = detect_convention([numbers], options)
     return ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits, fill_down=fill_down)
+
+
+def _unmatched_spellings(options: ReadOptions, specs: Sequence[ColumnSpec]) -> list[str]:
+    """Return a note on given spellings of texts that are a level of none of their columns."""
+    columns_with_own = {name for name, column in options.columns if column.spellings is not None}
+    usual_texts = {text for spec in specs if spec.source not in columns_with_own for text in spec.spellings}
+    texts_by_column = {spec.source: {*spec.spellings} for spec in specs}
+    unmatched = [text for text, _ in options.spellings or () if not {text, fold(text)} & usual_texts]
+    for name in columns_with_own & texts_by_column.keys():
+        pairs = options.for_column(name).spellings
+        unmatched += [text for text, _ in pairs if not {text, fold(text)} & texts_by_column[name]]
+    if not unmatched:
+        return []
+    return [f"spellings were given for {listed(unmatched)}, which no column of words holds"]
 
 
 # ---- notes -----------------------------------------------------------------------------------------------------------

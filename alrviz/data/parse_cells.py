@@ -99,14 +99,17 @@ class ParseErrorCounts:
         values = plural(self.bad, "value")
         return f"{values} of {name!r} cannot be read as {self.value_description}, such as {self.example}: missing"
 
-    def refusal(self, name: str) -> str:
-        """Return why the column called `name` cannot be read; "" if a value of it can, or a single value cannot."""
+    def refusal(self, name: str, table: str) -> str:
+        """Return why the column called `name` cannot be read; "" if a value of it can, or a single value cannot.
+
+        `table`: what the spec is of.
+        """
         if self.bad < 2 or self.read:
             return ""
         advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
         return (
             f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.example}, is "
-            f"{self.value_description}, as in the table that the model learned from{advice}"
+            f"{self.value_description}, as in {table}{advice}"
         )
 
 
@@ -146,10 +149,10 @@ def add_counts(total: Counts, counts: Mapping[str, ParseErrorCounts]) -> None:
         total[name] = total[name].plus(count) if name in total else count
 
 
-def check_counts(counts: Mapping[str, ParseErrorCounts]) -> None:
-    """Raise `TableError` for a column of which no value can be read."""
+def check_counts(counts: Mapping[str, ParseErrorCounts], table: str = "the table that the model learned from") -> None:
+    """Raise `TableError` for a column of which no value can be read; `table`: what its spec is of."""
     for name, count in counts.items():
-        if refusal := count.refusal(name):
+        if refusal := count.refusal(name, table):
             raise TableError(refusal)
 
 
