@@ -121,7 +121,7 @@ def test_an_error_that_ends_it_is_said(monkeypatch):
         raise OSError("no space <left>")
 
     view = alrviz.OrderStudyView(study())
-    monkeypatch.setattr(type(view.study), "_take_saved", broken)
+    monkeypatch.setattr(type(view.study), "_load_saved", broken)
     view.press_run()
     until(view, lambda: view.study.phase == "failed")
     view.pump()
