@@ -56,7 +56,7 @@ def test_fill_down_holds_for_kinds_specs_new_rows_and_the_script(name, form, tmp
     rows, model_file = tmp_path / f"rows.{form}", tmp_path / "model.zip"
     rows.write_bytes(source)
     save_model(model, model_file, dataset=data)
-    monkeypatch.setattr(score_script, "ROWS", 20)
+    monkeypatch.setattr(score_script, "BATCH_ROWS", 20)
     assert score_script.main([str(rows), "--model", str(model_file), "-o", str(tmp_path / "scores.csv")]) == 0
     scores = pd.read_csv(tmp_path / "scores.csv")
     np.testing.assert_allclose(scores.iloc[:, 2:4], p, atol=1e-12)
