@@ -73,6 +73,6 @@ def test_options_beside_a_spec_add_spellings_and_fill_down(tmp_path, monkeypatch
     assert read_new_rows(gaps, spec, options=options).X["v"].tolist() == frame["v"].tolist()
     file = tmp_path / "rows.csv"
     gaps.to_csv(file, index=False)
-    monkeypatch.setattr(new_rows, "LARGE", 0)
+    monkeypatch.setattr(new_rows, "MIN_LARGE_BYTES", 0)
     assert new_rows.open_large(file, spec, options, []) is None
     assert new_rows.open_large(file, spec, ReadOptions(), []) is not None
