@@ -174,7 +174,7 @@ class Dataset:
         columns = {
             name: self.frame[name].astype(np.float64)
             if kind == "numeric"
-            else as_levels(self.frame[name], ordered=kind == "ordinal")
+            else as_levels(self.frame[name], is_ordinal=kind == "ordinal")
             for name, kind in self.kinds.items()
             if kind in FEATURE_KINDS
         }

@@ -256,10 +256,12 @@ class Encoder:
         expected_names = [column.name for column in self.columns_]
         if has_names and self.named_:
             by_name = dict(zip(names, columns, strict=True))
-            absent = [name for name in expected_names if name not in by_name]
-            if absent:
-                name = absent[0]
-                raise TableError(f"no column {name!r} in the table{nearest(name, names)} ({len(absent)} not found)")
+            absent_names = [name for name in expected_names if name not in by_name]
+            if absent_names:
+                name = absent_names[0]
+                raise TableError(
+                    f"no column {name!r} in the table{nearest(name, names)} ({len(absent_names)} not found)"
+                )
             return [by_name[name] for name in expected_names]
         if len(columns) != len(expected_names):
             raise TableError(f"the table has {len(columns)} columns, training had {len(expected_names)}")

@@ -34,7 +34,7 @@ import pandas as pd
 from alrviz.data.dates import PAIR_FORMS, split_pairs
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
-from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, number_text
+from alrviz.data.parse_values import DATE_PARTS, DAY_FORMS, MONTHS, WEEKDAYS, number_text
 from alrviz.data.values import Values, read_column, text_of
 
 # Kinds of columns that describe rows and are no features; at most one column each, and not both a group and a time.
@@ -336,7 +336,7 @@ def date_parts(values: Values) -> list[Values]:
     """Return the features of a column of dates: year, month, weekday unless all are months, hour if there are times."""
     dates = values.series.to_numpy(dtype="datetime64[us]")
     present = dates[~np.isnat(dates)]
-    has_days = values.spec is None or values.spec.form in ("", *WHOLE)  # a form of months has no days
+    has_days = values.spec is None or values.spec.form in ("", *DAY_FORMS)  # a form of months has no days
     has_hours = bool((present != present.astype("datetime64[D]")).any())
     spec = values.spec or ColumnSpec(values.name, values.name, "date")
     parts = []
@@ -362,8 +362,8 @@ def pair_parts(values: Values) -> list[Values]:
     return parts
 
 
-def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:
-    """Return a column as a categorical of strings; numbers, and `ordered` text with a natural order, are sorted."""
+def as_levels(series: pd.Series, *, is_ordinal: bool) -> pd.Series:
+    """Return a column as a categorical of strings; numbers, and ordinal text with a natural order, are sorted."""
     if not isinstance(series.dtype, pd.CategoricalDtype):
         numbers = series.to_numpy(dtype=np.float64)
         present = ~np.isnan(numbers)
@@ -371,7 +371,7 @@ def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:
         codes = np.full(len(numbers), -1, dtype=np.int64)
         codes[present] = inverse
         labels = [number_text(number) for number in distinct]
-        return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=ordered), name=series.name)
-    if ordered and (order := sort_levels(list(series.cat.categories))) is not None:
+        return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=is_ordinal), name=series.name)
+    if is_ordinal and (order := sort_levels(list(series.cat.categories))) is not None:
         return series.cat.set_categories(order, ordered=True)
-    return series.cat.as_ordered() if ordered else series
+    return series.cat.as_ordered() if is_ordinal else series

@@ -277,7 +277,7 @@ def _times_of(dataset: SplittableTable, series: pd.Series, name: str) -> pd.Seri
         return series
     kind = dataset.kinds.get(str(series.name))
     if kind == "ordinal" or (kind == "time" and sort_levels(list(series.cat.categories)) is not None):
-        return as_levels(series, ordered=True).cat.codes.astype(np.float64).replace(-1, np.nan)
+        return as_levels(series, is_ordinal=True).cat.codes.astype(np.float64).replace(-1, np.nan)
     sortable = [str(column) for column in dataset.frame if dataset.frame[column].dtype.kind in "ifM"]
     sortable.sort(key=lambda column: dataset.frame[column].dtype.kind != "M")  # dates first
     alternatives = [column for column in sortable if column != dataset.target]

@@ -109,7 +109,7 @@ def test_orders(levels, order):
 
 
 def test_numbers_as_levels_are_in_order_of_value():
-    levels = as_levels(pd.Series([10, 2, 2.5, float("nan"), 2]), ordered=True)
+    levels = as_levels(pd.Series([10, 2, 2.5, float("nan"), 2]), is_ordinal=True)
     assert list(levels.cat.categories) == ["2", "2.5", "10"]
     assert levels.cat.codes.tolist() == [2, 0, 1, -1, 0]
 

@@ -133,7 +133,7 @@ def test_a_text_in_pieces_is_the_text_as_a_whole(piece: int, seed: int, monkeypa
 
 
 def test_lines_are_mended_in_batches_as_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "BLOCK", 300)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 300)
     text = table() + '60,red\n61,blue,yes,,\n62,"blue,no\n63,red,yes\n64,blue\n'
     (tmp_path / "t.csv").write_text(text)
     whole = read(text, "class")

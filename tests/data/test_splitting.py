@@ -170,7 +170,7 @@ def test_every_study_keeps_to_time_or_says_that_it_cannot(frame):
     assert np.isnan(lines.bias[0])
     assert alpha_path(dataset, [recipe], alphas=(1.0,), references=False, n_jobs=1).run().progress.failed == 0
     assert len(learning_curve(dataset, [Recipe("anje", order=1)], n_jobs=1).run().frame().repeat.unique()) == 1
-    with pytest.raises(RecipeError, match="never judged"):
+    with pytest.raises(RecipeError, match="never predicted"):
         bias_variance(dataset, [recipe])
     grouped = bias_variance(table(frame).split_by(groups="person"), [recipe], rounds=2, n_jobs=1).run()
     assert grouped.summary().rounds.tolist() == [2]

@@ -56,7 +56,7 @@ def test_fill_down_holds_for_kinds_specs_new_rows_and_the_script(name, form, tmp
     rows, model_file = tmp_path / f"rows.{form}", tmp_path / "model.zip"
     rows.write_bytes(source)
     save_model(model, model_file, dataset=data)
-    monkeypatch.setattr(score_script, "ROWS", 20)
+    monkeypatch.setattr(score_script, "BATCH_ROWS", 20)
     assert score_script.main([str(rows), "--model", str(model_file), "-o", str(tmp_path / "scores.csv")]) == 0
     scores = pd.read_csv(tmp_path / "scores.csv")
     np.testing.assert_allclose(scores.iloc[:, 2:4], p, atol=1e-12)
@@ -73,6 +73,6 @@ def test_options_beside_a_spec_add_spellings_and_fill_down(tmp_path, monkeypatch
     assert read_new_rows(gaps, spec, options=options).X["v"].tolist() == frame["v"].tolist()
     file = tmp_path / "rows.csv"
     gaps.to_csv(file, index=False)
-    monkeypatch.setattr(new_rows, "LARGE", 0)
+    monkeypatch.setattr(new_rows, "MIN_LARGE_BYTES", 0)
     assert new_rows.open_large(file, spec, options, []) is None
     assert new_rows.open_large(file, spec, ReadOptions(), []) is not None

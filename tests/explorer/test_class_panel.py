@@ -95,7 +95,7 @@ def test_the_teacher_sees_where_students_came_from_and_closes_the_door_for_all_w
     assert "<img" not in told
     teacher._lock_switch.value = True
     assert teacher.room.locked
-    assert Teacher(teacher.session.registry)._lock.value, "a reloaded page shows it"
+    assert Teacher(teacher.session.registry)._lock_switch.value, "a reloaded page shows it"
 
 
 def test_a_class_that_cannot_be_saved_says_why(monkeypatch, tmp_path):

@@ -96,7 +96,7 @@ def test_who_opens_the_link_of_kept_points_sees_the_same(page):
     drawing.remove(3)
     drawing.label.value = "new"
     drawing.add(0.12345, 2.5)
-    drawing.keep()
+    drawing.save()
     until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
     assert session.table.dataset.n_rows == MAX_POINTS
     assert len(session.link.query) < MAX_TEXT_CHARS
@@ -112,7 +112,7 @@ def test_who_opens_the_link_of_kept_points_sees_the_same(page):
 def kept(page, sketch):
     """The link when these points were kept."""
     page.tab.drawing.sketch = sketch
-    page.tab.drawing.keep()
+    page.tab.drawing.save()
     until(page, lambda: page.session.table.dataset.name == "drawn" and page.session.table.loading is None)
     return page.session.link.query
 
@@ -132,11 +132,11 @@ def test_rows_of_a_visitors_own_file_are_in_no_link(page):
     until(page, lambda: session.table.dataset.name == "mine" and settled(page))
     drawing.begin()
     drawing.add(0.5, 0.5)
-    drawing.keep()
+    drawing.save()
     until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
     assert "points=" not in session.link.query
     drawing.begin()
-    drawing.keep()
+    drawing.save()
     until(page, lambda: session.table.loading is None)
     assert "points=" not in session.link.query
     assert "points=" in kept(page, Sketch.blank())

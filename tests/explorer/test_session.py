@@ -113,7 +113,7 @@ def test_a_file_that_a_link_asks_for_leads_back_to_the_page_the_link_is_about(re
         shell = Shell(opened(registry, owner=f"{number:032}", page="order", file=link, folds="5"), FakePages)
         session = shell.session
         assert session.table.requested_file == link
-        shell._dropped("mine.csv", dropped.encode())
+        shell._load_dropped("mine.csv", dropped.encode())
         settle(session)
         assert session.page == page
         if page == "order":

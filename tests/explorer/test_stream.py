@@ -27,7 +27,7 @@ from tests.explorer.pages import OWNER, until
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-    monkeypatch.setattr("alrviz.data.stream.table.SAMPLE", 500)
+    monkeypatch.setattr("alrviz.data.stream.table.SAMPLE_ROWS", 500)
     path = tmp_path / "led.parquet"
     alrviz.load_demo("led").frame.to_parquet(path)
     return path
@@ -116,7 +116,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
 def test_a_family_that_is_not_fitted_in_passes_is_refused_in_words(file):
     page = opened(ConvergencePage, file, "?racers=dlr&on=all")
     until(page, lambda: page.session.problem is not None)
-    assert "dlr is not fitted to a table that is read in batches" in str(page.session.problem)
+    assert "dlr cannot be fitted to a table read in batches" in str(page.session.problem)
     page.close()
 
 
@@ -162,7 +162,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     until(page, lambda: page.streamed.starter.known)
     assert (view.over_rows, page.streamed.above.visible, view.bar.panel.visible) == (True, True, False)
     assert not page.menus["folds"].visible
-    assert not view._searched[0].visible, "nothing was selected yet, least of all by the sample"
+    assert not view._search_parts[0].visible, "nothing was selected yet, least of all by the sample"
     race_view.press_run()
     until(page, lambda: race_view.race is not None and race_view.race.ended and view.search is not None)
     page.pump()
@@ -172,7 +172,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     assert [level.chosen for level in view.search.levels] == [level.chosen for level in run.levels]
     assert [len(level.chosen) for level in run.levels] == [4, 9]
     assert "Of 21 pairs (18 were looked at) 9 are kept." in view.search_text.object
-    assert view._searched[0].visible
+    assert view._search_parts[0].visible
     assert view._csv_of_tuples().count("\n") > 7 + 18
     assert ".sample" not in page.script()
     assert "hsalr" in page.script()

@@ -341,7 +341,7 @@ def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_f
     spec, before = part.spec, part.menus[name].value
     part.menus[name].value = value
     assert part.study_view.outdated
-    assert part.study_view.coming
+    assert part.study_view.ready_soon
     assert not part.layout.open_button.visible
     wait(part, lambda: part.runner.costs is not None)
     assert not part.study_view.outdated, "nothing runs: the study that is set is shown, empty"

@@ -38,7 +38,7 @@ class FakeView:
 
 
 def costs_of(study, seconds=10.0):
-    return SimpleNamespace(study=study, cost=Cost(bytes=1, seconds=seconds), left_out=["lr: too large"], n_jobs=1)
+    return SimpleNamespace(study=study, cost=Cost(bytes=1, seconds=seconds), refusals=["lr: too large"], n_jobs=1)
 
 
 def study(phase="waiting", spec="spec"):

@@ -142,7 +142,7 @@ def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
     assert "split=once" in page.session.link.query
     assert "dataset = dataset.split_by(repeats='once')" in part.script()
     page.study_view.press_run()
-    until(page, lambda: page.study_view.study.phase == "done" and page.study_view.drawn[0][0] == "done")
+    until(page, lambda: page.study_view.study.phase == "done" and page.study_view.drawn_state[0][0] == "done")
     assert "Duplicate rows are dropped" in page.study_view.sentence.object
     again = opened(OrderPage, page.session.link.query)
     again.session.table.load_bytes("signs.csv", csv)

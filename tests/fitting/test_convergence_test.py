@@ -29,7 +29,7 @@ def test_step_limit(fitted):
     rising = ConvergenceTest(objective, 1, 0.0)
     for index in (0, 1):
         told = rising.verdict(replace(states[1 - index], index=index))
-    assert told.sentence == "max_iter=1 steps were taken and F was not at rest"
+    assert told.sentence == "max_iter=1 steps were taken and F was not settled"
 
 
 def test_converged_needs_a_flat_window_and_small_slopes(fitted):

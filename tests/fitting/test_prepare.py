@@ -186,6 +186,6 @@ def test_levels_and_cuts_come_from_training_rows_alone():
 
 def test_waiting_for_a_turn_ends_with_the_holder():
     lock = threading.Lock()
-    with module._turn(lock, module.NEVER):
+    with module._locked(lock, module.NEVER):
         assert lock.locked()
     assert not lock.locked()

@@ -148,7 +148,7 @@ def test_the_search_keeps_the_neighbours_of_the_best_until_they_are_close(monkey
 
     def trial(self, objective, state, search, x):
         asked.append(x)
-        return replace(state, kind="search", carry=replace(search, known={**search.known, x: 1.0 + abs(x - 0.3)}))
+        return replace(state, kind="search", carry=replace(search, values={**search.values, x: 1.0 + abs(x - 0.3)}))
 
     monkeypatch.setattr(Stochastic, "_trial", trial)
     monkeypatch.setattr(stochastic, "CLOSE", 0.05)
@@ -169,10 +169,10 @@ def test_the_search_is_clamped_at_its_ends(monkeypatch):
     solver = Stochastic("adagrad")
     search = Search(solver._plan(objective), -6.0, 6.0, {x: -x for x in np.linspace(-6, 6, 11).tolist()})
     state = solver.init(objective, w0)
-    narrowed = solver._narrowed(state, search, np.linspace(-6, 6, 11).tolist())
+    narrowed = solver._narrow(state, search, np.linspace(-6, 6, 11).tolist())
     assert (narrowed.low, narrowed.high) == pytest.approx((4.8, 6.0))
     far = replace(search, rounds=stochastic.MAX_ROUNDS - 1)
-    assert isinstance(solver._narrowed(state, far, np.linspace(-6, 6, 11).tolist()), Training)
+    assert isinstance(solver._narrow(state, far, np.linspace(-6, 6, 11).tolist()), Training)
 
 
 @pytest.mark.parametrize("method", METHODS)

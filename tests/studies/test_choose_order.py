@@ -9,7 +9,7 @@ import pytest
 
 import alrviz
 from alrviz.data.demos import demo_frame, load_demo
-from alrviz.data.demos.made import skewed
+from alrviz.data.demos.generators import skewed
 from alrviz.data.read import read_table
 from alrviz.errors import RecipeError, for_page
 from alrviz.fitting.recipe import AUTOMATIC, Recipe

@@ -8,7 +8,7 @@ import pytest
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.race.player import Player
-from alrviz.views.race.words import TABLE_ROWS, ends_html, numbers_html, separation_html, values_html
+from alrviz.views.race.texts import TABLE_ROWS, ends_html, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step, searching
 
 TRIALS = 12
@@ -123,8 +123,8 @@ def test_trials_of_alphas_are_steps_between_iterations_0_and_1():
     )
     assert ">2 trials<" in values_html(watched)
     assert "step length" not in values_html(watched)
-    assert searched.summary(upto=2).found == ()
-    assert searched.summary().found == (0.5, 40.0)
+    assert searched.summary(upto=2).alphas == ()
+    assert searched.summary().alphas == (0.5, 40.0)
     assert "trial" not in values_html(watched_at(searching((10.0, 10.0)), 3))
     assert "<td>3</td>" in ends_html(watched_at(searching((10.0, 10.0)), 4)), "iterations, not steps"
 
@@ -142,7 +142,7 @@ def test_what_was_tried_for_an_order_is_played_before_the_first_iteration():
     assert racer.columns["index"].tolist() == [0, 0, 0, 1, 2]
     np.testing.assert_array_equal(racer.columns["alpha_1"], [np.nan, 9.0, 9.0, 3.0, 3.0])
     np.testing.assert_array_equal(racer.columns["alpha_2"], [np.nan, np.nan, 7.0, np.nan, np.nan])
-    assert (racer.summary().found, racer.summary().order, racer.trials()) == ((3.0,), 1, 2)
+    assert (racer.summary().alphas, racer.summary().order, racer.trials()) == ((3.0,), 1, 2)
     assert len(racer) + racer.trial_fits == len(run.trace)
     race.take(2)
     racer.pull()

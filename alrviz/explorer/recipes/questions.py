@@ -47,7 +47,7 @@ def _for_streaming(recipe: Recipe) -> Recipe:
 def streaming_note(recipes: Sequence[Recipe]) -> str:
     """Return a note on the settings that `for_streaming` changes, "" if it changes none.
 
-    >>> over_passes_words([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
+    >>> streaming_note([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
     'With all rows hlr has alpha 0.3 and 10 quantiles'
     """
     texts = []

@@ -108,7 +108,7 @@ def _of_batches(run: Any) -> Evaluation:
         raise AlrvizError(_without_probabilities(model))
     part = "test" if coded.cache.n_rows("test") else "train"
     what = ROW_WORDS[part]
-    sample = coded.some_rows(part, MAX_STREAM_ROWS)
+    sample = coded.first_rows(part, MAX_STREAM_ROWS)
     codes, y = sample.codes, sample.y.astype(np.intp)
     columns = {}
     for column, column_codes in zip(coded.encoder.columns_, codes, strict=True):

@@ -31,7 +31,7 @@ from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback
-from alrviz.views.race import words
+from alrviz.views.race import texts
 from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
 
@@ -294,14 +294,14 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._verdict = result.sentence
         text = "Getting ready &hellip;" if result.code == "waiting" and player.playing else safe(result.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
-        say(self.side, words.values_html(reader, self.axis, self.dark) + words.separation_html(reader, self.dark))
+        say(self.side, texts.values_html(reader, self.axis, self.dark) + texts.separation_html(reader, self.dark))
         if ended and not reader.cut and self._scoring is None:
             self._scoring = score_heldout(reader)
         self._numbers.refresh()
 
     def _numbers_html(self) -> str:
         reader, dark = self.player.reader, self.dark
-        return "" if reader is None else words.ends_html(reader, dark) + words.numbers_html(reader, dark)
+        return "" if reader is None else texts.ends_html(reader, dark) + texts.numbers_html(reader, dark)
 
     def _fade_outdated(self) -> None:
         """Fade results of outdated settings."""

@@ -12,11 +12,11 @@ from alrviz.pictures.interactions import FULL_COLOUR_ROWS
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.studies.effects.interactions import Interactions
-from alrviz.studies.effects.words import beyond_chance
+from alrviz.studies.effects.texts import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.report.judged import figure_html
+from alrviz.views.report.quality import figure_html
 
 MAX_UNFOLDED_EFFECTS = 6  # main effects shown at once
 MAX_EFFECTS = 60  # including folded ones

@@ -10,7 +10,7 @@ from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.row_groups import MAX_LEVELS
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.report.judged import figure_html, group_text, groups_of_all
+from alrviz.views.report.quality import figure_html, group_text, groups_of_all
 from alrviz.views.studies.evaluation import false_alarms, group_losses_html, groups_html, worst_html
 
 MAX_UNFOLDED_COLUMNS = 3  # columns whose groups are shown at once; others are folded

@@ -29,7 +29,7 @@ from alrviz.views.core.panes import HALVES, Updating, as_high, choice, html, say
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
 from alrviz.views.core.transport import live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 
 # Decision rules, by their label in the menu.
 MOST_PROBABLE, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"

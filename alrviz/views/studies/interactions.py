@@ -30,7 +30,7 @@ from alrviz.views.core.panes import Updating, choice, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, page_html, safe
 from alrviz.views.core.transport import change
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.row import RowPart, RowSettings, make_clickable, row_csv, side_by_side_pictures
 from alrviz.views.studies.study_view import StudyView
 

@@ -23,7 +23,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -103,14 +103,14 @@ class LearningCurveView(StudyView):
 def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
     """Explain a point of the curves: window, shuffles, source of alr's theta; and report failed learners."""
     words = [
-        "Each row is judged before it is learned from; a point is the "
+        "Each row is predicted before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
         f"mean over the last {spec['window']:,} rows</abbr>, the band ± one standard error over "
         f"{spec['repeats']} shuffles of the rows."
     ]
     if leaking_racers(study):
         words.append(
-            "<b>alr's log theta counts all rows, also those that are judged later</b> (two-pass): its lines, dashed "
+            "<b>alr's log theta counts all rows, also those that are predicted later</b> (two-pass): its lines, dashed "
             "and marked *, are too low."
         )
     elif any(recipe.definition.learns_rows == "log theta" for recipe in study.recipes):

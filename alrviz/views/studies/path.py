@@ -37,7 +37,7 @@ from alrviz.views.core.panes import Updating, as_high, choice, html, say, side_b
 from alrviz.views.core.saving import csv_button, file_button
 from alrviz.views.core.style import ICONS, html_table, safe
 from alrviz.views.core.transport import change, live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.replay.export_html import replay
 from alrviz.views.studies.path_follower import PathFollower
 from alrviz.views.studies.study_view import StudyView

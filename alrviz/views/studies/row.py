@@ -27,7 +27,7 @@ from alrviz.views.core.panes import Updating, as_high, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import change
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 
 HEIGHT = "340px"
 MAX_MENU_ITEMS = 400

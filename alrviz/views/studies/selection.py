@@ -34,7 +34,7 @@ from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, 
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import change, live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 if TYPE_CHECKING:

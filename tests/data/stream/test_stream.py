@@ -155,10 +155,10 @@ def test_codes_are_made_once_and_again_when_anything_is_another(tmp_path, monkey
 
 
 def test_a_sample_tells_what_columns_are_and_all_rows_confirm_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_module, "SAMPLE", 500)
+    monkeypatch.setattr(table_module, "SAMPLE_ROWS", 500)
     frame = messy()
     frame["k"] = frame["k"].astype(object)
-    row = int(row_hash(0, ROWS, table_module._SAMPLED).argmax())  # the last to be drawn
+    row = int(row_hash(0, ROWS, table_module._SAMPLE_SEED).argmax())  # the last to be drawn
     frame.loc[row, "k"] = "many"
     path = written(tmp_path, frame, "csv")
     stream = open_table(path, "class", cache=tmp_path / "codes")
@@ -313,11 +313,11 @@ def test_a_cache_gives_back_what_was_written_in_any_order(tmp_path):
     assert not any(thread.is_alive() for thread in readers)
 
 
-def test_a_flipped_bit_is_found_and_the_cache_made_anew(tmp_path):
+def test_corrupt_cache_raises_and_is_removed(tmp_path):
     path = tmp_path / "t.codes"
     cache = small_cache(path)
     data = bytearray(path.read_bytes())
-    data[cache.parts["train"][1].at + 3] ^= 4
+    data[cache.parts["train"][1].offset + 3] ^= 4
     path.write_bytes(data)
     with pytest.raises(TableError, match=r"t.codes' are damaged \(at byte \d+\); the file was removed"):
         list(cache.chunks("train"))
@@ -399,7 +399,7 @@ def test_rows_that_are_sorted_are_mixed_over_all_chunks(tmp_path, monkeypatch):
 
 
 def test_what_tells_the_columns_is_not_what_is_held_out(monkeypatch):
-    sampled = row_hash(0, 100_000, table_module._SAMPLED) < np.uint64(0.05 * 2**64)
+    sampled = row_hash(0, 100_000, table_module._SAMPLE_SEED) < np.uint64(0.05 * 2**64)
     assert held_out(100_000, 0.05)[sampled].mean() < 0.07
 
 

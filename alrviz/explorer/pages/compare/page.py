@@ -62,7 +62,7 @@ class PlannedComparison(PlannedStudy):
         return split_by_table(self.fits, len(self.names))
 
     @property
-    def left_out(self) -> list[str]:
+    def refusals(self) -> list[str]:
         """Tables that could not be opened, and recipes that every table refuses, with the first reason."""
         reasons = [f"{name}: {reason}" for name, reason in self.absent]
         refused_everywhere = [

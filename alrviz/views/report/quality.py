@@ -12,7 +12,7 @@ from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import BINNING, loss_text, row_losses
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.evaluation import classes_html, points, summary_html
 
 REFERENCE_NAME = "gradient boosting"

@@ -13,9 +13,9 @@ from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.report.effects import effects_html
-from alrviz.views.report.judged import figure_html, gain
+from alrviz.views.report.quality import figure_html, gain
 from alrviz.views.studies.evaluation import value_text
 
 TABLE_ROWS = 15
@@ -31,7 +31,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether a row of the table may be shown."""
     effects, label = facts.effects, facts.evaluation.interest
     if effects is None:
-        return f"<p>This model cannot be taken apart into effects: {safe(facts.no_effects, 400)}.</p>"
+        return f"<p>This model cannot be split into effects: {safe(facts.no_effects, 400)}.</p>"
     classes = [str(name) for name in effects.classes]
     if label not in classes:  # the class occurs only in test rows
         label = classes[int(np.bincount(effects.encoded.y).argmax())]
