@@ -400,7 +400,7 @@ def _build(
         else:
             description, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
             if description.guessed and column.name == counts:
-                reason = "counts of cases? no combination of the other columns is there twice"
+                reason = "counts of cases? no combination of the other columns occurs twice"
                 description = replace(description, kind="ignore", why=reason, code=KindCode.COUNT)
         specs.append(replace(spec, kind=description.kind, order=_unnatural_order(parsed, description.kind)))
         columns.append(description)

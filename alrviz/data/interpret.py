@@ -131,7 +131,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
-        notes.append(f"numbers in {names} were read without {f'their {unit!r}' if unit else 'what stands beside them'}")
+        notes.append(f"numbers in {names} were read without {f'their {unit!r}' if unit else 'the marks beside them'}")
     deviating = [text.name for text in numbers if decisions[text.name].spec.decimal != decimal]
     if deviating:
         notes.append(

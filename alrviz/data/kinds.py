@@ -162,7 +162,7 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     if n_present == 0:
         return KindGuess("ignore", "it has no values", KindCode.EMPTY)
     if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
-        reason = "dates; what stands for them (year, month ...) is in columns of their own"
+        reason = "dates; their year, month ... are separate columns"
         return KindGuess("ignore", reason, KindCode.DATES)
     if (role := _guess_role(values, n_levels, n_present)) is not None:
         return role

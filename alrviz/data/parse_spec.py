@@ -507,7 +507,7 @@ class ParseSpec:
             number = state.get("format") if isinstance(state, Mapping) else state
             raise TableError(
                 f"the spec has format {number!r}, and this version reads format {SPEC_FORMAT}; read the table and save "
-                "the model anew"
+                "the model again"
             )
         _check_keys({key: value for key, value in state.items() if key != "format"}, cls, "the whole")
         layout, columns = state["layout"], state["columns"]

@@ -150,9 +150,9 @@ def predict_batches(
         return
     notes += [] if model_spec else [NO_SPEC]
     first_row = 0
-    for read in read_batches_again(source, spec, options_or_default, notes, stop):
-        yield _predictions(model, read.X, read.source_rows, read.unread, keep, first_row)
-        first_row += len(read.X)
+    for batch in read_batches_again(source, spec, options_or_default, notes, stop):
+        yield _predictions(model, batch.X, batch.source_rows, batch.unread, keep, first_row)
+        first_row += len(batch.X)
 
 
 def _predictions(

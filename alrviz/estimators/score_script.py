@@ -119,11 +119,11 @@ class Model:
     """An exported model: a zip file, or the folder with its files."""
 
     def __init__(self, place: Any):
-        with _model_files(place) as read:
-            about = json.loads(read("model.json"))
+        with _model_files(place) as read_file:
+            about = json.loads(read_file("model.json"))
             if about["format"] != FORMAT:
                 raise ValueError(f"model format {about['format']!r}; this script reads format {FORMAT}")
-            tables = {name: _table(read(name)) for name in about["rows"]}
+            tables = {name: _table(read_file(name)) for name in about["rows"]}
         self.about, self.classes = about, about["encoder"]["classes"]["labels"]
         columns, signs = about["encoder"]["columns"], about["missing_tokens"]
         spec = about.get("spec")
@@ -189,11 +189,11 @@ class Model:
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
             for i, best in enumerate(z.argmax(axis=1).tolist()):
-                unseen = [*self.unread.get(begin + i, ())]
-                unseen += [
+                unseen_notes = [*self.unread.get(begin + i, ())]
+                unseen_notes += [
                     _unseen_text(column, cells[i]) for column, no_level, cells in columns_with_unseen if no_level[i]
                 ]
-                unseen_cell = safe_cell("; ".join(filter(None, unseen)))
+                unseen_cell = safe_cell("; ".join(filter(None, unseen_notes)))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
 
 

@@ -112,9 +112,9 @@ class ClusterChunks:
 
     def without(self, n_first: int) -> "ClusterChunks":
         """Return the same rows without the first `n_first`."""
-        rest = copy(self)
-        rest._rows, rest.passes = (self._rows[0], n_first), 0
-        return rest
+        chunks = copy(self)
+        chunks._rows, chunks.passes = (self._rows[0], n_first), 0
+        return chunks
 
     def map_reduce(self, work: ChunkWork[Result], combine: Any, n_jobs: int, stop: StopToken) -> Result:
         """Apply `work` to runs of chunks, a task each, and combine the results by chunk number; see `Chunks`."""

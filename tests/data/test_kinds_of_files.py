@@ -189,7 +189,7 @@ def test_another_target_than_the_stated_one_may_be_chosen():
     assert read(ORANGE).with_target("pain").target == "pain"
 
 
-def test_a_stated_kind_that_cannot_be_is_noted():
+def test_impossible_stated_kind_is_noted():
     rows = "".join(f"{i if i % 3 else 'old'}\t2020-01-{i % 28 + 1:02}\t{i % 2}\n" for i in range(40))
     dataset = read("C#age\tD#when\tcD#disease\n" + rows)
     assert dataset.n_rows == 40
@@ -572,7 +572,7 @@ def test_a_last_row_that_only_sounds_like_a_total_is_data(last: str):
 
 
 @pytest.mark.parametrize("last", ["Total,95,", "Total (n=20),95,", "Mean,4.75,", "Grand total,95,b"])
-def test_a_total_is_none(last: str):
+def test_total_row_is_left_out(last: str):
     rows = "".join(f"T{i},{i % 9},{'ab'[i % 2]}\n" for i in range(20))
     assert read("team,wins,class\n" + rows + last + "\n", "class").n_rows == 20
 

@@ -130,7 +130,7 @@ def test_the_spec_of_any_form_reads_a_csv_file(form):
     assert read_table(FORMS["CSV"](frame), spec=dataset.spec).hash == dataset.hash
 
 
-def test_what_is_said_over_a_spec_holds():
+def test_arguments_take_precedence_over_a_spec():
     dataset = read_table(FORMS["CSV"](CELLS), "class")
     other = read_table(FORMS["CSV"](CELLS), "code", spec=dataset.spec, size="ignore")
     assert (other.target, other.kinds["size"], other.kinds["class"]) == ("code", "ignore", "categorical")
@@ -182,7 +182,7 @@ def test_quartiles_are_part_of_a_spec():
         (lambda state: state["columns"][4].update(source="sise"), "size"),
     ],
 )
-def test_a_spec_that_is_none_is_refused_with_what_was_expected(change, said):
+def test_invalid_spec_raises(change, said):
     state = read_table(FORMS["CSV"](CELLS), "class").spec.to_dict()
     change(state)
     with pytest.raises(TableError, match=said):

@@ -14,7 +14,7 @@ from alrviz.fitting.solvers.tron import (
     DAMPING,
     MAX_PAIRS,
     MIN_DECREASE,
-    PATIENCE,
+    PATIENCE_STEPS,
     CurvaturePairs,
     LBFGSStart,
     Region,
@@ -154,8 +154,8 @@ def test_the_start_ends_where_steps_have_become_slow():
     values = [state.point.objective for state in path]
     end = next(k for k, state in enumerate(path) if not isinstance(state.carry, LBFGSStart))
     slow = [a - b < MIN_DECREASE * a for a, b in pairwise(values)][:end]
-    assert slow[-PATIENCE:] == [True] * PATIENCE
-    assert not any(all(slow[k : k + PATIENCE]) for k in range(end - PATIENCE))
+    assert slow[-PATIENCE_STEPS:] == [True] * PATIENCE_STEPS
+    assert not any(all(slow[k : k + PATIENCE_STEPS]) for k in range(end - PATIENCE_STEPS))
     assert [state.extra["products"] == 0 for state in path[1:]] == [k <= end for k in range(1, 25)]
     assert all(isinstance(state.carry, Region) for state in path[end + 1 :])
     assert [state.turns for state in path[end + 1 :]] == [state.extra["products"] for state in path[end + 1 :]]

@@ -148,7 +148,7 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
     ):
         if value:
             raise TableError(
-                f"{name}={value!r} is not there for a table read in batches; mend the file beforehand, or read it "
+                f"{name}={value!r} is not available for a table read in batches; edit the file first, or read it "
                 "whole with read_table",
                 code=NOT_IN_BATCHES,
             )

@@ -85,7 +85,9 @@ class InMemory(SelectionRows):
 
 
 class OverPasses(SelectionRows):
-    """`SelectionRows` of rows read in chunks: counts take a pass, residuals a fit by full passes."""
+    """The rows of a selection of tuples, read in chunks: counting cells takes a pass, and residuals a fit by full
+    passes.
+    """
 
     def __init__(
         self,

@@ -371,11 +371,15 @@ class Run(RunAttributes, Job[Step]):
             settings = json.loads(self.recipe.to_json())
             settings |= settings.pop("params", {})  # the fit's identity: all settings of its recipe by name
             self._checkpoint = PassCheckpoint(self._checkpoint_path, {**settings, ROWS: self._coded.cache.path.name})
-        stored = self._checkpoint.read() if self._checkpoint else None
-        self._seconds = float(stored["seconds"]) if stored else 0.0
-        if stored:
-            self._convergence_test.resume(stored["judged"])
-        return fit.solver.init(fit.objective, fit.w0) if stored is None else fit.solver.resume(fit.objective, stored)
+        checkpoint = self._checkpoint.read() if self._checkpoint else None
+        self._seconds = float(checkpoint["seconds"]) if checkpoint else 0.0
+        if checkpoint:
+            self._convergence_test.resume(checkpoint["judged"])
+        return (
+            fit.solver.init(fit.objective, fit.w0)
+            if checkpoint is None
+            else fit.solver.resume(fit.objective, checkpoint)
+        )
 
     def _step_of(self, state: SolverState, extra: dict[str, float]) -> Step:
         point = state.point

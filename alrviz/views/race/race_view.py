@@ -287,15 +287,15 @@ class RaceView(PlayerButtons, NotebookViewer):
         if reader is None:
             return
         at_end = not player.playing or player.next_reader is not None or (self.loop and reader.head >= reader.last)
-        ended = reader.is_finished and at_end
-        upto = None if ended else reader.head
-        summaries = [racer.summary(upto=upto, ended=ended) for racer in reader.racers]
+        has_ended = reader.is_finished and at_end
+        upto = None if has_ended else reader.head
+        summaries = [racer.summary(upto=upto, ended=has_ended) for racer in reader.racers]
         result = verdict(summaries, by=reader.race.control.stopped_by, unit=self.axis)
         self._verdict = result.sentence
         text = "Getting ready &hellip;" if result.code == "waiting" and player.playing else safe(result.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
         say(self.side, texts.values_html(reader, self.axis, self.dark) + texts.separation_html(reader, self.dark))
-        if ended and not reader.cut and self._scoring is None:
+        if has_ended and not reader.cut and self._scoring is None:
             self._scoring = score_heldout(reader)
         self._numbers.refresh()
 

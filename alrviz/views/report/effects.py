@@ -63,12 +63,12 @@ def _column_figure(facts: ReportFacts, tuples: Sequence[str], label: str) -> str
     ordered = effects.encoder.columns_[column].kind != "categorical"
     table = column_points(facts, column, tuples, label)
     bars = table if ordered else table.sort_values("effect", ascending=False)
-    too_many_bars = len(table) > pictures.BARS
+    too_many_bars = len(table) > pictures.MAX_LEVELS_WITH_BARS
     if too_many_bars and not ordered:  # a line would join values that are no neighbours
-        bars = bars[bars.rows.rank(ascending=False, method="first") <= pictures.BARS]
+        bars = bars[bars.rows.rank(ascending=False, method="first") <= pictures.MAX_LEVELS_WITH_BARS]
     line = too_many_bars and ordered
     counts = [f" ({rows:,.0f})" for rows in bars.rows]
-    names = [short(level, pictures.BAR_CUT - len(n)) + n for level, n in zip(bars.levels, counts, strict=True)]
+    names = [short(level, pictures.MAX_BAR_CHARS - len(n)) + n for level, n in zip(bars.levels, counts, strict=True)]
     marks = pictures.signed_bars(
         list(bars.levels) if line else names, bars.effect, np.nan, np.nan, [""] * len(bars),
         pictures.opacity(bars.rows.to_numpy()),

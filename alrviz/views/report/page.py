@@ -257,7 +257,7 @@ def _learning_words(facts: ReportFacts, recipe: Recipe) -> str:
 
 
 def _fitted_recipe(facts: ReportFacts) -> Recipe | None:
-    """Return the recipe with the order and alpha that were chosen."""
+    """Return the recipe with the order and alpha that the fit chose; None if the report has no recipe."""
     recipe, model = facts.recipe, facts.model
     settings = {
         name: value

@@ -338,8 +338,8 @@ class InteractionsView(StudyView, RowSettings):
             bars = pictures.signed_bars([names[0][codes[k, 0]] for k in order], value[order], low[order], high[order],
                                      tips, pictures.opacity(rows[order]))  # fmt: skip
             return pictures.bar_picture(bars, title, dark=self.dark, percent=quantity == "p")
-        if len(members) > 2 and len(names[2]) > pictures.PANELS:
-            title = f"{title}; {pictures.PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
+        if len(members) > 2 and len(names[2]) > pictures.MAX_PANELS:
+            title = f"{title}; {pictures.MAX_PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
         if len(members) > 3:
             fixed_text = ", ".join(f"{effects.columns[j]} = {effects.level(j, row)}" for j in members[3:])
             title = f"{title}; {fixed_text}, as in row {row}"

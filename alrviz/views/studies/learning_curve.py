@@ -13,7 +13,7 @@ import panel as pn
 import param
 
 from alrviz.pictures.formatting import LOSSES
-from alrviz.pictures.learning_curve import SPANS, START, crossing_text, learning_curve, measured
+from alrviz.pictures.learning_curve import SPANS, ZOOM_ROWS, crossing_text, learning_curve, measured
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.alpha_path_verdict import WORDS
 from alrviz.studies.protocols.learning_curve import leaking_racers
@@ -57,7 +57,7 @@ class LearningCurveView(StudyView):
         self.picture = LiveFigure("alrviz-learning-curve")
         self.caption = html(margin=(4, 0, 8, 0))
         losses = {words: name for name, words in WORDS.items()}
-        spans = {"all rows": "all", f"first {START:,}": "first"}
+        spans = {"all rows": "all", f"first {ZOOM_ROWS:,}": "first"}
         self._measures = choice(self, "measure", losses, "Measure", width=300, margin=(0, 16, 4, 0))
         self._spans = choice(self, "span", spans, "Rows shown", width=240, margin=(0, 0, 4, 0))
         controls = pn.FlexBox(self._measures, self._spans, margin=0)

@@ -110,7 +110,11 @@ class RowPart:
 
     def _bar_tapped(self, event: Any) -> None:
         names = self.level.options
-        place = int(np.floor(event.x)) if len(names) > pictures.BARS else len(names) - 1 - int(np.floor(event.y))
+        place = (
+            int(np.floor(event.x))
+            if len(names) > pictures.MAX_LEVELS_WITH_BARS
+            else len(names) - 1 - int(np.floor(event.y))
+        )
         if 0 <= place < len(names):
             self._change_level(names[place])
 
