@@ -25,9 +25,9 @@ def close_module_imports() -> None:
     find_file = ComponentResourceHandler.parse_url_path
 
     def find_known_file(handler: Any, path: str) -> str:
-        module_name, _, rest = path.partition("/")
+        module_name, _, path_in_module = path.partition("/")
         # Not getattr: a module may import others when a name is asked of it.
-        component = vars(sys.modules.get(module_name, object)).get(rest.partition("/")[0])
+        component = vars(sys.modules.get(module_name, object)).get(path_in_module.partition("/")[0])
         if not (isinstance(component, type) and issubclass(component, Parameterized)):
             raise HTTPError(404, "No component")
         return find_file(handler, path)

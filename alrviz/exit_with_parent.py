@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-LOOK = 0.5  # seconds between two looks
+LOOK_SECONDS = 0.5  # seconds between two looks
 
 
 def exit_with_parent(parent: int) -> None:
@@ -25,5 +25,5 @@ def _wait_for_end(parent: int) -> None:
         _winapi.WaitForSingleObject(handle, _winapi.INFINITE)
     else:
         while os.getppid() == parent:
-            time.sleep(LOOK)
+            time.sleep(LOOK_SECONDS)
     os._exit(1)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 # Where the system does not say: what a small laptop has free.
-UNKNOWN = 4 * 2**30
+ASSUMED_FREE_BYTES = 4 * 2**30
 _ARENA_MAX, _MMAP_THRESHOLD = -8, -3  # of malloc.h
 _GROUPS = Path("/sys/fs/cgroup")
 
@@ -25,7 +25,7 @@ def free_memory() -> int:
                 free = int(line.split()[1]) * 1024
     except (OSError, ValueError):
         pass
-    return max(min([free, *(limit - used for limit, used in _groups())]), 0)
+    return max(min([free, *(limit - used_bytes for limit, used_bytes in _groups())]), 0)
 
 
 def used_memory() -> int:
@@ -41,7 +41,7 @@ def total_memory() -> int:
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        machine = 2 * UNKNOWN
+        machine = 2 * ASSUMED_FREE_BYTES
     return min([machine, *(limit for limit, _ in _groups())])
 
 
@@ -98,9 +98,9 @@ def _groups() -> Iterator[tuple[int, int]]:
 def _group(folder: Path, limit_name: str, used_name: str) -> Iterator[tuple[int, int]]:
     try:
         limit = int((folder / limit_name).read_text(encoding="ascii"))  # "max" is none
-        used = int((folder / used_name).read_text(encoding="ascii"))
+        used_bytes = int((folder / used_name).read_text(encoding="ascii"))
         parts = dict(line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
     except (OSError, ValueError):
         return
     if limit < 2**60:  # version 1 says so where there is none
-        yield limit, used - int(parts.get("inactive_file", 0))
+        yield limit, used_bytes - int(parts.get("inactive_file", 0))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.data.stream.table import CodedTable, Stream, open_table
+from alrviz.data.stream.table import EncodedTable, Stream, open_table
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from benchmarks._child import in_child
@@ -37,7 +37,7 @@ AT_ONCE = 10_000  # rows that scikit-learn is given
 Course = list[tuple[float, float, float]]  # passes, seconds until then, held-out log loss
 
 
-def opened(path: str, folder: str, columns: int) -> tuple[Stream, CodedTable]:
+def opened(path: str, folder: str, columns: int) -> tuple[Stream, EncodedTable]:
     """Return the table of a file and its codes, kept in a folder."""
     stream = open_table(path, "class", kinds={f"c{j}": "categorical" for j in range(columns)}, cache=folder)
     return stream, stream.coded("mdl", holdout=0.05)

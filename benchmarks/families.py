@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.dataset import Dataset
-from alrviz.data.demos.made import skewed
+from alrviz.data.demos.generators import skewed
 from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe

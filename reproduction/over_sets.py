@@ -29,7 +29,7 @@ import pandas as pd
 from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.checkpoint import Checkpoint
-from alrviz.studies.core.study_task import NUMBERS
+from alrviz.studies.core.study_task import NUMBERS_VERSION
 from alrviz.studies.protocols.bias_variance import Errors, bias_variance
 from reproduction.kept import Progress, Row
 from reproduction.racers import RACERS
@@ -46,7 +46,7 @@ MOST_WORK = 1e9
 MEANS = ("log_loss", "error", "rmse", "brier", "ece", "n_iter", "evaluations", "train_log_loss")
 SECONDS = ("train_seconds", "classify_seconds")
 PARTS = ("bias", "variance", "bias_unbiased", "variance_unbiased")
-MEASURED_BY = f"{__version__}, numbers {NUMBERS}"  # all that the key of a kept fit says of alrviz
+MEASURED_BY = f"{__version__}, numbers {NUMBERS_VERSION}"  # all that the key of a kept fit says of alrviz
 
 
 @dataclass(frozen=True)

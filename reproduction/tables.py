@@ -12,7 +12,7 @@ import pandas as pd
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
-from alrviz.data.demos.made import skewed
+from alrviz.data.demos.generators import skewed
 from alrviz.data.read import read_table
 
 

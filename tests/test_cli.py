@@ -28,7 +28,7 @@ from alrviz.cli.fit import _pass_text
 from alrviz.cli.options import with_options
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
-from alrviz.data.stream.cache import READING, SUFFIX
+from alrviz.data.stream.cache import SPOOL_PREFIX, SUFFIX
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
@@ -399,9 +399,9 @@ def test_large_files_are_predicted_in_batches_as_small_ones_are_at_once(tmp_path
     given = ["predict", str(tmp_path / "model.zip"), str(path), "--keep", "id", "-o"]
     assert cli.main([*given, str(tmp_path / "whole.csv")]) == 0
     whole = capsys.readouterr()
-    monkeypatch.setattr("alrviz.data.stream.new_rows.LARGE", 0)
-    monkeypatch.setattr("alrviz.data.stream.source.BLOCK", 2**13)
-    monkeypatch.setattr("alrviz.data.stream.source.BATCH", 500)
+    monkeypatch.setattr("alrviz.data.stream.new_rows.MIN_LARGE_BYTES", 0)
+    monkeypatch.setattr("alrviz.data.stream.source.BLOCK_BYTES", 2**13)
+    monkeypatch.setattr("alrviz.data.stream.source.BATCH_ROWS", 500)
     monkeypatch.setattr("alrviz.estimators.predict_table.predict_with_notes", None)
     assert cli.main([*given, str(tmp_path / "parts.csv")]) == 0
     parts = capsys.readouterr()
@@ -420,8 +420,8 @@ def test_predictions_have_their_name_once_they_are_whole(tmp_path, monkeypatch, 
     alrviz.save_model(alrviz.NaiveBayesClassifier().fit(data.X, data.y), tmp_path / "model.zip", dataset=data)
     text = pd.concat([data.X] * 40, ignore_index=True).to_csv(index=False).encode()
     (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(text)[:-900])
-    monkeypatch.setattr("alrviz.data.stream.new_rows.LARGE", 0)
-    monkeypatch.setattr("alrviz.data.stream.source.BLOCK", 2**13)
+    monkeypatch.setattr("alrviz.data.stream.new_rows.MIN_LARGE_BYTES", 0)
+    monkeypatch.setattr("alrviz.data.stream.source.BLOCK_BYTES", 2**13)
     given = ["predict", str(tmp_path / "model.zip"), str(tmp_path / "rows.csv.gz"), "-o", str(tmp_path / "out.csv")]
     assert cli.main(given) == 2
     assert "'rows.csv.gz' is damaged or cut short" in capsys.readouterr().err
@@ -487,13 +487,16 @@ def test_fit_says_which_solver_a_sample_chose_and_how_many_passes_were_made(tmp_
         (["--kind", "size"], "--kind 'size' names no kind; expected COLUMN=KIND"),
         (
             ["--family", "tan"],
-            "tan is not fitted to a table that is read in batches; expected one of 'lr', 'alr', 'hlr', ",
+            "tan cannot be fitted to a table read in batches; expected one of 'lr', 'alr', 'hlr', ",
         ),
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
         (["--family", "anje", "--keep", "0.3"], "--keep is for hlr, halr, salr, hsalr; anje has no such setting"),
         (["--grow", "weak"], "--grow is for hsalr; alr has no such setting"),
-        (["--solver", "sgd"], "solver='sgd' is not there for a table read in batches; expected 'auto' or 'averaged'"),
+        (
+            ["--solver", "sgd"],
+            "solver='sgd' is not supported for a table read in batches; expected 'auto' or 'averaged'",
+        ),
         (["--center", "2"], "center=2"),
         (["--selection", "zzz", "--family", "salr"], "selection='zzz'"),
         (["--order", "5"], "order=5 needs at least 5 columns"),
@@ -583,7 +586,7 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path, more):
     assert cli.main([*given, "--cache", str(tmp_path / "other codes"), "-o", str(whole)]) == 0
     given += ["--cache", str(codes), "-o", str(out), "--resume"]
     moments = (
-        lambda: any(codes.glob(f"{READING}*")),
+        lambda: any(codes.glob(f"{SPOOL_PREFIX}*")),
         lambda: any(codes.glob(f"*{SUFFIX}")),
         (tmp_path / "killed.zip.resume").exists,
     )
@@ -617,6 +620,9 @@ def test_what_is_to_be_passed_is_said_as_an_option(tmp_path, capsys):
     assert with_options("x (options=ReadOptions(missing=('?', 'n.b.')) reads it)") == (
         "x (--missing '?' --missing 'n.b.' reads it)"
     )
+    assert with_options("x (options=ReadOptions(missing=()) keeps it)") == "x (--missing '' keeps it)"
+    in_one_column = "options=ReadOptions(columns={'a': {'missing': ['9']}}) reads it as missing"
+    assert with_options(f"9 was read as a number ({in_one_column})") == "9 was read as a number"
     assert with_options("inferred from 5 rows: pass kinds= to override") == (
         "inferred from 5 rows: say --kind COLUMN=KIND to override"
     )

@@ -89,12 +89,12 @@ def _alpha(text: str) -> str | float | tuple[float, ...]:
     if text == "auto":
         return text
     try:
-        first, *others = map(float, text.split(","))
+        first, *further_alphas = map(float, text.split(","))
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not known; expected a number, one for each order: 0.1,3, or auto"
         ) from error
-    return (first, *others) if others else first
+    return (first, *further_alphas) if further_alphas else first
 
 
 def _center(text: str) -> int | str:

@@ -38,11 +38,11 @@ def predict(options: argparse.Namespace) -> int:
     for file in (options.model, options.rows):
         require_file(file)
     notes: list[str] = []
-    rows, unseen = _write(_predictions(options, notes), options.out)
+    n_rows, n_unseen = _write(_predictions(options, notes), options.out)
     for note in notes:
         print(f"alrviz: {note}", file=sys.stderr)
     if options.out is not None:
-        print(f"{rows:,} rows predicted, {unseen:,} with values that training never saw: {options.out}")
+        print(f"{n_rows:,} rows predicted, {n_unseen:,} with values that training never saw: {options.out}")
     return 0
 
 
@@ -73,12 +73,12 @@ def _write(parts: Iterator[pd.DataFrame], path: Path | None) -> tuple[int, int]:
 
     from alrviz.estimators.predict_table import predictions_csv
 
-    rows = unseen = 0
+    n_rows = n_unseen = 0
     if path is None:
         for part in parts:
-            sys.stdout.write(predictions_csv(part, header=not rows))
-            rows += len(part)
-        return rows, unseen
+            sys.stdout.write(predictions_csv(part, header=not n_rows))
+            n_rows += len(part)
+        return n_rows, n_unseen
     draft, writer = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part"), None
     try:
         with ExitStack() as ending:
@@ -89,8 +89,8 @@ def _write(parts: Iterator[pd.DataFrame], path: Path | None) -> tuple[int, int]:
                     writer.write_table(table)
                 else:
                     writer = writer or ending.enter_context(draft.open("w", encoding="utf-8", newline=""))
-                    writer.write(predictions_csv(part, header=not rows))
-                rows, unseen = rows + len(part), unseen + int((part["unseen"] != "").sum())
+                    writer.write(predictions_csv(part, header=not n_rows))
+                n_rows, n_unseen = n_rows + len(part), n_unseen + int((part["unseen"] != "").sum())
         os.replace(draft, path)
     except OSError as error:
         if isinstance(error, AlrvizError):
@@ -100,4 +100,4 @@ def _write(parts: Iterator[pd.DataFrame], path: Path | None) -> tuple[int, int]:
         raise CommandError(f"{str(path)!r} cannot be written as Parquet ({error}); CSV takes any values") from error
     finally:
         draft.unlink(missing_ok=True)
-    return rows, unseen
+    return n_rows, n_unseen

@@ -1,4 +1,4 @@
-"""ARFF, the format of WEKA: a header that declares each column's type, then rows of comma-separated values.
+"""Read ARFF, WEKA's format: a header that declares each column's type, then rows of comma-separated values.
 
     % a comment
     @relation weather
@@ -7,8 +7,8 @@
     @data
     sunny, 85
 
-The header is parsed here; the rows, freed of comments and of ARFF's own quotes, are read as the CSV they nearly are.
-Types are statements: a declared number must be one, a declared nominal level must be among those declared.
+The header is parsed here; the rows, without comments and with quotation marks converted, are read as CSV. Values of a
+declared number must be numbers; levels that are not declared are noted.
 """
 
 import csv
@@ -32,15 +32,13 @@ from alrviz.stop import StopToken
 
 TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"@attribute\s+({TOKEN}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
-FIELD = re.compile(rf"\s*({TOKEN})\s*(?:,|$)|([^,]*)(?:,|$)")  # no lazy part: a million blanks take no time
+FIELD = re.compile(rf"\s*({TOKEN})\s*(?:,|$)|([^,]*)(?:,|$)")  # a lazy part would be quadratic in blanks
 TYPES = ("numeric", "real", "integer", "string", "date", "nominal {a, b}")
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A declared column: `type` is "numeric", "string", "date" or "nominal", the last with `levels`; `dayfirst` as the
-    format of a date has it.
-    """
+    """A declared column: `type` is "numeric", "string", "date" (with `dayfirst`) or "nominal" (with `levels`)."""
 
     name: str
     type: str
@@ -49,21 +47,23 @@ class Attribute:
 
 
 def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of an ARFF file (bytes); "?" is missing unless `options` says otherwise.
+    """Return the columns of an ARFF file; "?" is missing unless `options.missing` is set.
 
     Raises:
-        TableError: no table of that format, or more than `limits` allow.
+        TableError: the file is no ARFF table, or exceeds `limits`.
     """
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     lines = enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), start=1)
     attributes, data_line = _header(lines, limits)
-    names, renamed = clean_names([attribute.name for attribute in attributes])
+    names, name_notes = clean_names([attribute.name for attribute in attributes])
     rows = _plain_rows(lines, stop)
     if not any(rows):
         raise TableError("the ARFF file has no rows after @data; at least one was expected")
-    plain = replace(options, encoding="utf-8", delimiter=",", header=False, skip_rows=0, skip_footer=0, comment="")
+    csv_options = replace(
+        options, encoding="utf-8", delimiter=",", header=False, skip_rows=0, skip_footer=0, comment=""
+    )
     text = "\n" * data_line + "\n".join(rows)  # lines keep their numbers
-    raw = read_delimited(text.encode(), plain, limits, stop, width=len(attributes))
+    raw = read_delimited(text.encode(), csv_options, limits, stop, width=len(attributes))
     columns = [column for column in raw.columns if isinstance(column, TextColumn)]
     values, doubts = [], list[str]()
     for attribute, name, column in zip(attributes, names, columns, strict=True):
@@ -71,10 +71,10 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
         parsed, remarks = _values(attribute, replace(column, name=name), _missing(options.for_column(name)), options)
         values.append(parsed)
         doubts += filter(None, remarks)
-    filled = replace(
+    all_options = replace(
         options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=_missing(options), header=False
     )
-    return RawTable(values, filled, [*notes, *renamed, *raw.notes, *doubts], sort="decided")
+    return RawTable(values, all_options, [*notes, *name_notes, *raw.notes, *doubts], sort="decided")
 
 
 def _missing(options: ReadOptions) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def _missing(options: ReadOptions) -> tuple[str, ...]:
 
 
 def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> tuple[list[Attribute], int]:
-    """Return the declared columns, and the number of the line "@data"."""
+    """Return the declared columns, and the number of the "@data" line."""
     attributes: list[Attribute] = []
     for number, raw in lines:
         line = raw.strip()
@@ -103,10 +103,10 @@ def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> tuple[list[Attr
 
 
 def _attribute(line: str, number: int) -> Attribute:
-    found = ATTRIBUTE.match(line)
-    if not found:
+    match = ATTRIBUTE.match(line)
+    if not match:
         raise TableError(f"line {number:,} is {short(line)}; '@attribute name type' was expected")
-    name, kind = _unquote(found[1]), found[2].strip()
+    name, kind = _unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
         if not kind.rstrip().endswith("}"):
             raise TableError(f"line {number:,} opens the levels of {name!r} and does not close them with '}}'")
@@ -128,12 +128,12 @@ def _unquote(token: str) -> str:
 
 def _fields(line: str) -> list[str]:
     fields = [_unquote(match[1] or match[2].strip()) for match in FIELD.finditer(line)]
-    # The pattern also matches the nothing at the end of a line, unless the line ends in a comma: a last empty field.
+    # The pattern also matches the empty string at the end, which is a field only behind a final comma.
     return fields[:-1] if len(fields) > 1 and not fields[-1] and not line.rstrip().endswith(",") else fields
 
 
 def _plain_rows(lines: Iterator[tuple[int, str]], stop: StopToken) -> list[str]:
-    """Return the lines behind "@data" as lines of a CSV file; those of comments are empty."""
+    """Return the lines behind "@data" as lines of a CSV file; comments become empty lines."""
     rows = []
     for number, raw in lines:
         if number % 2000 == 0:
@@ -158,7 +158,7 @@ def _as_csv(fields: list[str]) -> str:
 def _values(
     attribute: Attribute, column: TextColumn, missing: tuple[str, ...], options: ReadOptions
 ) -> tuple[Values, list[str]]:
-    """Return a column as its type states, and notes."""
+    """Return a column parsed by its declared type, and notes."""
     name, declared, notes = column.name, None, list[str]()
     present = column.without_texts(missing)
     spec = ColumnSpec(name, name, missing=missing)
@@ -181,7 +181,7 @@ def _values(
 
 
 def _undeclared_note(attribute: Attribute, column: TextColumn) -> list[str]:
-    """Return the note on levels that were not declared; [] where there are none."""
+    """Return the note on levels that are not declared; [] without any."""
     undeclared = [level for level in column.levels.to_pylist() if level not in set(map(str.strip, attribute.levels))]
     if not undeclared:
         return []

@@ -1,11 +1,14 @@
-"""From bytes to UTF-8: the encoding of a text, found by its mark, by trying UTF-8, else by its letters.
+"""Detect the encoding of a text, and convert it to UTF-8.
 
-UTF-8 is strict enough that text which decodes as it is it. So is text of which a few lines do not: their stray bytes
-are read as cp1252. Of the others charset-normalizer tells Cyrillic, Greek and the scripts of East Asia by how often
-their letters occur. It is asked of lines beyond ASCII alone, and among one code page for Western letters: left to
-itself it takes French in cp1252 for cp1250, and a large German table for cp775. What it does not know for sure is of
-Western or Central Europe: cp1252, unless Mac Roman or cp1250 make better words of it
-(no capital or sign within a word), or Latin-1 where a byte is undefined in all of them.
+    a byte order mark                        UTF-8 or UTF-16
+    decodes as UTF-8                         UTF-8, which is strict enough for that to be no chance
+    nearly all lines decode as UTF-8         UTF-8; stray bytes are read as cp1252
+    sure for charset-normalizer              Cyrillic, Greek, Japanese, Chinese, Korean, by the frequency of letters
+    else                                     cp1252, unless Mac Roman or cp1250 makes better words (no capital or sign
+                                             within a word); Latin-1 if a byte is undefined in all three
+
+charset-normalizer gets only the lines beyond ASCII, and only one code page for Western letters: without these limits it
+takes French in cp1252 for cp1250, and a large German table for cp775.
 """
 
 import codecs
@@ -21,40 +24,43 @@ from alrviz.data.text import Buffer
 from alrviz.errors import Sentence, TableError
 from alrviz.stop import StopToken
 
-DECODED_BYTES = 1 << 21  # bytes decoded between two looks at the stop token: a few milliseconds
+DECODED_BYTES = 1 << 21  # decoded between two checks of the stop token: a few milliseconds
 SCRIPTS = {
     "cp1251": "Cyrillic", "koi8_r": "Cyrillic", "cp1253": "Greek", "shift_jis": "Japanese", "euc_jp": "Japanese",
     "gb18030": "Chinese", "big5": "Chinese", "euc_kr": "Korean",
 }  # fmt: skip
 WESTERN = "cp1252"
 EUROPEAN = {WESTERN: "Western European", "mac_roman": "old Macintosh", "cp1250": "Central European"}
-SPACING = set("ºª\u00a0\u00ad\u2018\u2019\u201c\u201d\u2013\u2014\u2026€°£§«»©®™")  # signs that texts do hold
-SURE = 0.1  # of 1: how much letters must be spread as in a language, lest a column of Ä and Ö be Japanese
-GOOD_PER_BAD = 10  # lines beyond ASCII that are UTF-8, for one that is not, until a text is taken for UTF-8
-ASKED_BYTES = 1 << 15  # bytes of lines beyond ASCII that are asked: 1 to 4 ms
-GIVEN_UP = 1000  # lines that are not UTF-8, after which lines are not counted on where too few are
-HEAD = 1 << 18  # bytes asked whether they are text at all
-CONTROLS = bytes(set(range(1, 32)) - {9, 10, 12, 13, 26, 27})  # what text does not hold; NUL bytes are counted apart
+SPACING = set("ºª\u00a0\u00ad\u2018\u2019\u201c\u201d\u2013\u2014\u2026€°£§«»©®™")  # signs that are usual in texts
+MIN_COHERENCE = 0.1  # of 1, charset-normalizer's measure of a language; below, a column of Ä and Ö may be "Japanese"
+GOOD_PER_BAD = 10  # lines beyond ASCII that decode as UTF-8 for each that does not, in a text that is UTF-8
+SAMPLE_BYTES = 1 << 15  # lines beyond ASCII that are examined: 1 to 4 ms
+MAX_BAD_LINES = 1000  # stop counting after so many lines that are no UTF-8, if they prevail
+HEAD_BYTES = 1 << 18  # examined for control characters
+CONTROLS = bytes(set(range(1, 32)) - {9, 10, 12, 13, 26, 27})  # control characters that texts do not contain, but NUL
 
 
 def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer, str, list[str]]:
-    """Return the text in UTF-8 without mark, the encoding it was in (`encoding`, found where it is None), and notes.
+    """Return the text as UTF-8 without a byte order mark, its encoding (detected if None), and notes.
 
     Raises:
-        TableError: `data` are no text, or not in the encoding that was said.
+        TableError: `data` are no text, or not in the given encoding.
     """
     notes: list[str] = []
     if encoding is None:
         encoding = _detect_encoding(data, stop)
         if encoding in ("latin-1", *EUROPEAN, *SCRIPTS):
             script = SCRIPTS.get(encoding) or EUROPEAN.get(encoding, "Western European")
-            what = "words" if encoding in SCRIPTS else "accents"
-            others = "" if encoding in SCRIPTS else f" (if they look wrong, try {_others(encoding)})"
-            note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}{others}"
-            other = "mac_roman" if encoding == WESTERN else WESTERN
-            words: dict[str, Any] = {"read": f"{encoding} ({script})", "other": f"{other} ({EUROPEAN[other]})"}
+            noun = "words" if encoding in SCRIPTS else "accents"
+            advice = "" if encoding in SCRIPTS else f" (if they look wrong, try {_alternatives(encoding)})"
+            note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {noun}{advice}"
+            alternative = "mac_roman" if encoding == WESTERN else WESTERN
+            words: dict[str, Any] = {
+                "read": f"{encoding} ({script})",
+                "other": f"{alternative} ({EUROPEAN[alternative]})",
+            }
             notes.append(
-                DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.ENCODING, {"encoding": other}, **words))
+                DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.ENCODING, {"encoding": alternative}, **words))
             )
     if encoding == MIXED:
         _, bad, first = _count_lines(data, stop)
@@ -78,8 +84,8 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
     return data, encoding, notes
 
 
-def _others(encoding: str) -> str:
-    return " or ".join(other for other in EUROPEAN if other != encoding)
+def _alternatives(encoding: str) -> str:
+    return " or ".join(candidate for candidate in EUROPEAN if candidate != encoding)
 
 
 def _count(data: Buffer, byte: bytes, stop: StopToken) -> int:
@@ -98,7 +104,7 @@ def _detect_encoding(data: Buffer, stop: StopToken) -> str:
     ):
         if data.startswith(mark):
             return encoding
-    head = data[:HEAD]
+    head = data[:HEAD_BYTES]
     controls = len(head) - len(head.translate(None, CONTROLS))
     if controls > len(head) // 50:
         raise TableError(
@@ -107,17 +113,17 @@ def _detect_encoding(data: Buffer, stop: StopToken) -> str:
         )
     if _can_decode(data, "utf-8", stop):
         return "utf-8"
-    good, bad, _ = _count_lines(data, stop, most=GIVEN_UP)
+    good, bad, _ = _count_lines(data, stop, max_bad=MAX_BAD_LINES)
     return MIXED if good >= GOOD_PER_BAD * bad else _by_letters(data, stop)
 
 
-def _count_lines(data: Buffer, stop: StopToken, most: float = float("inf")) -> tuple[int, int, int]:
-    """Return how many lines beyond ASCII are UTF-8 and how many not, and the number of the first of these, from 1.
+def _count_lines(data: Buffer, stop: StopToken, max_bad: float = float("inf")) -> tuple[int, int, int]:
+    """Return how many lines beyond ASCII are UTF-8, how many are not, and the number of the first that is not, from 1.
 
-    They are counted no further where `most` are not and too few are.
+    Counting stops at `max_bad` bad lines, unless good ones prevail.
     """
     good = bad = first_bad = n_lines = start = 0
-    while start < len(data) and (bad < most or good >= GOOD_PER_BAD * bad):
+    while start < len(data) and (bad < max_bad or good >= GOOD_PER_BAD * bad):
         stop.check()
         end = data.find(b"\n", start + DECODED_BYTES) + 1 or len(data)
         lines = bytes(data[start:end]).splitlines()
@@ -136,19 +142,19 @@ def _count_lines(data: Buffer, stop: StopToken, most: float = float("inf")) -> t
 
 
 def _by_letters(data: Buffer, stop: StopToken) -> str:
-    from_bytes: Any = None  # in score.py it may not be there
+    from_bytes: Any = None  # score.py runs without charset-normalizer
     with suppress(ImportError):
         from charset_normalizer import from_bytes
     for start in range(0, len(data), DECODED_BYTES):
         stop.check()
-        if found := re.search(rb"[\x80-\xff]", data[start : start + DECODED_BYTES]):
-            first = max(start + found.start() - ASKED_BYTES, 0)
+        if match := re.search(rb"[\x80-\xff]", data[start : start + DECODED_BYTES]):
+            start_of_sample = max(start + match.start() - SAMPLE_BYTES, 0)
             break
-    lines = re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data[first : first + HEAD])
-    text = b"\n".join(lines)[:ASKED_BYTES]
+    lines = re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data[start_of_sample : start_of_sample + HEAD_BYTES])
+    text = b"\n".join(lines)[:SAMPLE_BYTES]
     guess = from_bytes and from_bytes(text, cp_isolation=[WESTERN, *SCRIPTS]).best()
-    known = guess is not None and guess.encoding in SCRIPTS and guess.coherence >= SURE
-    if known and _can_decode(data, guess.encoding, stop):
+    is_known = guess is not None and guess.encoding in SCRIPTS and guess.coherence >= MIN_COHERENCE
+    if is_known and _can_decode(data, guess.encoding, stop):
         return str(guess.encoding)
     decodable = [encoding for encoding in EUROPEAN if _can_decode(data, encoding, stop)]
     scores = {encoding: _word_score(text.decode(encoding, "replace")) for encoding in decodable}
@@ -166,13 +172,13 @@ def _can_decode(data: Buffer, encoding: str, stop: StopToken) -> bool:
 
 
 def _word_score(text: str) -> int:
-    """Return how many characters beyond ASCII stand well in words, less those that do not: a capital within, a sign."""
+    """Return the number of letters beyond ASCII that are plausible in words, minus capitals and signs within words."""
     score = 0
-    for before, character, after in zip(" " + text, text, text[1:] + " ", strict=False):
-        if character.isascii() or character in SPACING or not (before.isalpha() or after.isalpha()):
+    for previous, character, following in zip(" " + text, text, text[1:] + " ", strict=False):
+        if character.isascii() or character in SPACING or not (previous.isalpha() or following.isalpha()):
             continue
         letter = character in "¿¡" or (name(character, "").startswith("LATIN") and character not in "ﬁﬂ")
-        score += 1 if letter and not (character.isupper() and before.islower()) else -1
+        score += 1 if letter and not (character.isupper() and previous.islower()) else -1
     return score
 
 

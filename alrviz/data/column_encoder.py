@@ -26,7 +26,7 @@ from alrviz.warn_once import warn_once
 
 MISSING = "missing"
 NO_VALUE_LABEL = "(no value seen)"
-# Types of single values whose code does not depend on the column's dtype: of numbers, and of all levels.
+# Types of values whose code is the same in columns of any dtype: numbers, and all types of levels.
 _NUMBER_TYPES = {int, float, np.float64, np.float32, *(np.dtype(code).type for code in "bhilqBHILQ")}
 _SINGLE_VALUE_TYPES = {*_NUMBER_TYPES, str, np.str_, bool, np.bool_}
 _MAX_WHOLE = 1e15  # whole numbers below are written without an exponent or a rounded digit
@@ -59,7 +59,7 @@ class ColumnEncoder:
             numbers = as_numbers(column, self.name)
             if holds_text(column):
                 warn_once(
-                    f"column {self.name!r} holds text, and held numbers in training: its texts are read as numbers; "
+                    f"column {self.name!r} holds text, but held numbers in training: its texts are read as numbers; "
                     "expected numbers (astype(float))",
                     ReadingWarning,
                     stacklevel=3,
@@ -228,5 +228,5 @@ def interval_labels(cuts: np.ndarray, whole: bool = False) -> list[str]:
         texts = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(texts)) == len(texts):
             break
-    between = [f"({low}, {high}]" for low, high in pairwise(texts)]
-    return [f"<= {texts[0]}", *between, f"> {texts[-1]}"]
+    inner_labels = [f"({low}, {high}]" for low, high in pairwise(texts)]
+    return [f"<= {texts[0]}", *inner_labels, f"> {texts[-1]}"]

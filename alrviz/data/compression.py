@@ -1,6 +1,6 @@
-"""Files that are packed: gzip, bzip2, xz, Zstandard, and a zip archive with one table in it.
+"""Decompress gzip, bzip2, xz, Zstandard, and a zip archive that contains one table.
 
-Unpacked piece by piece, with the limits asked at each: a bomb gets no further than one piece beyond them.
+Limits are checked after every piece, so that a decompression bomb exceeds them by at most one piece.
 """
 
 import bz2
@@ -21,12 +21,12 @@ from alrviz.errors import Sentence, TableError, listed
 from alrviz.stop import StopToken
 
 Drain = Callable[[Any, Limits, StopToken], Buffer]
-ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
-BESIDE_TABLES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png", ".jpg", ".names", ""}
+ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty archive
+DOCUMENT_SUFFIXES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png", ".jpg", ".names", ""}
 DAMAGES = (EOFError, OSError, ValueError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
 
 
-# By how a file begins: its compression, and the function that opens a file so compressed for reading.
+# The compression of a file by its first bytes, and the function that opens it for reading.
 PACKERS: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
     b"\x1f\x8b": ("gzip", lambda file: gzip.GzipFile(fileobj=file)),
     b"BZh": ("bzip2", bz2.BZ2File),
@@ -36,19 +36,25 @@ PACKERS: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
 
 
 def is_packed(data: Buffer) -> bool:
-    """Whether a file is compressed, or a zip archive (workbooks are)."""
+    """Return whether a file is compressed or a zip archive, as workbooks are."""
     return data.startswith((*PACKERS, *ZIPS))
 
 
 def unpack(
     data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str], member: str | int | None = None
 ) -> Buffer:
-    """Return what is packed in `data`, or `data` itself; `drain` takes all bytes of an open file within the limits.
+    """Return decompressed bytes, or `data` itself if it is not compressed.
 
-    Of a zip archive of several tables the `member` is read. What of an archive was passed over is added to `notes`.
+    Args:
+        data: the file's bytes.
+        limits: checked after every piece.
+        stop: ends it from another thread.
+        drain: reads all bytes of an open file within the limits.
+        notes: a note on other files of a zip archive is added.
+        member: the file to read from a zip archive of several tables.
 
     Raises:
-        TableError: damaged, too large, or a zip archive of no table, or of several none of which is the `member`.
+        TableError: damaged or too large data; a zip archive without a table, or of several without that `member`.
     """
     for start, (name, opener) in PACKERS.items():
         if data.startswith(start):
@@ -59,13 +65,13 @@ def unpack(
                 raise
             except DAMAGES as error:
                 raise TableError(f"the {name} file is damaged or cut short ({error}); fetch it again") from error
-    return _of_zip(data, limits, stop, drain, notes, member) if data.startswith(ZIPS) else data
+    return _table_of_zip(data, limits, stop, drain, notes, member) if data.startswith(ZIPS) else data
 
 
-def _of_zip(
+def _table_of_zip(
     data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str], member: str | int | None
 ) -> Buffer:
-    """Return the only table of a zip archive, or the chosen one; a workbook, which is a zip too, stays as it is."""
+    """Return the only table of a zip archive, or the `member`; a workbook, also a zip, is returned unchanged."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
@@ -74,7 +80,7 @@ def _of_zip(
             if "xl/workbook.bin" in names:
                 raise TableError("this is a binary workbook (.xlsb); save it as .xlsx or CSV")
             files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
-            tables = [name for name in files if not _is_beside(name)] or files
+            tables = [name for name in files if not _is_document(name)] or files
             if member in files:
                 tables = [str(member)]
             if not tables:
@@ -83,13 +89,13 @@ def _of_zip(
                 several = f"this zip archive holds {len(tables):,} files, {listed(tables)}; one table was expected: "
                 raise TableError(
                     Sentence(
-                        f"{several}say which, as options=ReadOptions(sheet={tables[0]!r})",
-                        f"{several}unpack it and take the file that you mean",
+                        f"{several}choose one by options=ReadOptions(sheet={tables[0]!r})",
+                        f"{several}unpack it and choose a file",
                     )
                 )
-            if beside := [name for name in files if name != tables[0]]:
-                passed = f"{listed(beside)} {'was' if len(beside) == 1 else 'were'} passed over"
-                notes.append(f"of the zip archive {tables[0]!r} was read, and {passed}; unpack it for another of them")
+            if other_names := [name for name in files if name != tables[0]]:
+                clause = f"{listed(other_names)} {'was' if len(other_names) == 1 else 'were'} ignored"
+                notes.append(f"of the zip archive {tables[0]!r} was read, and {clause}; unpack it for another of them")
             with archive.open(tables[0]) as file:
                 return drain(file, limits, stop)
     except TableError:
@@ -98,6 +104,6 @@ def _of_zip(
         raise TableError(f"the workbook or zip archive is damaged ({error}); fetch it again") from error
 
 
-def _is_beside(name: str) -> bool:
+def _is_document(name: str) -> bool:
     path = PurePosixPath(name)
-    return path.suffix.lower() in BESIDE_TABLES or path.stem.lower() in ("readme", "license", "licence", "index")
+    return path.suffix.lower() in DOCUMENT_SUFFIXES or path.stem.lower() in ("readme", "license", "licence", "index")

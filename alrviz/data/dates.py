@@ -1,13 +1,13 @@
-"""Which texts are dates or times, and their values.
+"""Detect and parse columns of dates and times.
 
-A column is of dates when every text that is not missing is one of the same form, or all but a few are:
+A column has dates if all texts, or all but a few, that are not missing have one of these forms:
 
     2020-01-31  2020/1/31  20200131  2020-01          year first
-    31.01.2020  31/1/20  01-31-2020                   day or month first, found by what fits all
+    31.01.2020  31/1/20  01-31-2020                   day or month first, whichever fits all
     14 Oct 2014  Oct 14, 2014  14 octobre 2014        the month by name (`MONTH_NAMES` has the languages)
 
-each alone or with a time of day behind it (13:45, 1:45:30 PM, T13:45:30.5Z); a zone is turned into UTC. A column of
-times of day alone (13:45) is one of numbers, hours.
+They may be followed by a time of day (13:45, 1:45:30 PM, T13:45:30.5Z); a zone is converted to UTC. A column of times
+of day alone (13:45) becomes numbers, in hours.
 """
 
 import datetime
@@ -30,29 +30,27 @@ from alrviz.data.text import TextColumn, all_match, are_few, python_regex
 from alrviz.errors import Sentence, plural
 from alrviz.stop import StopToken
 
-FIRST_SAMPLE = 200  # levels asked first, so that a column of words costs nothing
-FORM_SAMPLE = 20  # levels that tell the form
-SAMPLE_STRIDE = 7919  # a prime, so that forms that alternate are all met
-FIRST_LEVELS = 5  # of them, of which one has it
-MIN_FORM_SHARE = 0.25  # of them, of a form that is tried
-# Programs write them for "none" and "for ever": Excel, SQL Server, Unix, databases.
+FIRST_SAMPLE = 200  # levels that are tested first, which is enough for a column of words
+FORM_SAMPLE = 20  # levels from which the form is detected
+SAMPLE_STRIDE = 7919  # a prime, so that the sample has all of several alternating forms
+FIRST_LEVELS = 5  # of the sample, of which at least one must have a form
+MIN_FORM_SHARE = 0.25  # of the sample that must have a form
+# Excel, SQL Server, Unix and databases write these dates for "none" and "for ever".
 SENTINEL_DATES = (
     *("0001-01-01", "1753-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1900-01-02", "1901-01-01", "1970-01-01"),
     *("2099-12-31", "2999-12-31", "9999-12-31"),
 )
-SENTINEL_YEARS = 5  # from the nearest other date
-MIN_HEAP = 5  # times as many rows of such a date as of the most frequent other one
-LEVELS_PER_STRAY_DATE = 4  # different dates in a column for each text that is none
-MIN_DIGIT_DATES = (
-    5  # different texts of eight digits that are all days make dates of numbers, whatever the column is called
-)
+SENTINEL_YEARS = 5  # distance of such a date from the nearest other one
+MIN_HEAP = 5  # rows of such a date for each row of the most frequent other one
+LEVELS_PER_STRAY_DATE = 4  # distinct dates of a column for each stray text
+MIN_DIGIT_DATES = 5  # distinct numbers of eight digits that are all days are dates, whatever the column's name
 BIRTH_NAME = re.compile(r"(^|[\W_])(born|birth\w*|dob|geb\w*)($|[\W_])")
-YEARS_AHEAD = 5  # of a date that was planned
-DECADE = "^[0-9]*0s$"  # no seconds: 1970s
+YEARS_AHEAD = 5  # of planned dates
+DECADE = "^[0-9]*0s$"  # 1970s are no seconds
 PAIR_FORMS = ("first of two", "second of two")
-MIN_PAIRS = 5  # different ones
-MAX_REVERSED = 0.05  # share of pairs whose first number is the smaller: slips of the pen
-MIN_PRESSURE, MAX_PRESSURE = 20, 300  # mmHg, of a living human
+MIN_PAIRS = 5  # distinct ones
+MAX_REVERSED = 0.05  # share of pairs with the smaller number first, by mistake
+MIN_PRESSURE, MAX_PRESSURE = 20, 300  # mmHg, of living people
 TIME_UNITS = {
     "hours and minutes": "lengths of time, as hours: 2h 30min is 2.5",
     "years to days": "lengths of time, as days: 3 weeks is 21",
@@ -63,10 +61,15 @@ DATE_NAME = re.compile(r"date|datum|day|(^|[\W_])(dt|dob|yyyymmdd)($|[\W_])")
 
 @dataclass(frozen=True)
 class Dates:
-    """A column of dates: its values, the form they have, whether the day comes first, and what is to be said of it.
+    """A parsed column of dates.
 
-    day_first is None where the form has an order of its own, and nobody said another's. Two digits below `pivot` are
-    years of this century. `stray` are the few texts that are no dates, which are missing.
+    Attributes:
+        series: its values, missing ones NaT.
+        form: one of `DATE_FORMS`.
+        day_first: whether the day comes first; None if the form has a fixed order and the user set none.
+        notes: sentences and doubts on ambiguous dates.
+        pivot: two-digit years below it are of this century.
+        stray: the few texts that are no dates, which are missing.
     """
 
     series: pd.Series
@@ -80,9 +83,9 @@ class Dates:
 def parse_all_dates(
     columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken, *, otherwise: bool = False
 ) -> list[Dates | None]:
-    """Return `parse_dates` of each column; births with two digits of the year are none after all other dates."""
+    """Return `parse_dates` of each column; two-digit years of birth are not later than the other columns' dates."""
     result, latest_year = dict[str, Dates | None](), None
-    for column in sorted(columns, key=lambda column: _is_birth(column.name)):  # births last
+    for column in sorted(columns, key=lambda column: _is_birth(column.name)):  # dates of birth last
         stop.check()
         dates = parse_dates(column, options, otherwise=otherwise, latest_year=latest_year)
         if dates is not None and not _is_birth(column.name):
@@ -98,10 +101,10 @@ def _is_birth(name: str) -> bool:
 def parse_dates(
     column: TextColumn, options: ReadOptions, *, otherwise: bool = False, latest_year: int | None = None
 ) -> Dates | None:
-    """Return the column as datetimes with notes about what can be read both ways, or None where it is not of dates.
+    """Return the column as dates; None if it has no dates.
 
-    Where both orders fit, the day comes first if `options` say so, or where they say nothing if `otherwise`.
-    `latest_year` is that of the table's other dates, which births are not after.
+    If both orders fit, the day comes first if `options.dayfirst` is True, or if that is None and `otherwise` is True.
+    `latest_year` is the latest one among the table's other dates, which is an upper limit of years of birth.
     """
     options_here = options.for_column(column.name)
     day_first = options_here.dayfirst
@@ -114,7 +117,7 @@ def parse_dates(
     forms = [EIGHT_DIGITS] if is_digits else _usual_forms(levels, SPLIT_DATE_FORMS)
     if not forms:
         return None
-    # Beside dates that leave the order open, clear ones are read by the same spec; the other way round they are not.
+    # A spec of an ambiguous form also parses unambiguous ones; the reverse is not true.
     form = min(forms, key=lambda form: "first" not in DATE_FORMS[form])
     is_ambiguous = "first" in DATE_FORMS[form]
     preferred = otherwise if day_first is None else day_first
@@ -164,19 +167,19 @@ def parse_dates(
 
 
 def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> list[str]:
-    """Return all notes on a column of dates; `missing` are the texts that are missing in it already."""
+    """Return all notes on a column of dates; `missing` are the column's missing texts."""
     strays = [stray_note(column, dates.stray, missing, "date")] if dates.stray else []
     return [*dates.notes, *strays, *_sentinel_notes(column, dates, (*missing, *dates.stray))]
 
 
 def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
-    """Return the forms that many of some texts have, the commonest first."""
+    """Return the forms that at least a quarter of sampled texts have, the commonest first."""
     places = np.unique(np.arange(FORM_SAMPLE) * SAMPLE_STRIDE % len(levels))
     sample = levels.take(pa.array(places)).to_pylist()
     counts = {}
     for form, text in patterns.items():
         search = python_regex(text).search
-        if any(map(search, sample[:FIRST_LEVELS])):  # spares a column of words the others
+        if any(map(search, sample[:FIRST_LEVELS])):  # a column of words fails here
             count = sum(map(bool, map(search, sample)))
             if count > MIN_FORM_SHARE * len(sample) and (form != "m/y" or count == len(sample)):  # 1.2000 is a number
                 counts[form] = count
@@ -184,13 +187,13 @@ def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
 
 
 def _dates_by_spec(levels: pa.Array, form: str, day_first: bool | None, pivot: int) -> np.ndarray:
-    """Return texts (L,) as dates, as the column's spec reads them later: in this form, or another clear one."""
+    """Return texts (L,) as dates in this form or an unambiguous one, exactly as the column's spec will parse them."""
     spec = ColumnSpec("", "", "date", form=form, day_first=day_first, pivot=pivot, missing=())
     return spec.parse_texts(levels)[0]
 
 
 def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) -> list[str]:
-    """Return a doubt for each date that programs write for none and that is far from the others, or far commoner."""
+    """Return a doubt for each of `SENTINEL_DATES` that is far from the other dates, or far more frequent."""
     notes = list[str]()
     days, counts = np.unique(dates.series.dropna().to_numpy().astype("datetime64[D]"), return_counts=True)
     for sentinel in np.array(SENTINEL_DATES, dtype="datetime64[D]"):
@@ -217,7 +220,7 @@ def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) ->
 
 
 def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: bool) -> str:
-    """Return the note on years of two digits (L,): a doubt where the usual century would be another."""
+    """Return the note on two-digit years (L,): a doubt if another pivot is plausible and changes any of them."""
     note = f"years of two digits in {column.name!r} are read as {_years_of(pivot)}"
     latest = datetime.date.today().year % 100
     other_pivot = PIVOT if pivot != PIVOT else latest + 1
@@ -230,16 +233,15 @@ def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: 
 
 
 def _years_of(pivot: int) -> str:
-    """Return the hundred years whose last two digits are written."""
+    """Return the range of the hundred years that two digits stand for."""
     return f"{1900 + pivot} to {1999 + pivot}"
 
 
 def choose_pivot(name: str, years: np.ndarray, latest_year: int | None = None) -> int:
-    """Return the two digits below which one of a column's years (L,) is of this century.
+    """Return the pivot of a column's two-digit years (L,), below which they are of this century.
 
-    Nobody was born in the future, nor after `latest_year`, that of the table's other dates; other dates may lie some
-    years ahead. Where all dates of a column are of this century by the usual pivot, as those of contracts may be, it
-    stays.
+    Years of birth are not in the future, nor after `latest_year`, the latest of the table's other dates; other dates
+    are at most `YEARS_AHEAD` in the future, unless all of them are, as the ends of contracts may be.
     """
     birth = _is_birth(name)
     latest = datetime.date.today().year % 100 + (0 if birth else YEARS_AHEAD)
@@ -250,9 +252,9 @@ def choose_pivot(name: str, years: np.ndarray, latest_year: int | None = None) -
 
 
 def time_form(column: TextColumn) -> tuple[str, tuple[str, ...]] | None:
-    """Return the form of a column of times (13:45, 1:45 PM; lengths up to 999:59), and the few texts that are none.
+    """Return the form of a column of times (13:45, 1:45 PM; durations up to 999:59), and its stray texts; else None.
 
-    Lengths and heights of several units (2h 30min, 3 weeks, 5'3") are numbers of the unit that `TIME_UNITS` names.
+    Durations and heights in several units (2h 30min, 3 weeks, 5'3") become numbers in the unit of `TIME_UNITS`.
     """
     levels = column.levels
     if len(levels) < 2 or all_match(levels, DECADE):
@@ -265,9 +267,9 @@ def time_form(column: TextColumn) -> tuple[str, tuple[str, ...]] | None:
 
 
 def split_pairs(column: TextColumn) -> dict[str, pd.Series] | None:
-    """Return the two numbers of a column of blood pressures (167/92) by their form, None where it is of others.
+    """Return the two numbers of a column of blood pressures (167/92) by their form; None for other columns.
 
-    Both vary, the first is nearly always the larger, and both can be measured: no fractions, marks, scores or days.
+    Both vary, the first is nearly always larger, and both are plausible, unlike those of fractions, scores or dates.
     """
     levels = column.levels
     if len(levels) < MIN_PAIRS or not all_match(levels, TIME_FORMS["first of two"]):

@@ -1,4 +1,4 @@
-r"""Doubtful decisions of reading a table: each is a question, with the options for the other reading.
+r"""Doubtful decisions of the reader: each is a question, with the options for the alternative.
 
 >>> import alrviz, io
 >>> text = "age,class\n" + "".join(f"{20 + k % 50},{'ab'[k % 2]}\n" for k in range(200)) + "-99,a\n-99,b\n"
@@ -19,7 +19,7 @@ from alrviz.errors import Sentence, for_page, listed, plural
 
 
 class NoteCode(Enum):
-    """The subject of a note, where its readers have to choose among notes."""
+    """The subject of a note, for code that selects notes."""
 
     LEFT_OUT = "lines left out"
     STACKED = "tables under one another"
@@ -31,7 +31,7 @@ class NoteCode(Enum):
 
 
 class DoubtCode(Enum):
-    """The decision that is in doubt."""
+    """The kind of a doubtful decision."""
 
     SENTINEL = "sentinel"
     MISSING_TEXT = "missing text"
@@ -64,7 +64,7 @@ _QUESTIONS = {
     DoubtCode.GROUP_LABELS: "{columns} has a value in the first row of each group alone ({cells} are empty). Does "
     "it hold for the rows below?",
     DoubtCode.ENCODING: "The text is not UTF-8 and was read as {read}. Is it {other}?",
-    DoubtCode.DELIMITER: "Both {read} and {other} cut the lines evenly; {read} was taken. Is it {other}?",
+    DoubtCode.DELIMITER: "Both {read} and {other} split the lines evenly; {read} was used. Is the delimiter {other}?",
 }
 
 
@@ -73,11 +73,11 @@ class Doubt:
     """A doubtful decision.
 
     Attributes:
-        code: which decision.
-        columns: the columns concerned; () for the whole table.
-        n_cells: the number of cells concerned; 0 for all.
-        question: a sentence; yes means the other reading.
-        change: the fields of `ReadOptions` for the other reading, as `ReadOptions.with_change` takes them.
+        code: the kind of decision.
+        columns: the affected columns; () for the whole table.
+        n_cells: the number of affected cells; 0 for all.
+        question: a sentence; "yes" means the alternative.
+        change: the fields of `ReadOptions` for the alternative, for `ReadOptions.with_change`.
     """
 
     code: DoubtCode
@@ -90,7 +90,7 @@ class Doubt:
     def from_change(
         cls, code: DoubtCode, change: Mapping[str, Any], columns: Sequence[str] = (), n_cells: int = 0, **words: Any
     ) -> "Doubt":
-        """Make a doubt and its question; `words` are the other parts of the sentence, see `_QUESTIONS`."""
+        """Return a doubt with its question; `words` fill the placeholders of `_QUESTIONS`."""
         question = _QUESTIONS[code].format(columns=listed(columns), cells=plural(n_cells, "cell"), **words)
         return cls(code, tuple(columns), n_cells, question, change)
 
@@ -122,10 +122,10 @@ class DoubtNote(Note):
 
 
 def notes_about(notes: Iterable[str], codes: Collection[NoteCode | DoubtCode]) -> list[Note]:
-    """Return the notes with one of these codes."""
+    """Return the notes whose code is among `codes`."""
     return [note for note in notes if isinstance(note, Note) and note.code in codes]
 
 
 def doubts_among(notes: Iterable[str]) -> tuple[Doubt, ...]:
-    """Return the doubts that notes carry, in their order."""
+    """Return the doubts of notes, in their order."""
     return tuple(note.doubt for note in notes if isinstance(note, DoubtNote))

@@ -1,7 +1,7 @@
-"""Tables with types of their own: pandas DataFrames, Parquet and Arrow files.
+"""Read tables with types: pandas DataFrames, Parquet and Arrow files.
 
-A type is a statement: text stays text (even if it looks like numbers), a category keeps its levels and their order, a
-boolean has two levels, a number is a number. Only gaps and dates are detected in text.
+Types are respected: text stays text, even if it looks like numbers, a category keeps its levels and their order, a
+boolean has two levels. Only missing values and dates are detected in text.
 """
 
 import math
@@ -24,15 +24,15 @@ from alrviz.data.values import Values
 from alrviz.errors import AlrvizError, TableError, plural, short
 from alrviz.stop import StopToken
 
-WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # with gaps they would be floats
-BATCH = 16384  # rows of a Parquet file between two looks at the stop token
+NULLABLE_INTEGERS = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # pandas would make them floats
+BATCH_ROWS = 16384  # of a Parquet file, between two checks of the stop token
 
 
 def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of a DataFrame; its index is left out.
+    """Return the columns of a DataFrame, without its index.
 
     Raises:
-        TableError: values that cannot be read, no rows, or more than `limits` allow.
+        TableError: values that cannot be read, no rows, or a table that exceeds `limits`.
     """
     check_columns(frame.shape[1], limits)
     check_rows(len(frame), limits)
@@ -46,7 +46,7 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
             columns.append(from_series(name, frame.iloc[:, position].reset_index(drop=True), notes))
         except AlrvizError:
             raise
-        except Exception as error:  # objects have code of their own: a __str__ or __eq__ may raise whatever it likes
+        except Exception as error:  # objects of foreign classes: their __str__ or __eq__ may raise anything
             cause = f"{type(error).__name__}: {short(error_text(error))}"
             raise TableError(
                 f"column {name!r} holds values that cannot be read ({cause}); numbers, text, dates or categories were "
@@ -66,15 +66,15 @@ def error_text(error: Exception) -> str:
     """Return an error's text; "" if it has none."""
     try:
         return str(error)
-    except Exception:  # an error of a stranger's class
+    except Exception:  # of a foreign class whose __str__ raises
         return ""
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
-    """Return one column by its dtype; changes of its values are added to `notes`.
+    """Return one column by its dtype; notes on changed values are added to `notes`.
 
     Raises:
-        TableError: a column of values that are neither numbers, text, levels nor dates.
+        TableError: values that are neither numbers, text, categories nor dates.
     """
     series = series.rename(name)
     dtype = series.dtype
@@ -97,16 +97,16 @@ def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | Text
 
 def _naive_dates(series: pd.Series, notes: list[str]) -> pd.Series:
     dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None).astype("datetime64[us]")
-    lost = int((dates.isna() & series.notna()).sum())
-    if lost:
-        notes.append(f"{plural(lost, 'date')} in {series.name!r} no calendar has: made missing")
+    n_lost = int((dates.isna() & series.notna()).sum())
+    if n_lost:
+        notes.append(f"{plural(n_lost, 'date')} in {series.name!r} no calendar has: made missing")
     return dates
 
 
 def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:
-    """Return numbers as numbers; as texts if different ones would be one float."""
+    """Return numbers as float64 or int64, or as text if that would make different numbers equal."""
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu" and series.dtype.itemsize < 8:
-        return Values(name, series.astype(np.int64))  # the same number whichever way, and no gaps
+        return Values(name, series.astype(np.int64))  # exact, and a numpy integer has no missing values
     if not float_loss(series):
         return Values(name, _numbers(name, series))
     gaps = series.isna().to_numpy()
@@ -115,13 +115,13 @@ def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:
 
 
 def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
-    typed = isinstance(series.dtype, pd.StringDtype | pd.ArrowDtype)
-    if not typed:
+    has_text_dtype = isinstance(series.dtype, pd.StringDtype | pd.ArrowDtype)
+    if not has_text_dtype:
         values = series.to_numpy(dtype=object)
         gaps = np.array([isinstance(value, Decimal) and value.is_nan() for value in values], dtype=bool)
-        if gaps.any():  # a signalling one raises at every comparison
+        if gaps.any():  # a signalling Decimal NaN raises at every comparison
             series = pd.Series(np.where(gaps, None, values), dtype=object, name=name)
-    kind = "string" if typed else pd.api.types.infer_dtype(series, skipna=True)
+    kind = "string" if has_text_dtype else pd.api.types.infer_dtype(series, skipna=True)
     if kind in ("decimal", "floating", "integer", "mixed-integer-float"):
         if float_loss(series):
             return _from_numbers(name, series)
@@ -134,7 +134,7 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
         try:
             texts = pa.array(series, type=pa.string(), from_pandas=True)
             return TextColumn.from_arrow(name, texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts)
-        except (pa.ArrowException, UnicodeError):  # half a surrogate pair, which no UTF-8 holds: mended one by one
+        except (pa.ArrowException, UnicodeError):  # a lone surrogate, which UTF-8 cannot encode: converted below
             pass
     gaps = series.isna().to_numpy()
     values = series.to_numpy(dtype=object)
@@ -147,26 +147,28 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is a number of its own type, and finite."""
+    """Return whether a value has a type of numbers and is finite."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating | Decimal):
         return False
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # an integer outside the range of floats
         return False
 
 
 def _note_merged(name: str, values: Sequence[object], texts: Sequence[str | None], notes: list[str]) -> None:
-    """Note values that become one level because levels are text, and characters that no text can hold."""
+    """Add notes on different values that become one level as text, and on lone surrogates."""
     try:
-        lost = len(set(values)) - len({text for text in texts if text is not None})
-    except TypeError:  # lists and the like have no hash; their texts tell them apart
-        lost = 0
-    if lost > 0:
-        notes.append(f"values in {name!r} that differ in type alone, such as 1 and '1', are one level ({lost:,} times)")
-    halves = sum(isinstance(value, str) and not _is_utf8(value) for value in values)
-    if halves:
-        values_text = plural(halves, "value")
+        n_merged = len(set(values)) - len({text for text in texts if text is not None})
+    except TypeError:  # values without a hash, such as lists, are compared by their texts
+        n_merged = 0
+    if n_merged > 0:
+        notes.append(
+            f"values in {name!r} that differ in type alone, such as 1 and '1', are one level ({n_merged:,} times)"
+        )
+    n_surrogates = sum(isinstance(value, str) and not _is_utf8(value) for value in values)
+    if n_surrogates:
+        values_text = plural(n_surrogates, "value")
         notes.append(f"{values_text} in {name!r} held half a character (a lone surrogate), shown by its number")
 
 
@@ -184,7 +186,7 @@ def _text(value: object) -> str:
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         return number_text(value)
     if isinstance(value, np.ndarray):
-        value = value.tolist()  # numpy leaves out the middle of a long one
+        value = value.tolist()  # numpy's text of a long array omits its middle
     return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -194,7 +196,7 @@ def _numbers(name: str, series: pd.Series) -> pd.Series:
     if len(infinite):
         raise TableError(
             f"column {name!r} is {short(float(values[infinite[0]]))} in data row {infinite[0] + 1:,}; infinities are "
-            "errors: mend the value, or make it missing"
+            "not allowed: correct the value, or make it missing"
         )
     whole = np.isfinite(values).all() and (np.abs(values) < 2**53).all() and (values == np.floor(values)).all()
     return pd.Series(values.astype(np.int64) if whole else values, name=name)
@@ -234,7 +236,7 @@ def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopT
         )
         check_rows(file.metadata.num_rows, limits)
         check_cells(file.metadata.num_rows, len(schema), limits)
-        return read_batches(schema, file.iter_batches(batch_size=BATCH), options, limits, stop)
+        return read_batches(schema, file.iter_batches(batch_size=BATCH_ROWS), options, limits, stop)
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise TableError(f"the Parquet file is damaged or not one ({error})") from error
 
@@ -263,16 +265,16 @@ def read_batches(
     """
     check_columns(len(schema), limits)
     names, notes = clean_names(list(schema.names))
-    taken, size, rows = [], 0, 0
+    parts, size, rows = [], 0, 0
     for batch in batches:
         stop.check()
         size, rows = size + batch.nbytes, rows + batch.num_rows
         check_bytes(size, limits, unpacked=True)
         check_rows(rows, limits)
         check_cells(rows, len(schema), limits)
-        taken.append(batch)
+        parts.append(batch)
     require_rows(rows)
-    table = pa.Table.from_batches(taken).unify_dictionaries()
+    table = pa.Table.from_batches(parts).unify_dictionaries()
     columns = []
     for place, name in enumerate(names):
         stop.check()
@@ -303,4 +305,4 @@ def column_of_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, n
         joined.dictionary.validate(full=True)  # text that is not UTF-8 would surface anywhere later
         codes = joined.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
         return TextColumn.from_codes(name, codes, joined.dictionary.cast(pa.string()))
-    return from_series(name, column.to_pandas(types_mapper=WHOLE.get), notes)
+    return from_series(name, column.to_pandas(types_mapper=NULLABLE_INTEGERS.get), notes)

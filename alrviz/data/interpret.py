@@ -1,9 +1,9 @@
-"""Decide how each column is read, and read it so: a `ColumnSpec` and its values.
+"""Detect the `ColumnSpec` of each column, and parse the column by it.
 
-The order matters: missing values first (a "?" must not keep numbers from being numbers), then what stands beside
-numbers (a $), then the convention of numbers for the whole table, then column by column date, else number, else number
-with marks of its own, else time, else levels. What is decided of a column is its spec; `read_column` applies it here as
-it does to every later table. Columns that come with a type keep it, and text among them is never numbers.
+The order matters: missing values first (a "?" in a column of numbers), then units and other marks of quantities ($),
+then the table's convention of numbers, then for each column: a date, else a number, else a number in a convention that
+only this column has, else a time, else levels. `read_column` applies the spec here, as to every later table. Typed
+columns keep their type; in a typed source text is never read as numbers.
 """
 
 import re
@@ -19,7 +19,7 @@ from alrviz.data.missing import detect_missing
 from alrviz.data.numbers import check_numbers, detect_convention, digits_note, doubt_of_marks, is_numeric
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
-from alrviz.data.parse_values import LIMIT, without_limits
+from alrviz.data.parse_values import LIMIT, spelling_lookup, without_limits
 from alrviz.data.quantities import (
     cross_table_note,
     measured_limits,
@@ -34,24 +34,24 @@ from alrviz.data.values import Values, read_column
 from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
-INTERPRET_START = 0.65  # of the time that reading takes lies before: measured 0.82 on words, 0.5 on numbers
+INTERPRET_START = 0.65  # of the reading time precedes, for progress: 0.82 measured on words, 0.5 on numbers
 _MARKS = {".": "point", ",": "comma"}
 
 
 @dataclass
 class _TextEvidence:
-    """What is known of a column of text before its type is decided.
+    """Evidence about a column of text, from which its type is decided.
 
     Attributes:
-        source: the column as it came.
-        present: without its missing values.
-        options: the table's and its own.
-        stated_missing: texts that the table's options call missing in it.
-        missing: texts that are missing in it, here and in later rows.
-        numbers: `present` without limits, units and stray texts, which decides whether it is one of numbers.
-        limit: a text that is a limit, such as "<5"; "" for none.
-        unit: what stands beside its numbers; None for nothing.
-        stray: the few texts that are no numbers.
+        source: the unchanged column.
+        present: the column without its missing values.
+        options: those of the column.
+        stated_missing: its missing texts in the table's options.
+        missing: its missing texts, here and in later rows.
+        numbers: `present` without limits, units and stray texts, to test whether it has numbers.
+        limit: an example of a limit, such as "<5"; "" without any.
+        unit: of its numbers; None without any.
+        stray: the few texts of a column of numbers that are none.
     """
 
     source: TextColumn
@@ -71,13 +71,13 @@ class _TextEvidence:
 
     @property
     def missing_numbers(self) -> tuple[str, ...]:
-        """The texts that are missing if the column is one of numbers, dates or times."""
+        """The texts that are missing if the column has numbers, dates or times."""
         return among_numbers((*self.missing, *self.stray), self.options)
 
 
 @dataclass
 class _Decision:
-    """How a column is read, with a hint on its kind and notes."""
+    """The spec of a column, with a hint on its kind and notes."""
 
     spec: ColumnSpec
     hint: str = ""
@@ -85,9 +85,9 @@ class _Decision:
 
 
 def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
-    """Return a table of raw columns as one of `Values`, with `missing`, `decimal` and `thousands` filled in.
+    """Return a raw table with its columns as `Values`, and the detected `missing`, `decimal` and `thousands`.
 
-    Where nobody says what the decimal mark is, a column may have another than most; `decimal` stays None then.
+    If columns have different decimal marks, `decimal` stays None.
     """
     if raw.sort == "decided":
         return raw
@@ -114,11 +114,11 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     for position, column in enumerate(raw.columns):
         stop.check()
         stop.report(INTERPRET_START + (1 - INTERPRET_START) * position / len(raw.columns))
+        fill_down = bool(options.for_column(column.name).fill_down)
+        column = column.filled_cells if fill_down else column
         if isinstance(column, TextColumn):
             text, decision = evidence[column.name], decisions[column.name]
-            if text.options.fill_down:
-                decision.spec = replace(decision.spec, fill_down=True)
-            values, bad = read_column(column, decision.spec)
+            values, bad = read_column(column, replace(decision.spec, fill_down=fill_down))
             if decision.spec.type == "number":
                 check_numbers(column, bad, decision.spec.decimal)
             columns.append(replace(values, hint=decision.hint))
@@ -127,11 +127,11 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             missing_by_column[column.name] = (*text.stated_missing, *text.stray) if is_measured else text.stated_missing
         else:
             spec, missing_by_column[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
-            columns.append(read_column(column, spec)[0])
+            columns.append(read_column(column, replace(spec, fill_down=fill_down))[0])
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
-        notes.append(f"numbers in {names} were read without {f'their {unit!r}' if unit else 'what stands beside them'}")
+        notes.append(f"numbers in {names} were read without {f'their {unit!r}' if unit else 'the marks beside them'}")
     deviating = [text.name for text in numbers if decisions[text.name].spec.decimal != decimal]
     if deviating:
         notes.append(
@@ -147,6 +147,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             transposed_note([t.present for t in texts]),
         ]
         notes += filter(None, [*map(units_note, words), *of_table])
+    notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])
     own_missing = {name: {"missing": tokens} for name, tokens in missing_by_column.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if deviating else decimal, thousands=thousands)
     return replace(
@@ -160,7 +161,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
 def _without_missing(
     columns: Sequence[TextColumn | Values], options: ReadOptions, stop: StopToken
 ) -> tuple[list[_TextEvidence], tuple[str, ...], list[str]]:
-    """Return the columns of text without their missing values, the texts that are missing everywhere, and notes."""
+    """Return evidence of the columns of text, the texts that are missing in the whole table, and notes."""
     texts = [column for column in columns if isinstance(column, TextColumn)]
     detected = detect_missing([c for c in texts if options.for_column(c.name).missing is None], stop)
     everywhere = detected.everywhere if options.missing is None else tuple(dict.fromkeys(("", *options.missing)))
@@ -180,7 +181,7 @@ def _without_missing(
 
 
 def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
-    """Return the texts that stand for a missing value in a column of numbers, dates or times."""
+    """Return the missing texts of a column of numbers, dates or times, given those of a column of levels."""
     return missing if options.missing is not None else in_usual_order((*missing, *DOUBTFUL))
 
 
@@ -188,7 +189,7 @@ def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, 
 
 
 def _find_numbers(text: _TextEvidence) -> None:
-    """Fill in what stands beside the numbers of a column, and the texts that are none."""
+    """Detect limits, unit and stray texts of a column of numbers, and set these attributes of `text`."""
     if (limited := measured_limits(text.numbers)) is not None:
         text.numbers, text.limit = limited
     if (plain := plain_numbers(text.numbers)) is not None:
@@ -204,7 +205,7 @@ def _other_mark(decimal: str) -> str:
 
 
 def _marks_of(column: TextColumn, options: ReadOptions, usual: tuple[str, str]) -> tuple[str, str] | None:
-    """Return the marks with which a column is one of numbers: the table's, or its own; None for other columns."""
+    """Return the marks of a column of numbers: the `usual` ones of the table, or others; None for other columns."""
     decimals = [mark for mark in (usual[0], _other_mark(usual[0])) if options.decimal in (None, mark)]
     thousands = THOUSANDS if options.thousands is None else (options.thousands,)
     choices = [
@@ -218,7 +219,7 @@ def _marks_of(column: TextColumn, options: ReadOptions, usual: tuple[str, str]) 
 
 
 def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *, may_be_numbers: bool) -> _Decision:
-    """Decide how a column of text is read; `marks` are the table's decimal and thousands marks."""
+    """Return the decision on a column of text; `marks` are the table's decimal and thousands marks."""
     name = text.name
     if dates is not None:
         text.stray = dates.stray
@@ -240,7 +241,7 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
 
 
 def _decide_levels(text: _TextEvidence) -> _Decision:
-    """Decide on levels, or times as hours, for a column of neither numbers nor dates."""
+    """Return the decision on a column without numbers and dates: levels, or times as hours."""
     name, column, merge = text.name, text.present, text.options.merge_case
     times = time_form(column)
     if times is not None and (not times[1] or text.options.missing is None):
@@ -265,7 +266,7 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
     ]
     variants = spellings(merged, codes=merge is True) if merge is not False else {}
     variants |= {day.lower(): band for day, band in bands.items()} | bands
-    variants |= {fold(text): variants.get(fold(level), level) for text, level in respelled_texts.items()}
+    variants |= spelling_lookup({t: variants.get(fold(level), level) for t, level in respelled_texts.items()})
     spec = ColumnSpec(name, name, missing=text.missing, spellings=variants)
     return _Decision(spec, notes=[note for note in notes if note])
 
@@ -273,7 +274,7 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
 def _spec_of_typed(
     column: Values, everywhere: tuple[str, ...], options: ReadOptions
 ) -> tuple[ColumnSpec, tuple[str, ...]]:
-    """Return the spec of a column that came with a type, and the texts that the options call missing in it."""
+    """Return the spec of a typed column, and its missing texts in the table's options."""
     if options.missing is not None:
         stated = missing = tuple(dict.fromkeys(("", *options.missing)))
     else:
@@ -284,7 +285,7 @@ def _spec_of_typed(
 
 
 def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: bool | None = None) -> ColumnSpec:
-    """Return how a column that came with a type is read where later rows are text: as numbers, dates or levels."""
+    """Return the spec of a typed column, by which later rows that are text are parsed: numbers, dates or levels."""
     name = column.name
     if column.dtype_kind in "if":
         return ColumnSpec(name, name, "number", "numeric", missing=missing)
@@ -294,28 +295,44 @@ def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: b
     return ColumnSpec(name, name, missing=tuple(token for token in missing if token not in levels))
 
 
-def decide_number(column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",)) -> ColumnSpec:
-    """Return how a column of text is read as numbers, because it was said to be numeric: with units, as times.
+def decide_number(
+    column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",), *, fill_down: bool = False
+) -> ColumnSpec:
+    """Return the spec of a column of text whose kind the user set to numeric: numbers with units, or times.
 
-    Decimal and thousands marks are those of `options`, else the column's own.
+    Decimal and thousands marks are those of `options`, else detected in the column.
     """
     name = column.name
     if (times := time_form(column)) is not None:
-        return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[0])
+        return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[0], fill_down=fill_down)
     limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
     if limits:
         column = TextColumn.from_codes(name, column.codes, without_limits(column.levels))
     plain = plain_numbers(column)
     numbers, unit = (column, None) if plain is None else plain
     marks = detect_convention([numbers], options)
-    return ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
+    return ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits, fill_down=fill_down)
+
+
+def _unmatched_spellings(options: ReadOptions, specs: Sequence[ColumnSpec]) -> list[str]:
+    """Return a note on given spellings of texts that are a level of none of their columns."""
+    columns_with_own = {name for name, column in options.columns if column.spellings is not None}
+    usual_texts = {text for spec in specs if spec.source not in columns_with_own for text in spec.spellings}
+    texts_by_column = {spec.source: {*spec.spellings} for spec in specs}
+    unmatched = [text for text, _ in options.spellings or () if not {text, fold(text)} & usual_texts]
+    for name in columns_with_own & texts_by_column.keys():
+        pairs = options.for_column(name).spellings
+        unmatched += [text for text, _ in pairs if not {text, fold(text)} & texts_by_column[name]]
+    if not unmatched:
+        return []
+    return [f"spellings were given for {listed(unmatched)}, which no column of words holds"]
 
 
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
 def limits_note(text: _TextEvidence) -> str:
-    """Return a note about numbers that are limits, and are read as the number."""
+    """Return the note on numbers that are limits or estimates."""
     signed = np.append(pc.match_substring_regex(text.present.levels, LIMIT).to_numpy(zero_copy_only=False), False)
     rows = int(signed[text.present.codes].sum())
     values = f"{plural(rows, 'value')} of {text.name!r}"

@@ -1,7 +1,7 @@
-"""JSON: one object a line, a list of objects, or one object of columns.
+"""Read JSON: an object on each line, a list of objects, or one object of columns.
 
-Objects in objects become columns of their own ("address.city"), lists stay as their text. Numbers, texts and truth
-values are what JSON says they are; texts that are dates are found.
+Nested objects become columns ("address.city"), lists become their text. Numbers, texts and booleans keep their type;
+dates are detected among texts.
 """
 
 import json
@@ -19,108 +19,110 @@ from alrviz.data.text import Buffer, RawTable
 from alrviz.errors import TableError, plural, short
 from alrviz.stop import StopToken
 
-DEEPEST = 50  # objects in an object: each makes the names of columns longer
-BETWEEN = re.compile(r"[\s,]*")
-LISTS = ("data", "rows", "records", "items", "results")  # what an object that holds the rows calls them
+MAX_DEPTH = 50  # of nested objects, whose names are joined into a column's name
+SEPARATOR = re.compile(r"[\s,]*")
+ROWS_NAMES = ("data", "rows", "records", "items", "results")  # usual names of the list of rows in an object
 
 
 def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of JSON, read object by object, so that it can be stopped and is checked as it grows.
+    """Return the columns of JSON, read object by object, with the stop token and limits checked in between.
 
     Raises:
-        TableError: no JSON, or not of objects; the line is named.
+        TableError: no JSON, or not of objects; it names the line.
     """
     try:
         return _read(data, options, limits, stop)
-    except RecursionError as error:  # lists in lists: their text is asked for
+    except RecursionError as error:  # of the text of nested lists
         raise TableError("the JSON is nested too deeply; one object a row was expected") from error
 
 
 def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
     raw, _, notes = to_utf8(data, "utf-8", stop)
-    twice = list[str]()
-    rows = _objects(bytes(raw).decode("utf-8"), limits, stop, twice)
-    if twice:
+    duplicates = list[str]()
+    rows = _objects(bytes(raw).decode("utf-8"), limits, stop, duplicates)
+    if duplicates:
         notes.append(
-            f"{plural(len(twice), 'object has', 'objects have')} a name twice, such as {short(twice[0])}: "
+            f"{plural(len(duplicates), 'object has', 'objects have')} a name twice, such as {short(duplicates[0])}: "
             "the last value was taken"
         )
-    columns: dict[tuple[str, ...], list[Any]] = {}  # by the names of the objects that it is in, and its own
+    columns: dict[tuple[str, ...], list[Any]] = {}  # by path: the names of the enclosing objects, then the value's
     for count, row in enumerate(rows):
         if count % 1000 == 0:
             stop.check()
             check_cells(count, len(columns), limits)
-        for name, value in _flat(row).items():
+        for name, value in _flatten(row).items():
             if name not in columns:
                 columns[name] = []
                 check_columns(len(columns), limits)
             column = columns[name]
             column.extend([None] * (count - len(column)))
             column.append(value)
-    paths = sorted(columns, key=len)  # of equal names the flat one keeps it, whichever a row has first
-    names, renamed = clean_names([".".join(path) for path in paths])
-    called, notes = dict(zip(paths, names, strict=True)), [*notes, *renamed]
+    paths = sorted(columns, key=len)  # of equal names the one with the shortest path is not renamed
+    names, name_notes = clean_names([".".join(path) for path in paths])
+    name_of, notes = dict(zip(paths, names, strict=True)), [*notes, *name_notes]
     values = []
     for path, cells in columns.items():
         stop.check()
         series = pd.Series([*cells, *[None] * (len(rows) - len(cells))], dtype=object)
-        values.append(from_series(called[path], series, notes))
+        values.append(from_series(name_of[path], series, notes))
     return RawTable(values, options, notes)
 
 
-def _objects(text: str, limits: Limits, stop: StopToken, twice: list[str]) -> list[dict[str, Any]]:
-    """The rows; to `twice` goes a name of each object that has it twice."""
+def _objects(text: str, limits: Limits, stop: StopToken, duplicates: list[str]) -> list[dict[str, Any]]:
+    """Return the rows; the first duplicate name of each object that has one is added to `duplicates`."""
 
-    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
             names = [name for name, _ in pairs]
-            twice.append(next(name for name in names if names.count(name) > 1))
-        return found
+            duplicates.append(next(name for name in names if names.count(name) > 1))
+        return values
 
-    decoder = json.JSONDecoder(object_pairs_hook=made)
-    place, rows = BETWEEN.match(text).end(), list[Any]()  # type: ignore[union-attr]
-    listed = text[place : place + 1] == "["
-    place += listed
-    while (place := BETWEEN.match(text, place).end()) < len(text):  # type: ignore[union-attr]
-        if listed and text[place] == "]":
+    decoder = json.JSONDecoder(object_pairs_hook=object_of)
+    place, rows = SEPARATOR.match(text).end(), list[Any]()  # type: ignore[union-attr]
+    is_list = text[place : place + 1] == "["
+    place += is_list
+    while (place := SEPARATOR.match(text, place).end()) < len(text):  # type: ignore[union-attr]
+        if is_list and text[place] == "]":
             break
         if len(rows) % 1000 == 0:
             stop.check()
         try:
             value, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
-            where = f"line {text.count(chr(10), 0, place) + 1:,}"
-            raise TableError(f"the JSON cannot be read in {where} ({error}); one object a row was expected") from error
+            line = f"line {text.count(chr(10), 0, place) + 1:,}"
+            raise TableError(f"the JSON cannot be read in {line} ({error}); one object a row was expected") from error
         if not isinstance(value, dict):
-            where = f"line {text.count(chr(10), 0, place) + 1:,}"
-            raise TableError(f"{where} of the JSON is no object: {short(value)}; one object a row was expected")
+            line = f"line {text.count(chr(10), 0, place) + 1:,}"
+            raise TableError(f"{line} of the JSON is no object: {short(value)}; one object a row was expected")
         rows.append(value)
         check_rows(len(rows), limits)
-    return _of_one(rows[0], limits) if len(rows) == 1 and not listed else rows
+    return _rows_of_object(rows[0], limits) if len(rows) == 1 and not is_list else rows
 
 
-def _of_one(value: dict[str, Any], limits: Limits) -> list[dict[str, Any]]:
-    """The rows that one object holds: a list of them under a known name or the only one, or its columns."""
-    lists = {name: held for name, held in value.items() if isinstance(held, list)}
-    for name in (*LISTS, *(lists if len(lists) == 1 else ())):
+def _rows_of_object(value: dict[str, Any], limits: Limits) -> list[dict[str, Any]]:
+    """Return the rows in an object: its list of a usual name, its only list, or its lists as columns; else itself."""
+    lists = {name: values for name, values in value.items() if isinstance(values, list)}
+    for name in (*ROWS_NAMES, *(lists if len(lists) == 1 else ())):
         if name in lists and all(isinstance(row, dict) for row in lists[name]):
             check_rows(len(lists[name]), limits)
             return lists[name]
-    if lists and len(lists) == len(value) and len({len(held) for held in lists.values()}) == 1:
+    if lists and len(lists) == len(value) and len({len(values) for values in lists.values()}) == 1:
         check_rows(len(next(iter(lists.values()))), limits)
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     return [value]
 
 
-def _flat(row: dict[str, Any], before: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    if len(before) >= DEEPEST:
-        raise TableError(f"the JSON holds objects in objects, more than {DEEPEST} deep; one object a row was expected")
-    found: dict[tuple[str, ...], Any] = {}
+def _flatten(row: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    if len(path) >= MAX_DEPTH:
+        raise TableError(
+            f"the JSON holds objects in objects, more than {MAX_DEPTH} deep; one object a row was expected"
+        )
+    cells: dict[tuple[str, ...], Any] = {}
     for key, value in row.items():
-        name = (*before, str(key))
+        cell_path = (*path, str(key))
         if isinstance(value, dict) and value:
-            found |= _flat(value, name)
+            cells |= _flatten(value, cell_path)
         else:
-            found[name] = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-    return found
+            cells[cell_path] = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+    return cells

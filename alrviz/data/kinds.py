@@ -34,7 +34,7 @@ import pandas as pd
 from alrviz.data.dates import PAIR_FORMS, split_pairs
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
-from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, number_text
+from alrviz.data.parse_values import DATE_PARTS, DAY_FORMS, MONTHS, WEEKDAYS, number_text
 from alrviz.data.values import Values, read_column, text_of
 
 # Kinds of columns that describe rows and are no features; at most one column each, and not both a group and a time.
@@ -162,7 +162,7 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     if n_present == 0:
         return KindGuess("ignore", "it has no values", KindCode.EMPTY)
     if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
-        reason = "dates; what stands for them (year, month ...) is in columns of their own"
+        reason = "dates; their year, month ... are separate columns"
         return KindGuess("ignore", reason, KindCode.DATES)
     if (role := _guess_role(values, n_levels, n_present)) is not None:
         return role
@@ -336,7 +336,7 @@ def date_parts(values: Values) -> list[Values]:
     """Return the features of a column of dates: year, month, weekday unless all are months, hour if there are times."""
     dates = values.series.to_numpy(dtype="datetime64[us]")
     present = dates[~np.isnat(dates)]
-    has_days = values.spec is None or values.spec.form in ("", *WHOLE)  # a form of months has no days
+    has_days = values.spec is None or values.spec.form in ("", *DAY_FORMS)  # a form of months has no days
     has_hours = bool((present != present.astype("datetime64[D]")).any())
     spec = values.spec or ColumnSpec(values.name, values.name, "date")
     parts = []
@@ -352,16 +352,18 @@ def pair_parts(values: Values) -> list[Values]:
     """Return the two numeric features of a column of blood pressures; [] for any other column."""
     if values.declared is not None or values.is_derived or not isinstance(values.series.dtype, pd.CategoricalDtype):
         return []
-    text, missing, parts = text_of(values.series), values.spec.missing if values.spec else ("",), []
+    text, parts = text_of(values.series), []
+    source = values.spec or ColumnSpec(values.name, values.name)
     for form in split_pairs(text) or ():
         name = f"{values.name} {'systolic' if form == PAIR_FORMS[0] else 'diastolic'}"
-        pair, _ = read_column(text, ColumnSpec(name, values.name, "time", "numeric", form=form, missing=missing))
+        spec = replace(source, name=name, type="time", kind="numeric", form=form, spellings={})
+        pair, _ = read_column(text, spec)
         parts.append(replace(pair, declared="numeric", hint=f"the {form} numbers of {values.name!r}", is_derived=True))
     return parts
 
 
-def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:
-    """Return a column as a categorical of strings; numbers, and `ordered` text with a natural order, are sorted."""
+def as_levels(series: pd.Series, *, is_ordinal: bool) -> pd.Series:
+    """Return a column as a categorical of strings; numbers, and ordinal text with a natural order, are sorted."""
     if not isinstance(series.dtype, pd.CategoricalDtype):
         numbers = series.to_numpy(dtype=np.float64)
         present = ~np.isnan(numbers)
@@ -369,7 +371,7 @@ def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:
         codes = np.full(len(numbers), -1, dtype=np.int64)
         codes[present] = inverse
         labels = [number_text(number) for number in distinct]
-        return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=ordered), name=series.name)
-    if ordered and (order := sort_levels(list(series.cat.categories))) is not None:
+        return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=is_ordinal), name=series.name)
+    if is_ordinal and (order := sort_levels(list(series.cat.categories))) is not None:
         return series.cat.set_categories(order, ordered=True)
-    return series.cat.as_ordered() if ordered else series
+    return series.cat.as_ordered() if is_ordinal else series

@@ -186,11 +186,11 @@ def _names_less_one(row: Sequence[str], rows_below: Sequence[Sequence[str]], wid
     """Return whether a row names all columns but one: R's row names in front, or an empty column at the end."""
     if _count_cells(row) < width - 1 or any(NUMBER.match(cell.strip()) for cell in row):
         return False
-    rows = [below for below in rows_below if len(below) == width]
+    rows = [row_below for row_below in rows_below if len(row_below) == width]
     if len(rows) < len(rows_below) or not rows:
         return False
-    ends = all(not below[-1].strip() for below in rows)
-    has_row_names = len({below[0] for below in rows}) == len(rows) and any(
+    ends = all(not row_below[-1].strip() for row_below in rows)
+    has_row_names = len({row_below[0] for row_below in rows}) == len(rows) and any(
         QUANTITY.match(cell.strip()) for cell in rows[0][1:]
     )
     return ends or has_row_names
@@ -200,7 +200,11 @@ def names_less_one(row: Sequence[str], rows: Sequence[Sequence[str]], width: int
     """Return a name for each of `width` columns, also if the row of names lacks one (see `_names_less_one`)."""
     if len(row) >= width:
         return list(row)
-    return [*row, ""] if all(not below[-1].strip() for below in rows if len(below) == width) else ["row name", *row]
+    return (
+        [*row, ""]
+        if all(not row_below[-1].strip() for row_below in rows if len(row_below) == width)
+        else ["row name", *row]
+    )
 
 
 class NameRows(NamedTuple):
@@ -374,7 +378,7 @@ def _columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> list[tu
     """Return for each cell its text, the distinct values below it, whether these are numbers, whether they repeat."""
     columns = []
     for place, cell in enumerate(row):
-        values = [below[place].strip() for below in rows_below if place < len(below)]
+        values = [row_below[place].strip() for row_below in rows_below if place < len(row_below)]
         values = [value for value in values if value not in MISSING_TEXTS]
         distinct = set(values)
         numbers = bool(distinct) and all(QUANTITY.match(value) for value in distinct)

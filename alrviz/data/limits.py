@@ -1,25 +1,29 @@
-"""What a table may be at most, checked before memory is filled.
+"""Limits of the size of a table, checked before memory is filled.
 
-A server reads tables of strangers, so it passes `Limits`; in a user's own Python only memory and a number of columns
-that no model has are limited. Sizes are of the decompressed content, and every check runs while reading, not after it:
-a small file that unpacks to 300 GB is refused at the first byte too many.
+A server reads tables of strangers, and passes `Limits`; in a user's own Python only the memory and an extreme number of
+columns are limited. Sizes are of the decompressed content, and every check runs while reading: a small file that
+decompresses to 300 GB is refused at the first byte beyond the limit.
 """
 
 from dataclasses import dataclass, replace
 
 from alrviz.errors import EMPTY_TABLE, MemoryLimitError, Sentence, TableError
 
-# What reading takes at least, measured on numbers, words and ids: per byte of content, per cell, per column.
-OF_A_BYTE, OF_A_CELL, OF_A_COLUMN = 3, 16, 16_000
+# Bytes of memory that reading takes at least, measured on numbers, words and ids.
+MEMORY_PER_BYTE, MEMORY_PER_CELL, MEMORY_PER_COLUMN = 3, 16, 16_000
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most a table may have; None is no limit.
+    """The maximum size of a table; None is no limit.
 
-    `bytes` counts the decompressed file (for Parquet and DataFrames the columns in memory), `rows` data rows, `columns`
-    all columns with the class, `levels` the levels of one used categorical column, `classes` those of the target,
-    `memory` the bytes that reading may take (`within_memory` sets it).
+    Attributes:
+        bytes: of the decompressed file (for Parquet and DataFrames of the columns in memory).
+        rows: of data.
+        columns: with the class.
+        levels: of one categorical feature.
+        classes: of the target.
+        memory: bytes that reading may take (set by `within_memory`).
     """
 
     bytes: int | None = None
@@ -30,8 +34,8 @@ class Limits:
     memory: int | None = None
 
     def within_memory(self, max_memory: int | None = None) -> "Limits":
-        """Return the same limits with these bytes of memory, half of what is free where neither says how many."""
-        from alrviz.memory import free_memory  # here, as score.py has none
+        """Return the limits with `max_memory` bytes; None keeps `memory`, or takes half of the free memory."""
+        from alrviz.memory import free_memory  # not at the top: score.py lacks that module
 
         if max_memory is None and self.memory is not None:
             return self
@@ -39,11 +43,11 @@ class Limits:
 
 
 NO_LIMITS = Limits()
-OWN_LIMITS = Limits(columns=50_000)  # where nobody says any: one to two milliseconds and 16 kB a column before any fit
+OWN_LIMITS = Limits(columns=50_000)  # the default: a column takes 1 to 2 ms and 16 kB before any fit
 
 
 def size_text(size: int) -> str:
-    """Return `size` in bytes as people write it: "300 MB"."""
+    """Return a size in bytes with a suitable unit, as "300 MB"."""
     value = float(size)
     for unit in ("bytes", "kB", "MB", "GB"):
         if value < 1000:
@@ -53,35 +57,35 @@ def size_text(size: int) -> str:
 
 
 def check_bytes(size: int, limits: Limits, *, unpacked: bool = False) -> None:
-    """Raise `TableError` if `size` bytes are too many; `unpacked` says that the size is a lower bound so far."""
+    """Raise `TableError` if `size` bytes are too many; `unpacked`: whether more may follow."""
     if limits.bytes is not None and size > limits.bytes:
-        what = "unpacks to more than" if unpacked else f"holds {size_text(size)}, more than"
-        raise TableError(f"the table {what} the {size_text(limits.bytes)} allowed here; take fewer rows or columns")
-    _check_memory(OF_A_BYTE * size, limits)
+        subject = "unpacks to more than" if unpacked else f"holds {size_text(size)}, more than"
+        raise TableError(f"the table {subject} the {size_text(limits.bytes)} allowed here; take fewer rows or columns")
+    _check_memory(MEMORY_PER_BYTE * size, limits)
 
 
 def check_cells(rows: int, columns: int, limits: Limits) -> None:
-    """Raise `MemoryLimitError` if so many cells take more memory than reading may."""
-    _check_memory(OF_A_CELL * rows * columns + OF_A_COLUMN * columns, limits)
+    """Raise `MemoryLimitError` if so many cells need more memory than allowed."""
+    _check_memory(MEMORY_PER_CELL * rows * columns + MEMORY_PER_COLUMN * columns, limits)
 
 
-def _check_memory(needed: int, limits: Limits) -> None:
-    if limits.memory is not None and needed > limits.memory:
+def _check_memory(n_bytes: int, limits: Limits) -> None:
+    if limits.memory is not None and n_bytes > limits.memory:
         text = (
-            f"reading the table takes {size_text(needed)} at least, and {size_text(limits.memory)} may be used; take "
+            f"reading the table takes {size_text(n_bytes)} at least, and {size_text(limits.memory)} may be used; take "
             "fewer rows or columns"
         )
-        raise MemoryLimitError(Sentence(f"{text}, or pass max_memory to allow more", text), needed, limits.memory)
+        raise MemoryLimitError(Sentence(f"{text}, or pass max_memory to allow more", text), n_bytes, limits.memory)
 
 
 def check_rows(rows: int, limits: Limits) -> None:
-    """Raise `TableError` if the table has too many rows; `rows` may be what was read so far."""
+    """Raise `TableError` if the table has too many rows; `rows` may be the number read so far."""
     if limits.rows is not None and rows > limits.rows:
         raise TableError(f"the table has more than the {limits.rows:,} rows allowed here; take a sample of its rows")
 
 
 def require_rows(rows: int) -> None:
-    """Raise `TableError` if the table has names alone."""
+    """Raise `TableError` if the table has no rows of values."""
     if not rows:
         raise TableError("the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE)
 

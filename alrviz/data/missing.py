@@ -1,8 +1,9 @@
-"""Which texts and numbers stand for a missing value.
+"""Detect texts and numbers that stand for a missing value.
 
-What is a gap wherever it stands (`MISSING`) counts in the whole table. What may also be a level (`DOUBTFUL`: None, a
-dot, a dash) counts where all other values of its column are numbers or dates; a dash also among words, never among
-single letters or signs. Numbers such as -999 are only pointed out: a measurement may well be -999.
+`MISSING` (NA, ?, null ...)         missing in the whole table
+`DOUBTFUL` (None, a dot, a dash)    missing if all other values of the column are numbers or dates; dashes also among
+                                    words, but not among single letters or signs
+numbers such as -999                only pointed out, as they may be measurements
 """
 
 import re
@@ -28,33 +29,32 @@ SENTINELS = (
     *(7.0, 8.0, 9.0, 77.0, 88.0, -1.0, -7.0, -8.0, -9.0, -77.0, -88.0),
     *(sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)),
 )
-MIN_ROWS = 2  # rows that hold it, unless it is a row of nines
-MIN_LONE_NUMBER = 99.0  # from it on one row is enough, as nobody measures -99 or 999 by chance
-MAX_TAIL_SHARE = (
-    0.25  # of the rows of the most frequent value: a last one of fewer ends no scale, but a count's long tail
-)
-MIN_OTHER_VALUES = 5  # values beside one that is none of SENTINELS
-MIN_SHARE = 0.005  # of the rows, of a value that is none of SENTINELS
+MIN_ROWS = 2  # with a sentinel, unless it is `MIN_LONE_NUMBER` or more
+MIN_LONE_NUMBER = 99.0  # from this size one row is enough, as -99 or 999 is no measurement by chance
+MAX_TAIL_SHARE = 0.25  # of the rows of the commonest value: a rarer last value is the tail of a count, no sentinel
+MIN_OTHER_VALUES = 5  # distinct ones, for a sentinel that is not in SENTINELS
+MIN_SHARE = 0.005  # of the rows, for a sentinel that is not in SENTINELS
 SAMPLE_ROWS = 256
 MAX_NAMED = 5  # columns that a note names
-MAX_AT_AN_END = 3  # values: refused, not asked, does not know
+MAX_AT_AN_END = 3  # sentinels on one side: refused, not asked, does not know
 KEEP_AS_LEVEL = (  # in Python, on the page
     "options=ReadOptions(missing=()) keeps it as a level",
     'to keep it as a level, take it out of "Missing values are written" in "How it was read"',
 )
-MIN_GAP_RATIO = 2.0  # times the range of all other values lies between it and the nearest of them
-
-
+MIN_GAP_RATIO = 2.0  # distance of a sentinel from the nearest other value, relative to the range of the others
 DASHES = "-\u2013\u2014"
-CODE_TEXT = "^[A-Z]{2}$"  # of countries, states: NA is Namibia among them
+CODE_TEXT = "^[A-Z]{2}$"  # codes of countries and states, among which NA is Namibia
 MIN_CODES = 3
 
 
 class MissingTexts(NamedTuple):
-    """Which texts stand for a missing value.
+    """The texts that stand for a missing value.
 
-    everywhere: in the whole table, the empty one first. by_column: further ones of single columns. levels: texts of
-    `CERTAIN` that are levels of single columns. notes: sentences.
+    Attributes:
+        everywhere: in the whole table, the empty one first.
+        by_column: further ones of single columns.
+        levels: texts of `CERTAIN` that are levels of single columns.
+        notes: sentences and doubts.
     """
 
     everywhere: tuple[str, ...]
@@ -64,14 +64,14 @@ class MissingTexts(NamedTuple):
 
 
 def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> MissingTexts:
-    """Return which of the texts that often stand for a missing value do so, and where."""
+    """Return which texts of `CERTAIN` and `DOUBTFUL` stand for a missing value, and in which columns."""
     candidates = pa.array([*CERTAIN, *DOUBTFUL], type=pa.string())
     gaps: dict[str, list[str]] = {}
     levels: dict[str, list[str]] = {}
     cells = Counter[str]()  # of words, by token
     marks = Counter[str]()  # cells of errors of spreadsheets and dashes, in any column
     marked_columns: list[str] = []
-    kept_cells = Counter[str]()  # where it is a level
+    kept_cells = Counter[str]()  # of columns in which the token is a level
     for column in columns:
         stop.check()
         tokens = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
@@ -94,7 +94,7 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
     everywhere = ("", *(token for token in (*MISSING, *DOUBTFUL) if token in gaps and token not in levels))
 
     def change_of(token: str, names: Sequence[str], *, missing: bool) -> dict[str, Any]:
-        """The options by which a text is missing in these columns, or a level."""
+        """Return the change of options that makes a text missing in these columns, or a level."""
         tokens = {name: [*everywhere, *by_column.get(name, ())] for name in names}
         texts_by_column = {
             name: [*texts_by_column, token] if missing else [t for t in texts_by_column if t != token]
@@ -134,7 +134,7 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
 
 
 def _is_level(token: str, rest: TextColumn, is_measured: bool) -> bool:
-    """Whether a text is a level of a column, given its other texts, rather than a missing value."""
+    """Return whether a text is a level of a column, rather than a missing value, given the column's other texts."""
     if token in CERTAIN:
         codes = len(rest.levels) >= MIN_CODES and all_match(rest.levels, CODE_TEXT)
         return codes and bool(re.match(CODE_TEXT, token))
@@ -143,7 +143,7 @@ def _is_level(token: str, rest: TextColumn, is_measured: bool) -> bool:
 
 
 def _is_measured(column: TextColumn) -> bool:
-    """Whether all levels are numbers, quantities, limits, dates or times."""
+    """Return whether all levels are numbers, quantities, limits, dates or times."""
     if len(column.levels) == 0:
         return False
     return (
@@ -157,7 +157,7 @@ def _is_measured(column: TextColumn) -> bool:
 
 
 def without_numbers(series: pd.Series, tokens: Sequence[str]) -> pd.Series:
-    """Return numbers with those that a token names made missing: -999.0 for "-999"."""
+    """Return a numeric column with the numbers among `tokens` made missing: -999.0 for "-999"."""
     if series.dtype.kind not in "if" or not (tokens_as_numbers := numbers_among(tokens)):
         return series
     is_token = series.isin(tokens_as_numbers)
@@ -165,9 +165,9 @@ def without_numbers(series: pd.Series, tokens: Sequence[str]) -> pd.Series:
 
 
 def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
-    """Return the numbers that look like a missing value, as text, each with the columns that hold them.
+    """Return the numbers that look like missing values, as text, each with the columns that contain it.
 
-    A negative number that does in one column does in others, too, where it is the only one below 0.
+    A negative number that is a sentinel in one column is one in all columns in which it is the only negative one.
     """
     numeric = {str(series.name): series for series in columns if series.dtype.kind in "if"}
     by_column = {name: column_sentinels(series.to_numpy(dtype=np.float64)) for name, series in numeric.items()}
@@ -186,7 +186,7 @@ def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
 
 
 def column_sentinels(numbers: np.ndarray) -> list[float]:
-    """Return the values at the ends of a column (N,) that repeat and lie apart: up to three at each end."""
+    """Return the sentinels of a column (N,): up to three values at each end that repeat and are far from the others."""
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers) or not _may_lie_apart(numbers):
         return []
@@ -207,7 +207,7 @@ def column_sentinels(numbers: np.ndarray) -> list[float]:
 
 
 def _may_lie_apart(numbers: np.ndarray) -> bool:
-    """Return False where a few rows show that no value lies apart, which spares sorting them all."""
+    """Return False if a sample of rows shows that no value can be far from the others, to avoid sorting all rows."""
     low, high = float(numbers.min()), float(numbers.max())
     sample, third = numbers[:: 1 + len(numbers) // SAMPLE_ROWS], (high - low) / 3  # a gap is two thirds of the range
     is_inside = (sample > low + third) & (sample < high - third)
@@ -215,12 +215,12 @@ def _may_lie_apart(numbers: np.ndarray) -> bool:
 
 
 def _is_tail(counts: np.ndarray, rows: int) -> bool:
-    """Whether a value beyond others, of so many rows each, may be one of the rare high ones of a count."""
+    """Return whether a value of `rows` rows, above others of `counts` rows, may be in the long tail of a count."""
     return bool(counts[-1] <= MAX_TAIL_SHARE * counts.max() and rows <= 2 * counts[-1])
 
 
 def _stands_out(value: float, rest: np.ndarray, share: float, *, is_tail: bool) -> bool:
-    """Whether a value is far from the others, sorted and distinct; `share` of the rows hold it."""
+    """Return whether a value, in `share` of the rows, is far from `rest`, the sorted distinct other values."""
     low, high = float(rest[0]), float(rest[-1])
     distance = low - value if value < low else value - high
     is_apart = distance > MIN_GAP_RATIO * max(high - low, 1.0)
@@ -230,13 +230,13 @@ def _stands_out(value: float, rest: np.ndarray, share: float, *, is_tail: bool) 
         return is_apart and high < value / 2 if value > 9 else not is_tail and _ends_a_scale(value, rest)
     if low < 0:
         return is_apart
-    if value > -10:  # "none of it" may be coded so: where 0 is none, or there are measurements above it
+    if value > -10:  # plausible as a code if 0 does not occur, or if there are large measurements
         return low >= 1 or (high > 10 and len(rest) > 10)
     return True
 
 
 def _ends_a_scale(value: float, rest: np.ndarray) -> bool:
-    """Whether 7, 8 or 9 is beyond the end of a scale such as 1 to 5, or 8 or 9 beyond the answers 1 and 2."""
+    """Return whether 7, 8 or 9 is beyond the end of a scale such as 1 to 5, or 8 or 9 beyond the answers 1 and 2."""
     scale = np.arange(rest[0], rest[-1] + 1)
     is_scale = rest[0] in (0, 1) and np.array_equal(rest, scale) and value > rest[-1] + 1
     return is_scale and (len(rest) >= 3 or (rest.tolist() == [1, 2] and value >= 8))
@@ -245,7 +245,7 @@ def _ends_a_scale(value: float, rest: np.ndarray) -> bool:
 def sentinel_notes(
     columns_by_number: dict[str, list[str]], columns: Mapping[str, pd.Series], options: ReadOptions
 ) -> list[str]:
-    """Return a note for each number that may stand for a missing value, beside those texts that `options` make so."""
+    """Return a doubt for each number that may stand for a missing value; its change adds it to the missing texts."""
     notes: list[str] = []
     for token, names in columns_by_number.items():
         cells = {name: int((columns[name] == float(token)).sum()) for name in names}
@@ -254,7 +254,7 @@ def sentinel_notes(
         reading = f"{token} in {columns_text} may stand for a missing value; it was read as a number "
         texts_by_column = {name: [*(options.for_column(name).missing or ("",)), token] for name in names}
         change = {"columns": {name: {"missing": texts} for name, texts in texts_by_column.items()}}
-        # Of these columns alone: in others the same number may be a value.
+        # Only for these columns: in others the same number may be a value.
         option = f"ReadOptions(columns={change['columns']!r})" if len(names) <= MAX_NAMED else "its doubt's change"
         note = Sentence(
             f"{reading}(options={option} reads it as missing)",

@@ -1,9 +1,8 @@
-"""Which texts are numbers, and in which convention.
+"""Detect columns of numbers, and their convention: decimal and thousands marks.
 
-A column is a column of numbers when every level that is not missing is one. The convention (decimal mark, thousands
-marks) is the table's, and the one under which most columns are numbers; so 1,5 beside 2,25 makes a decimal comma,
-1,234 beside 0.5 makes thousands marks. Codes are no numbers: a leading zero (00202), or more than 15 digits, which a
-float would not tell apart, keeps a column text.
+A column has numbers if all levels that are not missing are numbers. The table's convention is the one in which most
+columns are numbers: 1,5 and 2,25 show a decimal comma, 1,234 and 0.5 thousands marks. A column with a leading zero
+(00202) or more than 15 digits, which floats could not distinguish, has codes and stays text.
 """
 
 import re
@@ -28,15 +27,15 @@ CODE_NUMBER = rf"^[+{MINUS}]?(0[0-9]|[0-9]{{16}})"
 LONG_NUMBER = rf"^[+{MINUS}]?[0-9.,]*[0-9]{{16}}"
 EXACT_DIGITS = 15
 INFINITE = rf"^[+{MINUS}]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
-OUT_OF_RANGE = re.compile(r"(?i)^[^a-z]*inf|[0-9]e\+?[0-9]{3}|[0-9]{300}")  # of a number that no float holds
-SAMPLE = 5000  # distinct texts a column shows to the detection; the conversion then asks all
+OUT_OF_RANGE = re.compile(r"(?i)^[^a-z]*inf|[0-9]e\+?[0-9]{3}|[0-9]{300}")  # an infinity, or beyond the largest float
+SAMPLE = 5000  # distinct texts of a column from which the convention is detected; parsing tests all
 
 
 def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken = NEVER) -> tuple[str, str]:
-    """Return (decimal, thousands), detected where `options` leaves them open.
+    """Return (decimal, thousands), detected unless set in `options`.
 
-    Ties go to the plain point, then to what the delimiter suggests: a file cut at semicolons comes from where the comma
-    is the decimal mark, so 1,234 in it is 1.234; elsewhere it is a thousand.
+    In a tie the plain point wins, then the convention that the delimiter suggests: files with semicolons are from where
+    the comma is the decimal mark, so 1,234 is 1.234; in other files it is 1234.
     """
     choices = [
         (decimal, thousands)
@@ -59,7 +58,7 @@ def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop:
 
 
 def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal: str, thousands: str) -> list[str]:
-    """Return a doubt where the marks of a file cut at semicolons may be those of decimals or of thousands: 12.110."""
+    """Return a doubt if a mark in a file with semicolons may be of decimals or of thousands, as in 12.110."""
     if options.delimiter != ";" or options.decimal is not None or options.thousands is not None:
         return []
     mark, other_decimal = decimal, "," if decimal == "." else "."
@@ -86,9 +85,9 @@ def _all_plain(levels: pa.Array) -> bool:
 
 
 def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
-    """Return whether a column is one of numbers in this convention, and not of codes.
+    """Return whether a column has numbers in this convention, rather than codes.
 
-    Rows that were numbers in the source have marks of no text.
+    Cells that were numbers in the source are in Python's notation, whatever the convention of the other cells.
     """
     if column.is_number is not None and column.is_number.any():
         parts = [
@@ -103,17 +102,17 @@ def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
 
 
 def merges(levels: pa.Array, decimal: str = ".") -> bool:
-    """Whether floats would make one of most of the different numbers of more digits than a float keeps."""
+    """Return whether most distinct numbers of more than 15 digits would be equal to another one as floats."""
     long = levels.filter(pc.greater(pc.utf8_length(levels), EXACT_DIGITS)).to_pylist()
     exact = set()
     for text in long:
-        with suppress(InvalidOperation):  # with marks of thousands: a number of that size has no more digits than these
+        with suppress(InvalidOperation):  # thousands marks: the number is long because of them, not of its digits
             exact.add(Decimal(text.replace(decimal, ".")))
     return 2 * len({float(number) for number in exact}) < len(exact)
 
 
 def digits_note(column: TextColumn) -> str:
-    """Return a note about a column that is text only because its numbers have more digits than a float keeps."""
+    """Return a note on a column that is text only because its numbers have more digits than a float; "" for others."""
     levels = column.levels
     long = levels.filter(pc.match_substring_regex(levels, LONG_NUMBER))
     if not len(long) or not all_match(levels, NUMBERLIKE):
@@ -125,7 +124,7 @@ def digits_note(column: TextColumn) -> str:
 
 
 def check_numbers(column: TextColumn, bad: np.ndarray, decimal: str = ".") -> None:
-    """Raise `TableError` for the first of the rows (N,) that are no number, or one beyond a float's range."""
+    """Raise `TableError` for the first of the `bad` rows (N,): no number, or one outside the range of floats."""
     if not bad.any():
         return
     row = int(bad.argmax())
@@ -133,7 +132,7 @@ def check_numbers(column: TextColumn, bad: np.ndarray, decimal: str = ".") -> No
     if OUT_OF_RANGE.search(text):
         raise TableError(
             f"column {column.name!r} has {short(text)} in data row {row + 1:,}, beyond what a number can hold; "
-            "infinities are errors: mend the value, or make it missing"
+            "infinities are not allowed: correct the value, or make it missing"
         )
     raise TableError(
         f"column {column.name!r} cannot be numeric: {short(text)} in data row {row + 1:,} is not a number (decimal "
@@ -142,5 +141,5 @@ def check_numbers(column: TextColumn, bad: np.ndarray, decimal: str = ".") -> No
 
 
 def are_whole(numbers: np.ndarray) -> bool:
-    """Return whether all numbers (N,) are whole, and exact as such."""
+    """Return whether all numbers (N,) are whole and below 2**53, and so exact as integers."""
     return bool((np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all())

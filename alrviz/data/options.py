@@ -1,4 +1,4 @@
-"""How the text of a table is to be read: what the reader detects, shows and lets its user change."""
+"""Options of reading a table, which the reader detects and shows, and the user can set."""
 
 import codecs
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
 MAX_NAME_ROWS = 3  # rows of names
-OF_COLUMNS = ("missing", "dayfirst", "pivot", "spellings", "fill_down")  # what may be said of a single column
+OF_COLUMNS = ("missing", "dayfirst", "pivot", "spellings", "fill_down")  # options that a single column may have
 ENCODINGS = (
     "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1", "cp1251", "koi8_r", "cp1253", "shift_jis", "euc_jp", "gb18030",
     "big5", "euc_kr", "utf-8-cp1252",
 )  # fmt: skip
-MIXED = "utf-8-cp1252"  # UTF-8 with stray bytes of cp1252, as files that were put together have them
-# Texts that are a missing value wherever they stand: what people, R, pandas, databases and spreadsheets write.
+MIXED = "utf-8-cp1252"  # UTF-8 with stray bytes of cp1252, as in concatenated files
+# Texts that are missing in any column: what people, R, pandas, databases and spreadsheets write.
 MISSING = (
     *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "Null", "-"),
     *("#N/A", "#NA", "#VALUE!", "#DIV/0!", "#REF!", "#NAME?", "#NUM!", "<NA>", "NaT", "(null)", "\\N", "n.a.", "N.A."),
     "k.A.",
 )
-# Texts that are one among numbers and dates; among words they may be a level ("none", "mild", "severe").
+# Texts that are missing among numbers and dates; among words they may be a level ("none", "mild", "severe").
 DOUBTFUL = (
     *("-", "--", "---", ".", "..", "*", "None", "none", "NONE", "nil", "na", "Na", "N/a", "\u2013", "\u2014"),
     *("missing", "Missing", "unknown", "Unknown", "UNKNOWN", "not available", "Not available", "Not Available"),
@@ -34,30 +34,30 @@ CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
 
 @dataclass(frozen=True)
 class ReadOptions:
-    r"""How text is read as a table; None means: detect it. `Dataset.options` holds the options in force, detected ones
+    r"""How text is read as a table; None means: detect it. `Dataset.options` has the options in force, detected ones
     included.
 
-    Formats with types of their own use only `missing`, `merge_case` and, for texts, `dayfirst`.
+    Formats with types use only `missing`, `merge_case` and, for texts, `dayfirst`.
 
     Attributes:
         delimiter: one character.
-        encoding: one of Python's names; or "utf-8-cp1252", UTF-8 in which bytes that are none are read as cp1252.
-        decimal: "." or ","; None in force if columns differ, and each is read with its own.
+        encoding: one of Python's names; or "utf-8-cp1252", UTF-8 in which invalid bytes are read as cp1252.
+        decimal: "." or ","; in `Dataset.options` None if columns have different ones.
         thousands: "" (no marks), ",", ".", " " or "'".
-        missing: texts that stand for a missing value; an empty cell always does.
-        header: whether the first row holds the names, or how many rows do (0 to 3).
-        skip_rows, skip_footer: how many lines before the names and behind the table are no part of it.
-        comment: the begin of lines that are comments; "" for none.
-        sheet: the name of a workbook's sheet, or its place from 1 (also as a text, if no sheet is called so); of a zip
-            archive of several tables the name of one.
+        missing: texts that stand for a missing value, in addition to the empty cell.
+        header: whether the first row has the names, or the number of rows of names (0 to 3).
+        skip_rows, skip_footer: numbers of lines before the names and behind the table that are no part of it.
+        comment: the mark with which comment lines begin; "" for none.
+        sheet: the name of a workbook's sheet, or its number from 1 (also as a text, unless a sheet has that name); of a
+            zip archive of several tables the name of one.
         merge_case: whether spellings that differ only in upper and lower case are one level. Default: yes, except
-            with a capital within a word, as in gOLD, since codes differ so, and in columns with single letters;
-            True merges these, too.
-        dayfirst: the order of dates that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of
-            May. Default: as another date of the column shows, else as its decimal mark or delimiter suggests.
+            with a capital within a word, as in the code gOLD, and in columns with single letters; True merges these,
+            too.
+        dayfirst: the order of ambiguous dates: True makes 5/6/2020 the 5th of June, False the 6th of May. Default: as
+            another date of the column shows, else as the decimal mark or the delimiter suggests.
         pivot: two-digit years below it are of this century, others of the last (0 to 100).
-        spellings: the level that a text is another spelling of, as in {"femal": "female"}.
-        fill_down: whether an empty cell has the value above it, as labels have that stand once for a group of rows.
+        spellings: the level of which a text is another spelling, as in {"femal": "female"}.
+        fill_down: whether an empty cell has the value above it, as with labels in the first row of a group alone.
         columns: options of single columns, in place of the table's: `missing`, `dayfirst`, `pivot`, `spellings` and
             `fill_down`, as in {"born": {"pivot": 0}}.
 
@@ -85,16 +85,21 @@ class ReadOptions:
     columns: Any = ()  # given as a mapping, kept as pairs of name and ReadOptions, so that options can be hashed
 
     @property
+    def fills_down(self) -> bool:
+        """Whether `fill_down` is said of the table or of a column."""
+        return bool(self.fill_down or any(column.fill_down for _, column in self.columns))
+
+    @property
     def explicit_options(self) -> dict[str, Any]:
-        """The options that are not None, by name, as JSON holds them."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        """The options that are not None, by name, as JSON values."""
+        values = {option.name: getattr(self, option.name) for option in fields(self)}
         values["missing"] = None if self.missing is None else list(self.missing)
         values["spellings"] = None if self.spellings is None else dict(self.spellings)
-        values["columns"] = {name: own.explicit_options for name, own in self.columns} or None
+        values["columns"] = {name: column_options.explicit_options for name, column_options in self.columns} or None
         return {name: value for name, value in values.items() if value is not None}
 
     def for_column(self, name: str) -> "ReadOptions":
-        """Return the options of one column: its own in place of the table's."""
+        """Return the options of one column, which take precedence over the table's."""
         options = dict(self.columns).get(name)
         return (
             self
@@ -103,7 +108,7 @@ class ReadOptions:
         )
 
     def with_change(self, change: Mapping[str, Any]) -> "ReadOptions":
-        """Return these options with the fields of a `Doubt.change` in place of their own, column by column."""
+        """Return these options with the fields of a `Doubt.change` replaced, for single columns field by field."""
         columns = self.explicit_options.get("columns", {})
         changed_columns = {name: columns.get(name, {}) | fields for name, fields in change.get("columns", {}).items()}
         return ReadOptions(**{**self.explicit_options, **change, "columns": columns | changed_columns})
@@ -179,7 +184,7 @@ class _MixedDecoder(codecs.BufferedIncrementalDecoder):
 
 
 def _decode_stray_bytes(error: Any) -> tuple[str, int]:
-    """Return the text of bytes that are no UTF-8, and where to go on: a handler of decoding errors."""
+    """Handle a decoding error: return invalid UTF-8 as cp1252, and the position from which to continue."""
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
 
 

@@ -1,7 +1,7 @@
-"""Tables that are no file: frames of other libraries, arrays, dicts, lists of rows; several files that are one table.
+"""Read tables in memory (data frames of any library, arrays, dicts, lists of rows), and several files as one table.
 
-A frame of another library (polars, pyarrow, DuckDB, cuDF ...) is read by a common protocol, the Arrow PyCapsule
-interface or the older interchange of data frames. None of these libraries has to be installed.
+Data frames of other libraries (polars, pyarrow, DuckDB, cuDF ...) are read by a common protocol, the Arrow PyCapsule
+interface or the older dataframe interchange, so that none of these libraries has to be installed.
 """
 
 import os
@@ -27,11 +27,11 @@ from alrviz.errors import AlrvizError, TableError, listed, short
 from alrviz.stop import StopToken
 
 PARQUET = (".parquet", ".pq")
-MAX_NAMED_FILES = 5  # files of which a note says how each was read
+MAX_NAMED_FILES = 5  # in a note on files with different options
 
 
 def is_taken(source: Any) -> bool:
-    """Whether a table is given as an object of values, a folder or several files, not as one file or its bytes."""
+    """Return whether a source is a table in memory, a folder or several files, rather than one file or its bytes."""
     if isinstance(source, str | os.PathLike):
         return os.path.isdir(source) and _holds_parquet(source)
     return (
@@ -42,27 +42,28 @@ def is_taken(source: Any) -> bool:
 
 
 def named_rows(source: Any, names: Sequence[str]) -> Any:
-    """Return a dict of one row as a dict of columns, rows without names as a frame with these names if their number
-    agrees, anything else unchanged.
+    """Return one row, a dict of values, as a dict of columns, and unnamed rows of the right width as a data frame.
+
+    Any other source is returned unchanged.
     """
     if isinstance(source, Mapping):
-        one = source and not any(
+        is_single_row = source and not any(
             hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in source.values()
         )
-        return {name: [value] for name, value in source.items()} if one else source
+        return {name: [value] for name, value in source.items()} if is_single_row else source
     if isinstance(source, np.ndarray) and source.dtype.names is None:
-        named = source.ndim == 2 and source.shape[1] == len(names)
+        has_names = source.ndim == 2 and source.shape[1] == len(names)
     else:
         rows = isinstance(source, list | tuple) and all(isinstance(row, list | tuple | np.ndarray) for row in source)
-        named = rows and {len(row) for row in source} == {len(names)}
-    return pd.DataFrame(source, columns=list(names)) if named else source
+        has_names = rows and {len(row) for row in source} == {len(names)}
+    return pd.DataFrame(source, columns=list(names)) if has_names else source
 
 
 def frame_of(source: Any) -> pd.DataFrame | None:
-    """Return a table in memory as a DataFrame, its values unchanged; None for a file, its bytes, or several files.
+    """Return a table in memory as a DataFrame with unchanged values; None for a file, its bytes, or several files.
 
     Raises:
-        TableError: an array that is not of rows and columns, columns of unequal length.
+        TableError: an array that is not two-dimensional, or columns of unequal length.
     """
     if isinstance(source, pd.DataFrame):
         return source
@@ -73,10 +74,10 @@ def frame_of(source: Any) -> pd.DataFrame | None:
 
 
 def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> RawTable:
-    """Return the columns of what `is_taken` accepts; `read_values` gives those of a file's bytes as values.
+    """Return the columns of a source that `is_taken` accepts; `read_values` reads a file's bytes as typed values.
 
     Raises:
-        TableError: an array that is not of rows and columns, columns of unequal length, files of other columns.
+        TableError: an array that is not two-dimensional, columns of unequal length, or files with other columns.
     """
     if isinstance(source, pd.DataFrame):
         return read_frame(source, options, limits, stop)
@@ -94,13 +95,13 @@ def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToke
 
 
 def are_files(source: Any) -> bool:
-    """Whether it is a list of paths."""
+    """Return whether a source is a list of paths."""
     return isinstance(source, list | tuple) and bool(source) and all(isinstance(s, str | os.PathLike) for s in source)
 
 
 @contextmanager
 def _failure_reported(source: Any) -> Iterator[None]:
-    """Raise `TableError` in place of any error of a foreign object."""
+    """Raise `TableError` for any error of an object of another library."""
     try:
         yield
     except (AlrvizError, MemoryError):
@@ -127,23 +128,25 @@ def _frame(source: Any) -> pd.DataFrame:
 
 
 def _holds_parquet(folder: Any) -> bool:
-    found = os.walk(folder)
-    return any(name.lower().endswith(PARQUET) for _, _, names in found for name in names)
+    walk = os.walk(folder)
+    return any(name.lower().endswith(PARQUET) for _, _, names in walk for name in names)
 
 
 def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """The Parquet files of a folder as one table; folders called key=value make a column."""
+    """Return the Parquet files of a folder as one table; subfolders named key=value become a column."""
     try:
-        found = pa.dataset.dataset(os.fspath(folder), format="parquet", partitioning="hive", exclude_invalid_files=True)
-        parsed = read_batches(found.schema, found.to_batches(), options, limits, stop)
+        dataset = pa.dataset.dataset(
+            os.fspath(folder), format="parquet", partitioning="hive", exclude_invalid_files=True
+        )
+        parsed = read_batches(dataset.schema, dataset.to_batches(), options, limits, stop)
     except (pa.ArrowException, OSError) as error:
         raise TableError(f"the folder {os.fspath(folder)!r} cannot be read as one Parquet table ({error})") from error
-    note = f"{len(found.files):,} Parquet files of the folder were put one behind the other"
-    return replace(parsed, notes=[*([note] if len(found.files) > 1 else []), *parsed.notes])
+    note = f"{len(dataset.files):,} Parquet files of the folder were put one behind the other"
+    return replace(parsed, notes=[*([note] if len(dataset.files) > 1 else []), *parsed.notes])
 
 
 def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> RawTable:
-    """Return files with the same columns as one table: texts are interpreted together, typed columns concatenated."""
+    """Return files with the same columns as one table: texts are interpreted together, typed values concatenated."""
     texts: list[list[TextColumn]] = []
     head: tuple[str, ...] = ()
     kinds: Mapping[str, str] = {}
@@ -170,27 +173,31 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         by_name = [{column.name: column for column in columns} for columns in texts]
         _check_names(paths, [list(columns) for columns in by_name])
         joined = [TextColumn.joined([columns[name] for columns in by_name]) for name in names]
-        return RawTable(joined, _shared(paths, in_force, options, notes), notes, head=head, sort="text", kinds=kinds)
+        return RawTable(
+            joined, _common_options(paths, in_force, options, notes), notes, head=head, sort="text", kinds=kinds
+        )
     parts_by_name = [{values.name: values for values in part.columns} for part in parts]
     _check_names(paths, [list(values) for values in parts_by_name])
-    shared = _shared(paths, in_force, options, notes)
+    options_in_force = _common_options(paths, in_force, options, notes)
     joined_values = [_joined([values[name] for values in parts_by_name]) for name in parts_by_name[0]]
-    return RawTable(joined_values, shared, notes, head=parts[0].head, sort="decided", kinds=parts[0].kinds)
+    return RawTable(joined_values, options_in_force, notes, head=parts[0].head, sort="decided", kinds=parts[0].kinds)
 
 
-def _shared(paths: Sequence[Any], in_force: Sequence[ReadOptions], asked: ReadOptions, notes: list[str]) -> ReadOptions:
-    """Return the options in force for all files, and those `asked` where files differ, which a note tells."""
-    names = [field.name for field in fields(ReadOptions) if len({getattr(each, field.name) for each in in_force}) > 1]
+def _common_options(
+    paths: Sequence[Any], in_force: Sequence[ReadOptions], given_options: ReadOptions, notes: list[str]
+) -> ReadOptions:
+    """Return the options in force for all files, and `given_options` for those in which files differ, with a note."""
+    names = [field.name for field in fields(ReadOptions) if len({getattr(part, field.name) for part in in_force}) > 1]
     if names:
         options_of_files = [
             f"{os.path.basename(os.fspath(path))} with "
             + " and ".join(f"{name.replace('_', ' ')} {getattr(options, name)!r}" for name in names)
             for path, options in zip(paths, in_force, strict=True)
         ]
-        more = f" and {len(paths) - MAX_NAMED_FILES:,} more" if len(paths) > MAX_NAMED_FILES else ""
-        shown = ", ".join(options_of_files[:MAX_NAMED_FILES])
-        notes.append(f"the files differ, and each was read with its own: {shown}{more}")
-    return replace(in_force[0], **{name: getattr(asked, name) for name in names})
+        remainder = f" and {len(paths) - MAX_NAMED_FILES:,} more" if len(paths) > MAX_NAMED_FILES else ""
+        examples = ", ".join(options_of_files[:MAX_NAMED_FILES])
+        notes.append(f"the files differ, and each was read with its own: {examples}{remainder}")
+    return replace(in_force[0], **{name: getattr(given_options, name) for name in names})
 
 
 def _check_names(paths: Sequence[Any], names: Sequence[Sequence[str]]) -> None:
@@ -204,21 +211,22 @@ def _check_names(paths: Sequence[Any], names: Sequence[Sequence[str]]) -> None:
 
 def _joined(parts: Sequence[Values]) -> Values:
     series = [part.series for part in parts]
-    sorts = {
-        "text" if isinstance(one.dtype, pd.CategoricalDtype) else one.dtype.kind.replace("i", "f") for one in series
+    types = {
+        "text" if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype.kind.replace("i", "f")
+        for column in series
     }
-    if len(sorts) > 1:
+    if len(types) > 1:
         raise TableError(f"column {short(parts[0].name)} is not of one type in all files; save them alike")
-    if sorts == {"text"}:
-        whole = pd.Series(pd.api.types.union_categoricals(series, ignore_order=True))
+    if types == {"text"}:
+        joined_series = pd.Series(pd.api.types.union_categoricals(series, ignore_order=True))
     else:
-        whole = pd.concat(series, ignore_index=True)
+        joined_series = pd.concat(series, ignore_index=True)
     texts = (
         None if all(part.texts is None for part in parts) else TextColumn.joined([p.texts or as_text(p) for p in parts])
     )
-    joined = replace(parts[0], series=whole.rename(parts[0].name), texts=texts)
+    joined = replace(parts[0], series=joined_series.rename(parts[0].name), texts=texts)
     specs = [part.spec for part in parts]
-    if any(spec != specs[0] for spec in specs):  # each file was read its own way
+    if any(spec != specs[0] for spec in specs):  # files were parsed differently
         missing = tuple(dict.fromkeys(token for spec in specs if spec for token in spec.missing))
         joined = replace(joined, spec=spec_of_typed(joined, missing))
     return joined

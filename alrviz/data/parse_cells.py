@@ -1,7 +1,7 @@
-"""The values of columns by their specs: training, new rows, streams and score.py all read by `parse_column`.
+"""Parse columns by their specs: training, new rows, streams and score.py all use `parse_column`.
 
 A value that does not fit its spec (a date in another order, an unknown unit, a word among numbers) is missing, and
-counted by column. Part of score.py in every model file: it needs the standard library, numpy and pyarrow alone.
+counted by column. Part of score.py in every model file: it needs only the standard library, numpy and pyarrow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from alrviz.data.parse_spec import ColumnSpec, ParsedValues
-from alrviz.data.parse_values import as_floats, level_text
+from alrviz.data.parse_values import as_floats, level_text, rows_above
 from alrviz.data.text import TextColumn
 from alrviz.errors import TableError, plural, short
 from alrviz.stop import NEVER, StopToken
 
-SourceColumn: TypeAlias = "TextColumn | pa.Array"  # cells of text, or numbers and dates of the source's own type
+SourceColumn: TypeAlias = "TextColumn | pa.Array"  # text, or numbers and dates of the source's type
 EXAMPLES = 3  # unreadable texts that a note names
 
 
@@ -38,8 +38,16 @@ def source_column(name: str, values: "pa.Array") -> SourceColumn:
     return TextColumn.from_arrow(name, values.cast(pa.string()))
 
 
+def _filled_cells(column: SourceColumn) -> SourceColumn:
+    """Return a column with the value above in each empty row."""
+    if isinstance(column, TextColumn):
+        return column.filled_cells
+    rows = rows_above(column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False))
+    return column.take(pa.array(np.maximum(rows, 0)))  # the first rows are empty where nothing is above
+
+
 def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
-    """Return the value of each row (N,), and which rows (N,) cannot be read."""
+    """Return the value of each row (N,), and the mask (N,) of unreadable rows; empty cells are filled beforehand."""
     if not isinstance(column, TextColumn):
         if pa.types.is_floating(column.type):
             return spec.take_numbers(column.to_numpy(zero_copy_only=False))
@@ -47,7 +55,6 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
             dates = column.to_numpy(zero_copy_only=False)
             return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
         column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
-    column = column.filled_cells if spec.fill_down else column
     distinct, wrong = spec.parse_texts(column.levels)
     values, bad = np.concatenate([distinct, spec.gap])[column.codes], np.append(wrong, False)[column.codes]
     if column.is_number is not None and spec.type == "number":
@@ -60,10 +67,10 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
 
 @dataclass
 class ParseErrorCounts:
-    """How many values of a column could not be read, and how many could, over all rows."""
+    """The numbers of unreadable (`bad`) and readable (`read`) values of a column, over all rows."""
 
-    value_description: str  # what a text has to be
-    example: str  # texts that are not
+    value_description: str  # what was expected, see `ColumnSpec.value_description`
+    example: str  # unreadable texts, for a sentence
     hint: str  # advice, see `ColumnSpec.hint`
     bad: int = 0
     read: int = 0
@@ -83,28 +90,31 @@ class ParseErrorCounts:
         return cls(spec.value_description, example, spec.hint, len(rows), int(present.sum()))
 
     def plus(self, counts: "ParseErrorCounts") -> "ParseErrorCounts":
-        """Return the counts over the rows of both."""
+        """Return the sum of two counts."""
         first = self if self.bad else counts
         return replace(first, bad=self.bad + counts.bad, read=self.read + counts.read)
 
     def note(self, name: str) -> str:
-        """Return a sentence on the values of the column called `name` that cannot be read."""
+        """Return a sentence on the unreadable values of the column `name`."""
         values = plural(self.bad, "value")
         return f"{values} of {name!r} cannot be read as {self.value_description}, such as {self.example}: missing"
 
-    def refusal(self, name: str) -> str:
-        """Return why the column called `name` cannot be read; "" if a value of it can, or a single value cannot."""
+    def refusal(self, name: str, table: str) -> str:
+        """Return why the column `name` is refused: all of its two or more values are unreadable; "" otherwise.
+
+        `table` describes the table whose spec it is.
+        """
         if self.bad < 2 or self.read:
             return ""
         advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
         return (
             f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.example}, is "
-            f"{self.value_description}, as in the table that the model learned from{advice}"
+            f"{self.value_description}, as in {table}{advice}"
         )
 
 
 def _texts_at(column: SourceColumn, rows: "np.ndarray") -> list[str]:
-    """Return the texts of some rows (n,), none of them missing."""
+    """Return the texts of some rows (n,) that are not missing."""
     if isinstance(column, TextColumn):
         levels = column.levels.to_pylist()
         return [levels[code] for code in column.codes[rows].tolist()]
@@ -117,17 +127,17 @@ Counts = dict[str, ParseErrorCounts]  # by column of the source
 def parse_features(
     columns: Mapping[str, SourceColumn], specs: Sequence[ColumnSpec], counts: Counts, stop: StopToken = NEVER
 ) -> tuple[list["np.ndarray"], dict[int, list[str]]]:
-    """Return the values (N,) of each feature, and by row the values that cannot be read: "age=abc (not a number)".
+    """Return the values (N,) of each feature, and by row the unreadable values: "age=abc (not a number)".
 
-    Values that could be read, and that could not, are added to `counts`.
+    The numbers of readable and unreadable values are added to `counts`.
     """
     features, unread, new_counts = list[Any](), dict[int, list[str]](), Counts()
     for spec in specs:
         stop.check()
-        column = columns[spec.source]
+        column = _filled_cells(columns[spec.source]) if spec.fill_down else columns[spec.source]
         parsed = parse_column(column, spec)
         features.append(parsed[0])
-        if spec.source not in new_counts:  # a date is made into several features
+        if spec.source not in new_counts:  # a date has several features, but is counted once
             new_counts[spec.source] = ParseErrorCounts.count_rows(column, spec, parsed, unread)
     add_counts(counts, new_counts)
     return features, unread
@@ -139,13 +149,13 @@ def add_counts(total: Counts, counts: Mapping[str, ParseErrorCounts]) -> None:
         total[name] = total[name].plus(count) if name in total else count
 
 
-def check_counts(counts: Mapping[str, ParseErrorCounts]) -> None:
-    """Raise `TableError` for a column of which no value can be read."""
+def check_counts(counts: Mapping[str, ParseErrorCounts], table: str = "the table that the model learned from") -> None:
+    """Raise `TableError` for a column without any readable value; `table` describes the table whose spec it is."""
     for name, count in counts.items():
-        if refusal := count.refusal(name):
+        if refusal := count.refusal(name, table):
             raise TableError(refusal)
 
 
 def count_notes(counts: Mapping[str, ParseErrorCounts]) -> list[str]:
-    """Return a sentence for each column with values that cannot be read."""
+    """Return a sentence for each column with unreadable values."""
     return [count.note(name) for name, count in counts.items() if count.bad]

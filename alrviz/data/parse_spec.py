@@ -1,13 +1,13 @@
-"""How a table was read, as a value: applied to the rows that come later, kept as JSON, printed, edited and passed back.
+"""`ParseSpec`: all decisions of reading a table, to be applied to later rows, saved as JSON, and edited.
 
     ParseSpec
-      layout     where in a file the table is: delimiter, encoding, rows of names, lines before and behind
-      columns    a ColumnSpec for every column of the source, and for every feature made of a date:
-                 what its texts are (number, date, time, levels), what is missing, marks, unit, spellings; its kind
+      layout     position of the table in a file: delimiter, encoding, rows of names, lines before and behind
+      columns    a ColumnSpec for every column of the source, and for every feature derived from a date:
+                 type of its texts (number, date, time, levels), missing texts, marks, unit, spellings; its kind
 
-`read_table` makes it (`Dataset.spec`), `read_table(spec=...)`, `predict_table`, tables read in batches, SQL and the
-script beside a model apply it. This is part of score.py in every model file: it needs the standard library, numpy and
-pyarrow, and nothing else.
+`read_table` creates it (`Dataset.spec`); `read_table(spec=...)`, `predict_table`, tables read in batches, SQL and the
+script of a model file apply it. Part of score.py in every model file: it needs only the standard library, numpy and
+pyarrow.
 """
 
 import json
@@ -25,11 +25,11 @@ from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOpti
 from alrviz.data.parse_values import (
     DATE_FORMS,
     DATE_PARTS,
+    DAY_FORMS,
     ISO,
     NO_DATE,
     PIVOT,
     TIME_FORMS,
-    WHOLE,
     as_floats,
     bare_numbers,
     date_part,
@@ -43,16 +43,18 @@ from alrviz.data.parse_values import (
     number_text,
     numbers_among,
     plain_floats,
+    spelling_lookup,
     without_limits,
 )
 from alrviz.errors import TableError, listed, nearest
 
-NO_SPEC = (  # of a model without one, where it is given a file
+NO_SPEC = (  # note if a model without a spec predicts a file
     "the model does not say how its table was read, so texts are levels as they stand; "
     "alrviz.save_model(model, path, dataset=...) keeps it"
 )
-SPEC_FORMAT = 3  # raised when what is in a spec comes to mean something else
-VALUE_TYPES = {"number": "a number", "date": "a date", "time": "a time", "levels": "a number"}  # what a text has to be
+SPEC_FORMAT = 3  # increased when a field of a spec changes its meaning
+# Types of values, each with the words for a readable text; a column of levels refuses a text only if it is numeric.
+VALUE_TYPES = {"number": "a number", "date": "a date", "time": "a time", "levels": "a number"}
 AMOUNT_TYPES = {
     **dict.fromkeys(("hours and minutes", "years to days"), "a length of time"),
     "feet and inches": "a height",
@@ -65,23 +67,23 @@ ParsedValues = tuple["np.ndarray", "np.ndarray"]  # the values of rows (N,), and
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """How the values of a column are made of its cells, or a feature of a column of dates.
+    """The rules by which the cells of a column are parsed, or a feature is derived from a date.
 
     Attributes:
         name: of the column or feature.
-        source: the column of the source that it is made of.
+        source: the column of the source from which it is read.
         type: of its values, one of `VALUE_TYPES`.
-        kind: what it is used as: one of `FEATURE_KINDS`, "target", "ignore" ...
+        kind: its use: one of `FEATURE_KINDS`, "target", "ignore" ...
         part: of a date, one of `DATE_PARTS`; "" for the column of dates itself.
-        missing: texts that are missing, numbers among them as numbers too.
-        decimal, thousands: marks of numbers; decimal "" where the source had numbers of its own type and no text.
-        unit: what may stand beside a number; None where nothing does.
-        form: of dates or times; "" where the source had dates of its own type.
-        day_first: whether the day comes first in dates that leave it open; None where the form has its own order.
-        spellings: the level that stands for a text, by the text or by its spelling in lower case with single spaces.
+        missing: texts that are missing; those that are numbers also as numbers.
+        decimal, thousands: marks of numbers; decimal "" if the source had typed numbers and no text.
+        unit: of numbers, "" for marks without a unit; None without either.
+        form: of dates or times; "" if the source had typed dates.
+        day_first: whether the day comes first in ambiguous dates; None if the form has a fixed order.
+        spellings: the level of a text, by the text or by its form in lower case with single spaces.
         limits: whether numbers may be limits (<5), which are read as the number.
-        pivot: years of two digits below it are of this century.
-        order: levels of an ordered category, where they have no natural order.
+        pivot: two-digit years below it are of this century.
+        order: the levels of an ordinal column, if they have no natural order.
         fill_down: whether an empty cell has the value above it.
     """
 
@@ -104,13 +106,13 @@ class ColumnSpec:
 
     @property
     def value_description(self) -> str:
-        """What a text has to be, such as "a date, day first"."""
+        """Description of a readable text, such as "a date, day first"."""
         order = "" if self.day_first is None else f", {'day' if self.day_first else 'month'} first"
         return AMOUNT_TYPES.get(self.form, VALUE_TYPES[self.type]) + order + (f" in {self.unit!r}" if self.unit else "")
 
     @property
     def hint(self) -> str:
-        """Advice for texts that are not `value_description`, as the end of a sentence; "" for none."""
+        """Advice for unreadable texts, as the end of a sentence; "" without any."""
         if self.type != "date" or self.day_first is not None:
             return ""
         return (
@@ -118,10 +120,10 @@ class ColumnSpec:
         )
 
     def parse_texts(self, texts: "pa.Array") -> ParsedValues:
-        """Return the values (L,) of distinct texts without blanks at their ends, and which (L,) cannot be read.
+        """Return the values (L,) of distinct, trimmed texts, and the mask (L,) of unreadable ones.
 
-        Values are float64 of numbers, NaN where missing or unreadable; datetime64 of a column of dates; else texts,
-        None where missing.
+        Values are float64 for numbers, NaN if missing or unreadable; datetime64 for a column of dates; else texts, None
+        if missing.
         """
         if not len(texts):
             return self.gap[:0], np.zeros(0, dtype=bool)
@@ -138,9 +140,9 @@ class ColumnSpec:
         return (np.where(is_gap, self.gap, values) if is_gap.any() else values), is_unread & ~is_gap
 
     def rename_levels(self, texts: "pa.Array") -> "pa.Array":
-        """Return the level (L,) that stands for each of some distinct texts, null where it stands for a missing value.
+        """Return the level (L,) of each of some distinct texts, null if it is missing.
 
-        A text is looked up as it is; one with capitals where words have them also as a variant in case and blanks.
+        A text is looked up unchanged, and, unless it has a capital within a word, in lower case with single spaces.
         """
         is_gap = self._is_gap(texts)
         if self.spellings:
@@ -152,12 +154,12 @@ class ColumnSpec:
         return _with_nulls(texts, is_gap)
 
     def _is_gap(self, texts: "pa.Array") -> "np.ndarray":
-        """Return which texts (L,) stand for a missing value."""
+        """Return the mask (L,) of texts that are missing."""
         gaps: np.ndarray = pc.is_in(texts, value_set=pa.array(self.missing, pa.string())).to_numpy(zero_copy_only=False)
         return gaps
 
     def take_numbers(self, numbers: "np.ndarray") -> ParsedValues:
-        """Return the values of cells that are numbers (N,), NaN where missing, and which cannot be read."""
+        """Return the values of cells that are numbers (N,), NaN if missing, and the mask of unreadable ones."""
         if self.type in ("number", "time") or (self.type == "levels" and self.kind == "numeric"):
             return self._as_kind(self._without_tokens(numbers)), np.zeros(len(numbers), dtype=bool)
         distinct, inverse = np.unique(numbers, return_inverse=True)
@@ -166,7 +168,7 @@ class ColumnSpec:
         return values[inverse], (bad & ~np.isnan(distinct))[inverse]
 
     def take_dates(self, dates: "np.ndarray") -> "np.ndarray":
-        """Return the feature's part of dates (N,), NaT where missing; for the column of dates itself the dates."""
+        """Return the feature's part of dates (N,), NaT if missing; for the column of dates the dates themselves."""
         if not self.part:
             return dates
         numbers = date_part(dates, self.part)
@@ -193,7 +195,7 @@ class ColumnSpec:
         return np.where(np.isin(numbers, tokens), np.nan, numbers) if tokens else numbers
 
     def _numbers(self, texts: "pa.Array") -> "np.ndarray":
-        """Texts (L,) as numbers, NaN where they are null or no numbers."""
+        """Return texts (L,) as numbers, NaN if null or no number."""
         marks = self.decimal or ".", self.thousands
         if self.type != "time" and marks == (".", "") and (plain := plain_floats(texts)) is not None:
             return np.where(np.isinf(plain), np.nan, plain)
@@ -214,9 +216,9 @@ class ColumnSpec:
         return numbers
 
     def _dates(self, texts: "pa.Array") -> "np.ndarray":
-        """Texts as dates, NaT where they are none: in the table's form, else in any whose order is known."""
+        """Return texts as dates in the spec's form, else in any unambiguous form; NaT for other texts."""
         dates = np.full(len(texts), NO_DATE)
-        clear = [form for form, text in WHOLE.items() if self.day_first is not None or "first" not in text]
+        clear = [form for form, text in DAY_FORMS.items() if self.day_first is not None or "first" not in text]
         for form in dict.fromkeys((self.form or ISO, ISO, *clear)):
             is_unread = np.isnat(dates)
             if not is_unread.any():
@@ -225,7 +227,7 @@ class ColumnSpec:
         return dates
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: the attributes that are not their defaults, nor the usual missing texts."""
+        """Return the attributes that differ from their defaults as JSON values."""
         state = _non_defaults(self)
         if self.missing == usual_missing(self.type):
             del state["missing"]
@@ -242,7 +244,7 @@ class ColumnSpec:
         return result
 
     def _check(self) -> None:
-        """Raise `TableError` for a value that an attribute cannot have."""
+        """Raise `TableError` for an invalid value of an attribute."""
         forms = {"date": DATE_FORMS, "time": TIME_FORMS}.get(self.type, {})
         texts = [self.name, self.source, self.kind, *self.missing, *self.order]
         texts += [*self.spellings, *self.spellings.values()]
@@ -267,7 +269,7 @@ class ColumnSpec:
                 )
 
     def for_columns(self, names: Collection[str]) -> "ColumnSpec":
-        """Return the spec for a table of these columns, which may hold a feature itself instead of its date."""
+        """Return the spec for a table of these columns, which may have a derived feature instead of its date."""
         if self.part and self.name in names:
             type_ = "number" if self.kind == "numeric" else "levels"
             return replace(self, source=self.name, part="", type=type_, form="")
@@ -277,10 +279,11 @@ class ColumnSpec:
         return self
 
     def with_options(self, options: ReadOptions) -> "ColumnSpec":
-        """Return the spec with the missing texts, marks and order of dates given for these rows in place of its own.
+        """Return the spec with the missing texts, marks, order of dates and `fill_down` given for these rows in place
+        of its own; spellings are added to its own.
 
-        If a given mark of numbers equals the other one of the spec, that one gives way. `merge_case=False` drops the
-        spec's spellings; True is a `TableError`, as the spellings are those of the spec's table.
+        If a given mark of numbers equals the spec's other mark, that one is changed. `merge_case=False` drops the
+        spec's spellings; True raises `TableError`, as the spellings are those of the spec's table.
         """
         by_type: dict[str, dict[str, Any]] = {
             "date": {"day_first": options.dayfirst, "pivot": options.pivot},
@@ -292,9 +295,13 @@ class ColumnSpec:
                 "merge_case=True does not go with a spec, whose spellings are those of its table; None (use the "
                 "spec's) or False (keep all spellings apart) was expected"
             )
-        if options.merge_case is False:  # mended bands stay
+        if options.merge_case is False:  # restored bands, such as 6-25 for Jun-25, are kept
             pairs = self.spellings.items()
             changes["spellings"] = {k: v for k, v in pairs if " ".join(v.lower().split()) != k.lower()}
+        if options.spellings is not None and self.type == "levels":
+            changes["spellings"] = {**changes.get("spellings", self.spellings), **spelling_lookup(options.spellings)}
+        if options.fill_down is not None:
+            changes["fill_down"] = options.fill_down
         if options.missing is not None:
             changes["missing"] = tuple(dict.fromkeys(("", *options.missing)))
         changes |= {name: value for name, value in by_type.get(self.type, {}).items() if value is not None}
@@ -305,13 +312,13 @@ class ColumnSpec:
 
 
 def _with_nulls(texts: "pa.Array", gaps: "np.ndarray") -> "pa.Array":
-    """Return texts (L,) with those of a mask (L,) made null."""
+    """Return texts (L,) with those of a mask (L,) replaced by null."""
     return pc.if_else(pa.array(gaps), pa.scalar(None, pa.string()), texts) if gaps.any() else texts
 
 
 def usual_missing(type_: str) -> tuple[str, ...]:
     """Return the texts that are usually missing in a column of this type."""
-    return CERTAIN if type_ == "levels" else (*CERTAIN, *DOUBTFUL)  # the first is the empty one
+    return CERTAIN if type_ == "levels" else (*CERTAIN, *DOUBTFUL)  # the first is the empty text
 
 
 @cache
@@ -322,7 +329,7 @@ def in_usual_order(missing: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _non_defaults(spec: Any) -> dict[str, Any]:
-    """Return a dataclass's fields that are not their defaults, as JSON holds them."""
+    """Return the fields of a dataclass that differ from their defaults, as JSON values."""
     state = {}
     for attribute in fields(spec):
         value = getattr(spec, attribute.name)
@@ -334,32 +341,32 @@ def _non_defaults(spec: Any) -> dict[str, Any]:
 
 
 def _with_tuples(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a state with its lists, as JSON has them, as tuples."""
+    """Return a state with the lists of JSON as tuples."""
     return {key: tuple(value) if isinstance(value, list) else value for key, value in state.items()}
 
 
 def _check_keys(state: Any, cls: type, subject: str) -> None:
-    """Raise `TableError` for a state that is no mapping, lacks a field or has an unknown one."""
+    """Raise `TableError` for a state of `cls` that is no mapping, lacks a field or has an unknown one."""
     if not isinstance(state, Mapping):
         raise TableError(f"{subject} of a spec is {state!r}; a mapping was expected")
-    names = [each.name for each in fields(cls)]
+    names = [attribute.name for attribute in fields(cls)]
     required = [e.name for e in fields(cls) if e.default is NO_DEFAULT and e.default_factory is NO_DEFAULT]
     for key in state:
         if key not in names:
             raise TableError(f"{subject} of a spec has no {key!r}{nearest(key, names)}; it may have {', '.join(names)}")
-    if lacking := next((name for name in required if name not in state), None):
-        raise TableError(f"{subject} of a spec lacks {lacking!r}")
+    if missing_name := next((name for name in required if name not in state), None):
+        raise TableError(f"{subject} of a spec lacks {missing_name!r}")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where in its source a table is; None where the source has no such thing, or it is to be detected.
+    """The position of a table in its source; None if it does not apply to the source, or is to be detected.
 
     Attributes:
         names: of the source's columns, in order.
-        head: the cells of its first row of names as they stand, () without one.
-        delimiter, encoding, header, skip_rows, skip_footer, comment, sheet: as `ReadOptions` has them.
-        fixed: the options that the user set: all others are detected again in a file of another layout.
+        head: the unchanged cells of its first row of names, () without one.
+        delimiter, encoding, header, skip_rows, skip_footer, comment, sheet: as in `ReadOptions`.
+        fixed: the options that the user set; all others are detected again in a file of another layout.
     """
 
     names: tuple[str, ...]
@@ -375,24 +382,24 @@ class Layout:
 
     @classmethod
     def from_options(cls, names: Sequence[str], head: Sequence[str], in_force: Any, options: Any) -> "Layout":
-        """Return a layout by the options that were in force, and those that were given."""
+        """Return the layout of a table by the options in force, and the options that the user set."""
         values = {name: getattr(in_force, name) for name in LAYOUT_OPTIONS}
         fixed = tuple(name for name in LAYOUT_OPTIONS if getattr(options, name) is not None)
         return cls(tuple(names), tuple(head), **values, fixed=fixed)
 
     @property
     def n_names(self) -> int:
-        """How many rows hold the names."""
+        """Number of rows of names."""
         return 1 if self.header is None else int(self.header)
 
     @property
     def is_unnamed(self) -> bool:
-        """Whether the table had no names and its columns were numbered: a column is then found by its position."""
+        """Whether the table had no names, so that columns are numbered and found by position."""
         return not self.head and self.names == tuple(f"column {k + 1}" for k in range(len(self.names)))
 
     @property
     def is_text(self) -> bool:
-        """Whether the source was a text."""
+        """Whether the source was text."""
         return self.encoding is not None
 
     @property
@@ -406,11 +413,11 @@ LAYOUT_OPTIONS = ("delimiter", "encoding", "header", "skip_rows", "skip_footer",
 
 @dataclass(frozen=True)
 class ParseSpec:
-    """How a table was read.
+    """All decisions of reading a table.
 
     Attributes:
-        layout: where in its source it is.
-        columns: every column of the source and every feature made of a date; of a model its features alone, in order.
+        layout: the position of the table in its source.
+        columns: all columns of the source and all features derived from dates; of a model only its features, in order.
         quartiles: whether the numeric target was cut into quartiles.
     """
 
@@ -422,10 +429,10 @@ class ParseSpec:
     def of_model(cls, columns: Sequence[Mapping[str, Any]], signs: Sequence[str]) -> "ParseSpec":
         """Return the spec of a model that was fitted to a table in memory.
 
-        Texts are levels as they stand, numbers are numbers; names are expected in the first line of a file.
+        Texts are unchanged levels, numbers are numbers; the first line of a file has the names.
 
         Args:
-            columns: the model's columns, as `ColumnEncoder.to_dict` gives them.
+            columns: states of the model's columns, from `ColumnEncoder.to_dict`.
             signs: texts that stand for a missing value, except those that are levels of their column.
         """
         names = [column["name"] for column in columns]
@@ -442,47 +449,48 @@ class ParseSpec:
 
     @property
     def features(self) -> tuple[ColumnSpec, ...]:
-        """The columns to predict from."""
+        """The specs of the features."""
         return tuple(column for column in self.columns if column.kind in FEATURE_KINDS)
 
     @property
     def target(self) -> str | None:
-        """The column that is the class, or None."""
+        """The name of the target, or None."""
         return next((column.name for column in self.columns if column.kind == "target"), None)
 
     @property
     def sources(self) -> list[str]:
-        """The columns that rows need, each once."""
+        """The distinct columns of a source that are read."""
         return list(dict.fromkeys(column.source for column in self.columns))
 
     def for_columns(self, names: Collection[str], options: ReadOptions) -> list[ColumnSpec]:
-        """Return the specs for a table of these columns: "born year" is taken from a column of that name, or else from
-        the date "born".
+        """Return the specs for a table of these columns and `options` (see `ColumnSpec.with_options`).
 
-        `options`: those given for this table, see `ColumnSpec.with_options`.
+        The feature "born year" is read from a column of that name, or else from the date "born".
 
         Raises:
-            TableError: a column that is not there, with the nearest that is.
+            TableError: a missing column; it names the nearest one.
         """
         columns = [column.for_columns(names) for column in self.columns]
-        if lacking := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
-            features = [column.name for column in columns if column.source == lacking[0] and column.part]
+        if missing_names := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
+            features = [column.name for column in columns if column.source == missing_names[0] and column.part]
             are = "is" if len(features) == 1 else "are"
             derived = f", of which {listed(features)} {are} made" if features else ""
-            near = nearest(lacking[0], [name for name in names if name not in self.sources])
+            near = nearest(missing_names[0], [name for name in names if name not in self.sources])
             columns_text = near or f"; its columns are {listed(list(names))}"
-            raise TableError(f"no column {lacking[0]!r} in the table{derived}{columns_text} ({len(lacking)} not found)")
+            raise TableError(
+                f"no column {missing_names[0]!r} in the table{derived}{columns_text} ({len(missing_names)} not found)"
+            )
         return [column.with_options(options.for_column(column.source)) for column in columns]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the spec as JSON values."""
         state: dict[str, Any] = {"format": SPEC_FORMAT, "layout": _non_defaults(self.layout)}
         if self.quartiles:
             state["quartiles"] = True
         return {**state, "columns": [column.to_dict() for column in self.columns]}
 
     def to_json(self) -> str:
-        """Return the spec as JSON, to be kept, edited and passed to `read_table(spec=...)`."""
+        """Return the spec as JSON text, to be saved, edited and passed to `read_table(spec=...)`."""
         state = self.to_dict()
         parts = {key: json.dumps(value, ensure_ascii=False) for key, value in state.items()}
         parts["columns"] = "[\n  " + ",\n  ".join(json.dumps(c, ensure_ascii=False) for c in state["columns"]) + "\n ]"
@@ -493,13 +501,13 @@ class ParseSpec:
         """Rebuild the spec from `to_dict`'s state.
 
         Raises:
-            TableError: another format, an unknown field, a value that a field cannot have.
+            TableError: another format, an unknown field, or an invalid value.
         """
         if not isinstance(state, Mapping) or state.get("format") != SPEC_FORMAT:
             number = state.get("format") if isinstance(state, Mapping) else state
             raise TableError(
                 f"the spec has format {number!r}, and this version reads format {SPEC_FORMAT}; read the table and save "
-                "the model anew"
+                "the model again"
             )
         _check_keys({key: value for key, value in state.items() if key != "format"}, cls, "the whole")
         layout, columns = state["layout"], state["columns"]

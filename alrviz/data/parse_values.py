@@ -1,16 +1,16 @@
-"""How texts become values: numbers in any convention, quantities, dates, times, levels; names of columns.
+"""Parse texts as numbers in any convention, quantities, dates, times and levels; clean column names.
 
-    70 kg, 1,234.5, (3), 19M     a number: decimal mark, thousands mark, what stands beside it
+    70 kg, 1,234.5, (3), 19M     a number: decimal mark, thousands mark, unit
     31/01/2020 19:00             a date: its form, day or month first
     13:45                        a time: hours
-    Red, red, RED                a level: the spelling that stands for all
+    Red, red, RED                a level: one spelling for all
 
-Deciding (numbers.py, quantities.py, dates.py, text.py) asks whether all texts of a column fit; applying (parse_spec.py)
-takes each text by itself, and counts which do not fit. Both parse here. Part of score.py in every model file.
+Detection (numbers.py, quantities.py, dates.py, text.py) tests whether all texts of a column fit; a spec (parse_spec.py)
+parses each text and counts those that do not fit. Both use this module. Part of score.py in every model file.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,20 +22,20 @@ from alrviz.errors import listed, plural
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
-# A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
+# The marks of numbers in any convention, to distinguish numbers from words before the convention is known.
 MARKS = r".,' \x{00a0}\x{202f}\x{2009}\x{2019}"
-MINUS = r"\-\x{2212}\x{2013}"  # also the typographic ones, as tables copied out of a text have them
+MINUS = r"\-\x{2212}\x{2013}"  # the typographic ones are in tables copied from documents
 _CURRENCY = (
     r"US\$|A\$|C\$|R\$|[$€£¥\x{ffe5}₹₽₩₺฿円元]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN"
 )
 _CURRENCY += r"|ZAR|Fr\.|Rs\.?|zł|kr"
-# Units that stand right behind a number; behind a space any word does, if it is the same on all rows.
+# Units that may follow a number directly; after a space any word may, if it is the same in all rows.
 _UNIT = (
     r"%|‰|°|°C|°F|kg|g|mg|µg|t|lb|lbs|oz|mm|cm|m|km|mi|in|ft|yd|m²|m2|km²|sqft|ha|l|L|ml|mL|cl|h|hrs?|min|mins|s|sec|"
     r"ms|d|yrs?|y|W|kW|kWh|MW|MWh|V|A|mA|Hz|kHz|MHz|GHz|Pa|kPa|hPa|bar|mbar|psi|J|kJ|kcal|cal|B|kB|KB|MB|GB|TB|mph|"
     r"km/h|kmh|kph|m/s|rpm|hp|bhp|PS|cc|CC|px|dB|mmHg|mmol/L|mg/dL|mg/dl|g/dL|kmpl|mpg|x"
 )
-QUANTITY_PATTERN = (  # 1.234,50- has its minus behind it, as SAP writes it
+QUANTITY_PATTERN = (  # SAP writes the minus behind the number: 1.234,50-
     rf"^(?P<open>\()?(?P<sign>[+{MINUS}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+{MINUS}])?"
     rf"(?P<number>[0-9.][0-9{MARKS}]*?) ?(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??"
     rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\)|-)?$"
@@ -47,7 +47,7 @@ _ENDS_LIKE_A_NUMBER = re.compile(r"[0-9.]$")
 
 
 def number_pattern(decimal: str, thousands: str) -> str:
-    """Return the regular expression of a number in this convention, infinities included."""
+    """Return the regular expression of numbers in this convention, including infinities."""
     point = "\\" + decimal
     mark = {"": "", " ": r"[ \x{00a0}\x{202f}\x{2009}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
     whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
@@ -56,7 +56,7 @@ def number_pattern(decimal: str, thousands: str) -> str:
     )
 
 
-# What stands beside a number that is a limit of what could be measured, a guess, or has a footnote: <5, 90+, ~30, 19?
+# Marks of a number that is a detection limit, an estimate, or has a footnote: <5, 90+, ~30, 19?
 LIMIT = (
     r"(?i)^(?:[<>]=?|[≤≥~≈]|(?:about|around|approx\.?|circa|ca\.?|c\.|over|under|up to|(?:more|less) than) ) ?"
     r"| ?(?:[+?]|\*{1,3}|(?:plus|(?:or|and) (?:more|over|older|above|less|under|younger)|"
@@ -65,12 +65,12 @@ LIMIT = (
 
 
 def without_limits(levels: "pa.Array") -> "pa.Array":
-    """Return texts without what makes a number a limit or a guess: 5 for <5, 90 for 90+, 19 for "19 but unclear"."""
+    """Return texts without marks of a limit or an estimate: 5 for <5, 90 for 90+, 19 for "19 but unclear"."""
     return pc.replace_substring_regex(levels, LIMIT, "")
 
 
 def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
-    """Return texts (L,) that are numbers of this convention as float64 (L,), infinite where they are beyond it."""
+    """Return texts (L,) that are numbers in this convention as float64 (L,), infinity if out of range."""
     levels = pc.ascii_ltrim(levels, "+")
     if not pc.all(pc.string_is_ascii(levels)).as_py():
         levels = pc.replace_substring_regex(levels, rf"^[{MINUS}]", "-")
@@ -81,13 +81,13 @@ def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
         levels = pc.replace_substring(levels, ",", ".")
     if (numbers := plain_floats(levels)) is not None:
         return numbers
-    with np.errstate(over="ignore"):  # Arrow refuses what is beyond a float
+    with np.errstate(over="ignore"):  # Arrow refuses numbers outside the range of floats
         numbers = levels.to_numpy(zero_copy_only=False).astype(object).astype(np.float64)
     return numbers
 
 
 def plain_floats(levels: "pa.Array") -> "np.ndarray | None":
-    """Return texts (L,) as float64 (L,) where all are numbers as programs write them, NaN for null; else None."""
+    """Return texts (L,) as float64 (L,), NaN for null; None if one is no number in the notation of programs."""
     try:
         numbers: np.ndarray = levels.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
@@ -97,11 +97,11 @@ def plain_floats(levels: "pa.Array") -> "np.ndarray | None":
 
 @dataclass(frozen=True)
 class Quantities:
-    """Texts without what stands beside their numbers; `numbers` None where a text is no quantity."""
+    """The bare numbers of texts, None if a text is no quantity, their units, and whether any had more than a number."""
 
     numbers: list[str | None]
     units: list[str]
-    changed: bool
+    has_marks: bool
 
 
 def bare_numbers(levels: "pa.Array") -> Quantities:
@@ -109,24 +109,24 @@ def bare_numbers(levels: "pa.Array") -> Quantities:
     matches = pc.extract_regex(levels, QUANTITY_PATTERN)
     parts = {f.name: pc.fill_null(matches.field(i), "").to_pylist() for i, f in enumerate(matches.type)}
     fits = matches.is_valid().to_pylist()
-    numbers, units, has_more = list[str | None](), list[str](), False
+    numbers, units, has_marks = list[str | None](), list[str](), False
     for i, fit in enumerate(fits):
         part = {name: texts[i] for name, texts in parts.items()} if fit else {}
-        number, unit, more_beside = _bare(part) if fit else (None, "", False)
+        number, unit, is_marked = _bare(part) if fit else (None, "", False)
         numbers.append(number)
         units.append(unit)
-        has_more |= more_beside
-    return Quantities(numbers, units, has_more)
+        has_marks |= is_marked
+    return Quantities(numbers, units, has_marks)
 
 
 def _bare(part: dict[str, str]) -> tuple[str | None, str, bool]:
     number = part["number"].strip()
-    is_behind = part["close"] == "-" and bool(_IS_MONEY.search(number))  # else a grade: 1-
+    is_behind = part["close"] == "-" and bool(_IS_MONEY.search(number))  # not in a grade such as 1-
     if not _ENDS_LIKE_A_NUMBER.search(number) or bool(part["open"]) != (part["close"] == ")"):
         return None, "", False
     if part["close"] == "-" and not is_behind:
         return None, "", False
-    if part["before"] and part["after"] == "B":  # of money it is a factor, not bytes
+    if part["before"] and part["after"] == "B":  # with a currency B is billions, not bytes
         part["factor"], part["after"] = "B", ""
     unit = part["before"] or part["after"] or part["word"]
     minuses = sum(part[name] not in ("", "+") for name in ("sign", "minus", "open")) + is_behind
@@ -137,24 +137,22 @@ def _bare(part: dict[str, str]) -> tuple[str | None, str, bool]:
 
 
 def _singular(unit: str) -> str:
-    """A unit as it is said of one: "3 rooms" and "1 room" have the same."""
+    """Return a unit in the singular, so that "3 rooms" and "1 room" have the same."""
     return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit.rstrip(".")
 
 
 def number_text(number: Any) -> str:
-    """Return a number as a level's name: 3 for 3.0, the shortest text that reads back the same otherwise."""
+    """Return a number as the text of a level: 3 for 3.0, else the shortest text that parses as the same number."""
     if isinstance(number, int | np.integer):
         return str(int(number))
     return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else repr(float(number))
 
 
-PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # as JSON writes it; no "007", no "+1"
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # JSON's notation: no "007", no "+1"
 
 
 def level_text(value: Any) -> str:
-    """Return the text by which a value is a level: without blanks at its ends; of a number the shortest that reads back
-    the same, so that 1, 1.0 and "1" are one level.
-    """
+    """Return the text of a value as a level, without blanks at its ends: 1, 1.0 and "1" are one level."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
@@ -162,23 +160,23 @@ def level_text(value: Any) -> str:
     return number_text(value)
 
 
-TRUTH_TEXTS = (("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0"))  # as databases and workbooks write them
+TRUTH_TEXTS = (("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0"))  # in databases and workbooks
 
 
 class LevelCodes:
-    """The code of each value of a column of levels. Every way to predict looks values up here, or as this does (SQL).
+    """Look up the code of a value of a categorical column. All predictions use it, or the same rules (SQL).
 
         None, NaN, ""                 missing
         the text of a level           that level
-        true, TRUE, 1                 the level True, and the other way round, unless they are levels themselves
+        true, TRUE, 1                 the level True, and vice versa, unless they are levels themselves
         a sign such as "NA"           missing
-        a number, or the text of one  the level whose text is that number's: "1.0" is the level 1
+        a number, or the text of one  the level with the text of that number: "1.0" is the level 1
         else                          no level
 
     Args:
-        levels: the values of the codes 0, 1, 2 ... of the column.
+        levels: the column's values with the codes 0, 1, 2 ...
         missing: the code of a missing value.
-        unseen: the code of what is no level.
+        unseen: the code of a value that is no level.
         signs: texts that stand for a missing value, except those that are levels.
     """
 
@@ -207,7 +205,7 @@ class LevelCodes:
         return self.unseen if code is None else code
 
     def is_missing(self, value: Any) -> bool:
-        """Return whether a value stands for none."""
+        """Return whether a value is missing."""
         if value is None or value != value:
             return True
         text = level_text(value)
@@ -216,8 +214,8 @@ class LevelCodes:
 
 # ---- dates and times -------------------------------------------------------------------------------------------------
 
-PIVOT = 69  # two digits below it are of this century, as strptime has it
-# English, German, French, Spanish, Italian, Portuguese, Dutch; an abbreviation is the beginning of a name.
+PIVOT = 69  # two-digit years below it are of this century, as in strptime
+# English, German, French, Spanish, Italian, Portuguese, Dutch; names may be abbreviated to three letters or more.
 _MONTH_NAMES = (
     "january januar jänner janvier enero gennaio janeiro januari",
     "february februar feber février fevrier febrero febbraio fevereiro februari",
@@ -267,13 +265,13 @@ DATE_FORMS = {
     EIGHT_DIGITS: r"^(?P<year>(?:19|20)[0-9]{2})(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12][0-9]|3[01])$",
     **SPLIT_DATE_FORMS,
 }
-WHOLE = {form: text for form, text in DATE_FORMS.items() if "<day>" in text or "<first>" in text}
-ISO = "y-m-d"  # read in every column of dates: nobody reads it another way, and JSON and programs write it
+DAY_FORMS = {form: text for form, text in DATE_FORMS.items() if "<day>" in text or "<first>" in text}
+ISO = "y-m-d"  # accepted in every column of dates, as it is unambiguous, and JSON and programs write it
 TIME_FORMS = {
     "clock": rf"^{_CLOCK}$",
     "length": r"^(?P<hour>[0-9]{1,3}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:[.,][0-9]+)?))?$",
 }
-# Amounts of several units, and what one of each is worth: hours, days, inches, or the one number of two.
+# Amounts in several units, each with its value in hours, days or inches; and one number of a pair.
 _AMOUNT = r"[0-9]+(?:\.[0-9]+)?"
 AMOUNT_UNITS: dict[str, dict[str, float]] = {
     "hours and minutes": {"day": 24, "hour": 1, "minute": 1 / 60, "second": 1 / 3600},
@@ -297,20 +295,20 @@ TIME_FORMS |= {
 }
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-DATE_PARTS = {"year": (), "month": MONTHS, "weekday": WEEKDAYS, "hour": ()}  # of a date, with the names of their values
+DATE_PARTS = {"year": (), "month": MONTHS, "weekday": WEEKDAYS, "hour": ()}  # features of a date; levels, () if numeric
 NO_DATE = np.datetime64("NaT", "us")
 
 
 def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT) -> "np.ndarray":
-    """Return texts (L,) of one form as datetime64[us] (L,), NaT where one is of another or in no calendar.
+    """Return texts (L,) of one form as datetime64[us] (L,), NaT for other texts and impossible dates.
 
-    Two digits below `pivot` are years of this century.
+    Two-digit years below `pivot` are of this century.
     """
     fits, parts = _parts(levels, DATE_FORMS[form])
     day, month = (("first", "other") if day_first else ("other", "first")) if "first" in parts else ("day", "month")
-    written = np.where(parts["yy"] == "", parts["year"], parts["yy"]) if "yy" in parts else parts["year"]
-    years = _whole(written)
-    short = np.array([len(text) == 2 for text in written], dtype=bool)
+    year_texts = np.where(parts["yy"] == "", parts["year"], parts["yy"]) if "yy" in parts else parts["year"]
+    years = _whole(year_texts)
+    short = np.array([len(text) == 2 for text in year_texts], dtype=bool)
     years = np.where(short, years + np.where(years < pivot, 2000, 1900), years)
     if "name" in parts:
         months = np.array([MONTH_NAMES.get(name.lower(), 0) for name in parts["name"]], dtype=np.int64)
@@ -319,28 +317,28 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT)
     days = _whole(parts[day]) if day in parts else np.ones(len(years), dtype=np.int64)
     good = fits & (months >= 1) & (months <= 12) & (days >= 1)
     first = ((np.where(good, years, 1970) - 1970) * 12 + np.where(good, months, 1) - 1).astype("datetime64[M]")
-    found = first.astype("datetime64[D]") + (np.where(good, days, 1) - 1).astype("timedelta64[D]")
+    days_of_texts = first.astype("datetime64[D]") + (np.where(good, days, 1) - 1).astype("timedelta64[D]")
     micros, timely = _microseconds(parts, len(years))
-    good &= timely & (found.astype("datetime64[M]") == first)
-    return np.where(good, found.astype("datetime64[us]") + micros, NO_DATE)
+    good &= timely & (days_of_texts.astype("datetime64[M]") == first)
+    return np.where(good, days_of_texts.astype("datetime64[us]") + micros, NO_DATE)
 
 
 def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
-    """Return texts (L,) of one form of times as hours (L,), or of amounts as a number; NaN where one is of another."""
+    """Return texts (L,) of one form of `TIME_FORMS` as numbers (L,), times in hours; NaN for other texts."""
     fits, parts = _parts(levels, TIME_FORMS[form])
     if form in AMOUNT_UNITS:
         numbers = {unit: np.where(texts == "", "0", texts).astype(float) for unit, texts in parts.items()}
-        amounts = sum(AMOUNT_UNITS[form][unit] * each for unit, each in numbers.items())
+        amounts = sum(AMOUNT_UNITS[form][unit] * amounts_of_unit for unit, amounts_of_unit in numbers.items())
         return np.where(fits, amounts, np.nan)
     micros, timely = _microseconds(parts, len(levels), max_hour=24 if form == "clock" else 1000)
     return np.where(fits & timely, micros.astype(np.int64) / 3.6e9, np.nan)
 
 
 def date_part(dates: "np.ndarray", part: str) -> "np.ndarray":
-    """Return a part of dates (N,) as numbers (N,), NaN where there is none; months and weekdays count from 0."""
+    """Return a part of dates (N,) as numbers (N,), NaN for NaT; months and weekdays count from 0."""
     present = ~np.isnat(dates)
-    some = np.where(present, dates, np.datetime64(0, "us")).astype("datetime64[us]")
-    days = some.astype("datetime64[D]")
+    dates_or_epoch = np.where(present, dates, np.datetime64(0, "us")).astype("datetime64[us]")
+    days = dates_or_epoch.astype("datetime64[D]")
     if part == "year":
         numbers = days.astype("datetime64[Y]").astype(np.int64) + 1970
     elif part == "month":
@@ -348,17 +346,17 @@ def date_part(dates: "np.ndarray", part: str) -> "np.ndarray":
     elif part == "weekday":
         numbers = (days.astype(np.int64) + 3) % 7
     else:
-        numbers = (some - days).astype(np.int64) // 3_600_000_000
+        numbers = (dates_or_epoch - days).astype(np.int64) // 3_600_000_000
     return np.where(present, numbers, np.nan)
 
 
 def _parts(levels: "pa.Array", pattern: str) -> tuple["np.ndarray", dict[str, "np.ndarray"]]:
-    """Which texts fit, and their named parts as arrays of text, empty where a part is not there."""
-    found = pc.extract_regex(levels, pattern)
-    fits = found.is_valid().to_numpy(zero_copy_only=False).astype(bool)
+    """Return which texts match a pattern, and its named groups as arrays of text, "" if a group is absent."""
+    matches = pc.extract_regex(levels, pattern)
+    fits = matches.is_valid().to_numpy(zero_copy_only=False).astype(bool)
     parts = {}
-    for i, part in enumerate(found.type):
-        texts = found.field(i).to_numpy(zero_copy_only=False)
+    for i, part in enumerate(matches.type):
+        texts = matches.field(i).to_numpy(zero_copy_only=False)
         parts[part.name] = texts if fits.all() else np.where(fits, texts, "")
     return fits, parts
 
@@ -369,7 +367,7 @@ def _whole(texts: "np.ndarray") -> "np.ndarray":
 
 
 def _microseconds(parts: dict[str, "np.ndarray"], n: int, max_hour: int = 24) -> tuple["np.ndarray", "np.ndarray"]:
-    """The times of day as timedelta64[us], in UTC, and which are within their hours, minutes and seconds."""
+    """Return times of day as timedelta64[us], in UTC, and which of them have valid hours, minutes and seconds."""
     if "hour" not in parts:
         return np.zeros(n, dtype="timedelta64[us]"), np.ones(n, dtype=bool)
     hours, minutes = _whole(parts["hour"]), _whole(parts["minute"])
@@ -387,7 +385,7 @@ def _microseconds(parts: dict[str, "np.ndarray"], n: int, max_hour: int = 24) ->
 
 
 def _offset(zone: str) -> int:
-    """How many minutes a zone is ahead of UTC."""
+    """Return the offset of a time zone from UTC in minutes."""
     if not zone or zone[0] not in "+-":
         return 0
     minutes = int(zone[1:3]) * 60 + int(zone[-2:])
@@ -398,17 +396,24 @@ def _offset(zone: str) -> int:
 
 
 def folded(levels: "pa.Array") -> "pa.Array":
-    """Return texts in lower case, with single spaces: what is equal then is one level."""
+    """Return texts in lower case and with single spaces; levels that are equal in this form may be merged."""
     return pc.replace_substring_regex(pc.utf8_lower(levels), r"\s+", " ")
 
 
+def spelling_lookup(pairs: Mapping[str, str] | Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the level of each text, by the text itself and by its folded form, see `ColumnSpec.rename_levels`."""
+    level_by_text = dict(pairs)
+    keys = folded(pa.array(level_by_text, type=pa.string())).to_pylist()
+    return dict(zip(keys, level_by_text.values(), strict=True)) | level_by_text
+
+
 def is_plain(text: str) -> bool:
-    """Whether capitals are where sentences, titles and shouting have them."""
+    """Return whether a text has capitals only at the beginning of words, or everywhere."""
     return text in (text.lower(), text.upper()) or all(word[1:] == word[1:].lower() for word in text.split())
 
 
 def rows_above(is_empty: "np.ndarray") -> "np.ndarray":
-    """Return for each row (N,) itself or, where it is empty, the last one above that is not; -1 for none."""
+    """Return the index (N,) of each row or, if it is empty, of the last row above that is not; -1 without one."""
     rows: np.ndarray = np.maximum.accumulate(np.where(is_empty, -1, np.arange(len(is_empty))))
     return rows
 
@@ -416,7 +421,7 @@ def rows_above(is_empty: "np.ndarray") -> "np.ndarray":
 # ---- names and lines -------------------------------------------------------------------------------------------------
 
 MAX_NAME_CHARACTERS = 200
-MAX_TITLE_LINES = 20  # lines before the table, or behind it
+MAX_TITLE_LINES = 20  # of titles before a table, and of a footer
 FOOTER = re.compile(
     r"^(grand |sub)?(total|sum|average|mean|median)s?\b|^(std\.? ?dev\.?|sd|n|min|max|minimum|maximum|count)$|"
     r"^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|^(source|note)s?:|^[©*]",
@@ -428,10 +433,10 @@ _BLANKS = re.compile("[\\x00-\\x1f\\x7f\\u00a0\\u2007\\u202f]+")
 
 
 def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Return names that are trimmed, not empty, distinct and not endless, and which are new, by why."""
+    """Return trimmed, non-empty, distinct names of limited length, and the changed ones by reason."""
     result: list[str] = []
-    taken: set[str] = set()
-    # Files put together keep their byte order marks; no-break spaces, line ends and control characters are blanks.
+    names_so_far: set[str] = set()
+    # Concatenated files keep their byte order marks; no-break spaces, line ends and control characters are blanks.
     stripped = [_BLANKS.sub(" ", name.strip().removeprefix("\ufeff")).strip() for name in names]
     originals = set(stripped)
     changes: dict[str, list[str]] = {"empty": [], "double": [], "long": []}
@@ -443,17 +448,17 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]
             name = f"column {position}"
             changes["empty"].append(name)
         base, count = name, 2
-        while name in taken or (name != base and name in originals):
+        while name in names_so_far or (name != base and name in originals):
             name, count = f"{base} ({count})", count + 1
         if name != base:
             changes["double"].append(name)
-        taken.add(name)
+        names_so_far.add(name)
         result.append(name)
     return result, changes
 
 
 def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str], list[str]]:
-    """Return names that are trimmed, not empty, distinct and not endless, and a note for each sort of change."""
+    """Return names from `distinct_names`, and a note for each reason of changes."""
     result, changes = distinct_names(names)
     reasons = {
         "empty": "had no name, now called",
@@ -469,7 +474,7 @@ def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str],
 
 
 def numbers_among(tokens: Sequence[str]) -> list[float]:
-    """Return the finite numbers among texts: -999.0 of "-999"."""
+    """Return the finite numbers among texts: -999.0 for "-999"."""
     numbers = []
     for token in tokens:
         try:

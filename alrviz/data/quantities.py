@@ -1,7 +1,7 @@
-"""Numbers that carry something: $1,234, 12.5%, 70 kg, 19M, (1,234).
+"""Detect columns of quantities: $1,234, 12.5%, 70 kg, 19M, (1,234); and tables of counts.
 
-A column is one of quantities when every text is a number with the same sign, unit or word beside it, or with none. What
-is beside the number goes, what it means stays: a bracket is a minus, k, M and B are factors. 12.5% is 12.5.
+A column has quantities if all texts are numbers with the same currency, unit or word, or without one. It is removed;
+brackets become a minus, and k, M and B factors. 12.5% becomes 12.5.
 """
 
 import re
@@ -17,45 +17,51 @@ from alrviz.data.parse_values import LIMIT, QUANTITY_PATTERN, bare_numbers, with
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 from alrviz.errors import plural
 
-MIN_NUMBERS = 5  # numbers beside which a limit is one
+MIN_NUMBERS = 5  # other numbers of a column with limits
 COUNT_NAME = re.compile(r"^(n|freq|frequency|counts?|n_?cases|cases|anzahl|häufigkeit)$")
 TOTAL_NAME = re.compile(r"^((row )?totals?|all|sum|summe|gesamt)$", re.IGNORECASE)
 MIN_COUNTS, MAX_COUNTS, MAX_COUNT_COLUMNS = 2, 10_000, 12  # rows and columns of a table of counts
-MAX_UNITS = 4  # in one column: with more of them they are words
+MAX_UNITS = 4  # of a column; with more they are words
 PERCENT = r"^[0-9.,]+ ?%$"
 SHARE = r"^0?[.,][0-9]+$"
 MAX_FEATURES, MIN_CASES = 500, 6  # rows and columns of a transposed table
-FIRST_SAMPLE = 200  # levels asked first, so that a column of words costs nothing
+FIRST_SAMPLE = 200  # levels that are tested first, which is enough for a column of words
 
 
 def counts_column(columns: Sequence[pd.Series]) -> str | None:
-    """Return the column that says how many cases a row stands for, None where there is none: it is named so, and no
-    combination of the others, all of them levels, is there twice.
+    """Return the name of the column with the number of cases of each row; None without one.
+
+    It is named like counts, all others have levels, and no combination of these occurs twice.
     """
-    whole, others = _tell_counts(columns)
-    named = [column for column in whole if COUNT_NAME.search(str(column.name).lower())]
-    if len(named) != 1 or len(others) != len(columns) - 1 or pd.concat(others, axis=1).duplicated().any():
+    whole, level_columns = _tell_counts(columns)
+    count_columns = [column for column in whole if COUNT_NAME.search(str(column.name).lower())]
+    if (
+        len(count_columns) != 1
+        or len(level_columns) != len(columns) - 1
+        or pd.concat(level_columns, axis=1).duplicated().any()
+    ):
         return None
-    n_cells = np.prod([column.nunique() for column in others], dtype=float)
-    return str(named[0].name) if 2 * len(columns[0]) >= n_cells else None
+    n_cells = np.prod([column.nunique() for column in level_columns], dtype=float)
+    return str(count_columns[0].name) if 2 * len(columns[0]) >= n_cells else None
 
 
 def cross_table_note(columns: Sequence[pd.Series]) -> str:
-    """Return a note on a table of counts, of two columns of levels crossed, with totals at its edge; "" for others."""
-    whole, others = _tell_counts(columns)
+    """Return a note on a cross table of counts with a column of totals; "" for other tables."""
+    whole, level_columns = _tell_counts(columns)
     totals = [column for column in whole if TOTAL_NAME.match(str(column.name))]
-    if len(others) != 1 or len(totals) != 1 or len(whole) != len(columns) - 1 or not others[0].is_unique:
+    if len(level_columns) != 1 or len(totals) != 1 or len(whole) != len(columns) - 1 or not level_columns[0].is_unique:
         return ""
     if (sum(column for column in whole if column is not totals[0]) != totals[0]).any():
         return ""
+    name = str(level_columns[0].name)
     return (
         "this looks like a cross table of counts, with totals at its edge, not like rows of cases: without its totals "
-        f'frame.melt({str(others[0].name)!r}, value_name="count") has a row for each cell, and the count as a weight'
+        f'frame.melt({name!r}, value_name="count") has a row for each cell, and the count as a weight'
     )
 
 
 def _tell_counts(columns: Sequence[pd.Series]) -> tuple[list[pd.Series], list[pd.Series]]:
-    """Return the columns of whole numbers, none below 0, and those of no numbers; none where there can be no counts."""
+    """Return the columns of whole numbers from 0, and those without numbers; empty lists for a table without counts."""
     if not 3 <= len(columns) <= MAX_COUNT_COLUMNS or not MIN_COUNTS <= len(columns[0]) <= MAX_COUNTS:
         return [], []
     whole = [column for column in columns if column.dtype.kind == "i" and column.min() >= 0]
@@ -63,7 +69,7 @@ def _tell_counts(columns: Sequence[pd.Series]) -> tuple[list[pd.Series], list[pd
 
 
 def percent_note(column: TextColumn) -> str:
-    """Return a note on a column in which some numbers have a percent sign, and others may be shares; "" for others."""
+    """Return a note on a column that mixes percentages with numbers that may be shares; "" for other columns."""
     percents = pc.match_substring_regex(column.levels, PERCENT)
     if not pc.any(percents).as_py() or pc.all(percents).as_py():
         return ""
@@ -79,7 +85,7 @@ def percent_note(column: TextColumn) -> str:
 
 
 def units_note(column: TextColumn) -> str:
-    """Return a note on a column of quantities of several units, which is read as text; "" for others."""
+    """Return a note on a column of quantities with several units, which is read as text; "" for other columns."""
     levels = column.levels
     if (
         len(levels) < MIN_NUMBERS
@@ -97,9 +103,9 @@ def units_note(column: TextColumn) -> str:
 
 
 def transposed_note(columns: Sequence[TextColumn]) -> str:
-    """Return a note on a table whose features are in rows, their names in the first column; "" for others.
+    """Return a note on a transposed table, with features in rows and their names in the first column; "" for others.
 
-    Each row is of numbers or of words, and nearly all columns mix both.
+    Each row has only numbers or only words, with some rows of both sorts.
     """
     n_rows = len(columns[0].codes) if columns else 0
     if not 2 <= n_rows <= MAX_FEATURES or len(columns) < MIN_CASES + 1:
@@ -127,9 +133,9 @@ def transposed_note(columns: Sequence[TextColumn]) -> str:
 
 
 def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
-    """Return a column of measurements of which some are limits (<5), read as the number, and such a text; else None.
+    """Return a column of measurements with limits (<5) replaced by the number, and an example of a limit; else None.
 
-    Numbers have to be many more than limits: <20, 20, 30, >30 are levels.
+    Numbers must be far more frequent than limits: <20, 20, 30, >30 are levels.
     """
     signed = pc.match_substring_regex(column.levels, LIMIT)
     n_signed = pc.sum(signed).as_py() or 0
@@ -144,9 +150,9 @@ def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
 
 
 def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
-    """Return the column with bare numbers in the marks it has, and what stood beside them; None where it is of others.
+    """Return a column of quantities as bare numbers, with their marks of numbers, and the unit; None for other columns.
 
-    A column of numbers alone is None as well: there is nothing to take away.
+    None also for a column of bare numbers.
     """
     levels = column.levels
     if len(levels) < 2 or not all_match(levels[:FIRST_SAMPLE], QUANTITY_PATTERN) or all_match(levels, NUMBERLIKE):
@@ -155,7 +161,7 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
         return None
     bare = bare_numbers(levels)
     units = {unit for unit in bare.units if unit}
-    if None in bare.numbers or not bare.changed or len(units) > 1:
+    if None in bare.numbers or not bare.has_marks or len(units) > 1:
         return None
     if units == {"s"} and all_match(levels, DECADE):
         return None

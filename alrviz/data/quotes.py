@@ -1,13 +1,13 @@
-"""Quotation marks that open a field and are never closed.
+"""Repair quotation marks that open a field and are never closed.
 
-A parser that meets one reads on over the ends of lines, and swallows whatever stands before the next mark. Where the
-lines it would swallow are rows by themselves, the mark is text:
+A parser would read on beyond the end of the line, up to the next mark. If the lines in between are complete rows, the
+mark is text:
 
     b   7   "ok          a lone mark: the field is `"ok`
-    a   8   "two         two lines of one field, as the lines alone are no rows of three fields
+    a   8   "two         a field of two lines, as these lines alone are no rows of three fields
     lines"  9   x
 
-`close_quotes` rewrites the first kind, so that any parser reads the same.
+`close_quotes` rewrites the first kind in standard notation.
 """
 
 import codecs
@@ -25,18 +25,22 @@ from alrviz.data.text import Buffer
 from alrviz.errors import plural
 from alrviz.stop import StopToken
 
-TAIL_BYTES = 1 << 16  # bytes at the end in which lines behind the table are looked for
-STREAM_PIECE_BYTES = 1 << 21  # bytes of a stream repaired at a time
-PIECE_BYTES = 1 << 24  # bytes searched between two looks at the stop token
-WIDTH_LINES = 200  # lines that say how many fields a row has
-MAX_ROW_LINES = 5  # of one field, where each line might be a row by itself
-MAX_JOINED_LINES = 1000  # of one field: text longer than that is an open quotation mark
+TAIL_BYTES = 1 << 16  # at the end of a text, in which a footer is detected
+STREAM_PIECE_BYTES = 1 << 21  # of a stream, repaired at a time
+PIECE_BYTES = 1 << 24  # searched between two checks of the stop token
+WIDTH_LINES = 200  # from which the number of fields of a row is detected
+MAX_ROW_LINES = 5  # of one field, if each of its lines might be a row
+MAX_JOINED_LINES = 1000  # of one field; beyond, its quotation mark was never closed
 QUOTE = ord('"')
 
 
 class RepairedText(NamedTuple):
-    """Text whose quotation marks all close, the numbers (from 0) of the lines that were rewritten, and where a field
-    begins that may close in what follows: the text's length where there is none.
+    """A text with closed quotation marks.
+
+    Attributes:
+        data: the text.
+        lines: numbers, from 0, of the lines that were rewritten.
+        open_from: position of a field that may be closed in later text; the length of the text without one.
     """
 
     data: Buffer
@@ -45,7 +49,7 @@ class RepairedText(NamedTuple):
 
 
 def close_quotes(data: Buffer, delimiter: str, stop: StopToken, *, has_more: bool = False) -> RepairedText:
-    """Return the text with lone quotation marks doubled and their fields quoted; `more`: further lines follow."""
+    """Return the text with lone quotation marks doubled and their fields quoted; `has_more`: text follows."""
     starts, suspects = _odd_lines(data, stop)
     mark = delimiter.encode()
     lines, last = _Lines(data, starts), int(suspects[-1]) if len(suspects) else 0
@@ -71,8 +75,8 @@ class RepairedStream(io.RawIOBase):
     """The text of a stream in UTF-8, with lone quotation marks closed, for a parser to read.
 
     Attributes:
-        n_repaired: lines that were rewritten so far.
-        tail: the last bytes so far, `TAIL` at most.
+        n_repaired: number of lines that were rewritten so far.
+        tail: the last bytes so far, at most `TAIL_BYTES`.
     """
 
     def __init__(self, stream: IO[bytes], delimiter: str, encoding: str, stop: StopToken):
@@ -109,7 +113,7 @@ class RepairedStream(io.RawIOBase):
 
 
 def quotes_note(n_lines: int, first: int | None = None) -> str:
-    """Return the note on lines whose lone quotation mark was read as text; `first`: the number of the first, from 1."""
+    """Return the note on lines with a lone quotation mark; `first`: the number of the first, from 1."""
     place = "" if first is None else f" (first in line {first:,})"
     lines = plural(n_lines, "line has", "lines have")
     text = f"{lines} a quotation mark that is never closed: it was read as text{place}"
@@ -130,7 +134,7 @@ class _Lines(Sequence[bytes]):
 
 
 def _odd_lines(data: Buffer, stop: StopToken) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each line starts (and the text ends), and the lines with an odd number of quotation marks."""
+    """Return the starts of lines and the end of the text, and the lines with an odd number of quotation marks."""
     if b'"' not in data:
         return np.zeros(1, np.int64), np.empty(0, np.int64)
     line_end = b"\n" if b"\n" in data else b"\r"
@@ -158,7 +162,7 @@ def _usual_width(data: Buffer, starts: np.ndarray, suspects: set[int], mark: byt
 
 
 def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, stop: StopToken) -> Iterator[int]:
-    """Yield the lines whose open quotation mark is text."""
+    """Yield the lines whose unclosed quotation mark is text."""
     last_joined = -1  # the last line of a field that spans several
     for place, k in enumerate(suspects):
         if place % 1000 == 0:
@@ -173,7 +177,7 @@ def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, sto
 
 
 def _is_one_record(lines: _Lines, first: int, last: int, mark: bytes, width: int) -> bool:
-    """Whether lines first..last are one row rather than a row each."""
+    """Return whether lines first .. last are one row, rather than a row each."""
     joined = b"\n".join(lines[k] for k in range(first, last + 1))
     fields = _fields(joined, mark)
     if _is_unclosed(fields[-1], mark):
@@ -186,7 +190,7 @@ def _is_one_record(lines: _Lines, first: int, last: int, mark: bytes, width: int
 
 
 def split_record(text: str, delimiter: str) -> list[str]:
-    """Return the cells of a record, unquoted; a quotation mark that does not close is text."""
+    """Return the unquoted cells of a record; a quotation mark that is not closed is text."""
     mark = delimiter.encode()
     quoted = _quoted_field(mark)
     cells = _fields(text.encode(), mark, literal=True)
@@ -194,7 +198,7 @@ def split_record(text: str, delimiter: str) -> list[str]:
 
 
 def _fields(line: bytes, mark: bytes, *, literal: bool = False) -> list[bytes]:
-    """Return the fields of a record; `literal`: a quotation mark that does not close is text."""
+    """Return the fields of a record; `literal`: whether a quotation mark that is not closed is text."""
     fields, place = [], 0
     while place <= len(line):
         field = _match(line, place, mark)
@@ -207,7 +211,7 @@ def _fields(line: bytes, mark: bytes, *, literal: bool = False) -> list[bytes]:
 
 
 def _match(line: bytes, place: int, mark: bytes) -> bytes | None:
-    """Return the field that starts here, None where its quotation mark does not close."""
+    """Return the field that starts at `place`; None if its quotation mark is not closed."""
     if line[place : place + 1] == b'"':
         quoted = _quoted_field(mark).match(line, place)
         return quoted[0] if quoted else None
@@ -222,12 +226,12 @@ def _quoted_field(mark: bytes) -> "re.Pattern[bytes]":
 
 
 def _is_unclosed(field: bytes, mark: bytes) -> bool:
-    """Whether a field opens a quotation mark and does not close it."""
+    """Return whether a field opens a quotation mark without closing it."""
     return field.startswith(b'"') and _quoted_field(mark).fullmatch(field) is None
 
 
 def _quoted(line: bytes, mark: bytes) -> bytes:
-    """Return a line with the fields that open a quotation mark quoted whole."""
+    """Return a line with its fields of an unclosed quotation mark quoted."""
     body = line.rstrip(b"\r\n")
     fields = [
         b'"' + field.replace(b'"', b'""') + b'"' if _is_unclosed(field, mark) else field

@@ -37,7 +37,7 @@ def read_table(
     stop: StopToken = NEVER,
     **kinds: str,
 ) -> Dataset:
-    """Read a table, detect or apply what its values mean, and guess the kinds of its columns.
+    """Read a table, parse its values, and guess the kinds of its columns.
 
     The format is detected by content, not by the file's name: CSV and its relatives, JSON (one object a line, or a
     list), Parquet, Arrow (Feather), ARFF, workbooks (xlsx, xlsm, xls, ods) and files of SPSS, Stata and SAS, also
@@ -94,7 +94,7 @@ def read_table(
 
 
 def load_spec(source: ParseSpec | Mapping[str, Any] | str | os.PathLike[str]) -> ParseSpec:
-    """Return the spec that `read_table` is given: itself, its state or the path of its JSON; `TableError` for none."""
+    """Return a `ParseSpec` from itself, its state or the path of its JSON; `TableError` if it is invalid."""
     if isinstance(source, ParseSpec):
         return source
     if isinstance(source, Mapping):

@@ -1,10 +1,10 @@
-"""Rows of delimited text, in memory or in batches: pyarrow parses, and rows of an uneven number of cells are mended.
+"""Parse rows of delimited text with pyarrow, in memory or in batches, and repair rows of another number of cells.
 
     fewer cells                     the missing ones are empty        fits
     more, and the surplus is empty  the surplus is dropped            fits
     more                            the surplus is dropped            does not fit
 
-All are counted. More than 1 % of rows that do not fit mean that the layout was taken for another: the table is refused.
+All are counted. A table with more than 1 % of rows that do not fit is refused, as its layout was misjudged.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,12 +19,12 @@ from alrviz.data.quotes import split_record
 from alrviz.errors import UNEVEN_LINES, TableError, plural, short
 
 MAX_UNFIT_SHARE = 0.01
-MAX_UNEVEN_SHARE = 0.5  # of the rows; with more of them the layout was taken for another
-NAMED_LINES = 10  # of rows that do not fit, in a refusal
+MAX_UNEVEN_SHARE = 0.5  # of the rows; with more the table is refused, as the delimiter is wrong
+NAMED_LINES = 10  # rows that do not fit, in the error
 
 
 class UnevenRow(NamedTuple):
-    """A row as it was mended: its number among all records (from 0), its cells, and what was done."""
+    """A repaired row: its number among all records, from 0, its cells, the kind of change, its original text."""
 
     record: int
     cells: list[str]
@@ -33,9 +33,9 @@ class UnevenRow(NamedTuple):
 
 
 class UnevenRows:
-    """The uneven rows of a text of `width` columns, in order: the handler of pyarrow's CSV reader, which skips them.
+    """The uneven rows of a text of `width` columns, in order; a handler for pyarrow's CSV reader, which skips them.
 
-    `n_skipped` are the lines that the reader skips before the rows. `merged` puts the rows back, batch after batch.
+    `n_skipped` is the number of lines that the reader skips before the rows. `merged` inserts the rows, batch by batch.
     """
 
     def __init__(self, width: int, delimiter: str, n_skipped: int = 0):
@@ -44,7 +44,7 @@ class UnevenRows:
         self._n_merged = self._n_fitting = 0
 
     def take(self, row: "pa.csv.InvalidRow") -> str:
-        """Mend a row and have the parser skip it."""
+        """Store a repaired row, and tell the parser to skip it."""
         cells = split_record(row.text, self.delimiter)
         surplus = [cell for cell in cells[self.width :] if cell.strip()]
         change = "padded" if len(cells) < self.width else "cut" if surplus else "trimmed"
@@ -53,9 +53,9 @@ class UnevenRows:
         return "skip"
 
     def check(self, n_rows: int, place_of: Callable[[int], str]) -> list[str]:
-        """Return a note for each change, with its first place, such as "line 17"; `place_of` names that of a record.
+        """Return a note for each kind of change, with the first place; `place_of` returns "line 17" for a record.
 
-        Raises `TableError` where more than 1 % of `n_rows` have a surplus that is not empty.
+        Raises `TableError` if more than 1 % of `n_rows` have a surplus that is not empty.
         """
         changes = {
             change: [row for row in self.rows if row.change == change] for change in ("padded", "trimmed", "cut")
@@ -89,7 +89,7 @@ class UnevenRows:
         ]
 
     def merged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return a batch of the rows that fit, columns of dictionaries, with the mended rows at their places."""
+        """Return a batch of parsed rows, with dictionary columns, with the repaired rows inserted."""
         pending = self.rows[self._n_merged :]
         places = [row.record - self._n_merged - k - self._n_fitting for k, row in enumerate(pending)]
         places = [place for place in places if place <= batch.num_rows]
@@ -111,12 +111,12 @@ class UnevenRows:
 
     @property
     def has_pending(self) -> bool:
-        """Whether rows wait behind the last batch."""
+        """Whether repaired rows follow the last batch."""
         return self._n_merged < len(self.rows)
 
 
 def record_batches(text: Any, uneven: UnevenRows, block: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a stream of UTF-8, uneven ones mended, as columns of dictionaries, `block` bytes at a time.
+    """Yield the rows of a UTF-8 stream with repaired rows, as dictionary columns, `block` bytes at a time.
 
     Raises `ArrowInvalid` for a row longer than a block, and for an empty text.
     """
@@ -139,6 +139,6 @@ def record_batches(text: Any, uneven: UnevenRows, block: int) -> Iterator[pa.Rec
 
 
 def empty_batch(width: int) -> pa.RecordBatch:
-    """Return no rows of so many columns of dictionaries."""
+    """Return a batch without rows of so many dictionary columns."""
     cells = pa.dictionary(pa.int32(), pa.string())
     return pa.RecordBatch.from_pylist([], schema=pa.schema([(f"f{place}", cells) for place in range(width)]))

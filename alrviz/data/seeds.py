@@ -1,7 +1,7 @@
-"""Seeds of a study: one base, and a stream for each purpose that depends on nothing else.
+"""Seeds of a study, derived from one base seed and independent of each other.
 
-A split's seed knows its repeat alone, a fit's its recipe and split alone: adding a racer, a repeat or a fold changes no
-other number.
+The seed of a split depends on its repeat alone, that of a fit on recipe and split alone, so that adding a model, a
+repeat or a fold changes no other result.
 """
 
 from zlib import crc32

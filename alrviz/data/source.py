@@ -1,8 +1,8 @@
-"""From what a user hands over to plain bytes, and what kind of file they are.
+"""Load a source as decompressed bytes, and detect the format.
 
-Contents decide, never the name's ending: a table renamed or uploaded without a name reads the same. Bytes are taken in
-pieces of a few MB, with the stop token and the limit on size asked at each, so that neither a huge file nor a gzip bomb
-gets further than one piece beyond what is allowed.
+The content decides, never the name's ending, so that a renamed table, or an upload without a name, reads the same.
+Bytes are read in pieces of a few MB; the stop token and the limit on size are checked after each, so that a huge file
+or a gzip bomb exceeds the limit by at most one piece.
 """
 
 import os
@@ -18,10 +18,10 @@ from alrviz.data.text import Buffer
 from alrviz.errors import FOREIGN_FORMAT, MissingFileError, TableError, TableFileError, nearest
 from alrviz.stop import StopToken
 
-PIECE = 1 << 21  # bytes at a time: a few milliseconds from disk, 10-20 ms of decompression
+PIECE_BYTES = 1 << 21  # read at a time: a few milliseconds from disk, 10-20 ms of decompression
 
-# What people drop by mistake, by the first bytes. Anything else that is binary is only said to be so.
-FOREIGN = {
+# Formats by their first bytes that users load by mistake; the error names them.
+FOREIGN_STARTS = {
     b"%PDF": "a PDF document",
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
@@ -38,7 +38,7 @@ FOREIGN = {
 }
 MARKUP_START = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body|table|\?xml)\b", re.IGNORECASE)
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods; .xls, and .xlsx with a password
-# By how a file begins: what it is, and the function of pyreadstat that reads it.
+# The format of a file by its first bytes, and the function of pyreadstat that reads it.
 STAT_STARTS = {
     re.compile(rb"\$FL[23]"): ("an SPSS file", "read_sav"),
     re.compile(rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00"): ("a Stata file", "read_dta"),
@@ -46,8 +46,8 @@ STAT_STARTS = {
     re.compile(rb"HEADER RECORD\*{7}LIB"): ("a SAS transport file", "read_xport"),
     re.compile(rb"(?s).{40}ASCII SPSS PORT FILE"): ("a portable SPSS file", "read_por"),
 }
-# An object that has a name with its colon, or is empty and followed by another object, the list's end or nothing: a CSV
-# whose first cell is "{}" is none.
+# An object with a name and a colon, or an empty one followed by another object, the end of a list or of the file; not a
+# CSV whose first cell is "{}".
 JSON_START = re.compile(
     rb'\A(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}[\s,]*(?:[\]{]|\Z))', re.DOTALL
 )
@@ -58,8 +58,8 @@ ENDINGS = re.compile(
 ARFF_START = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.IGNORECASE)
 
 
-LONGEST_PATH = 4096  # characters; longer ones are no path anywhere
-NO_FILES = {
+MAX_PATH_LENGTH = 4096  # characters of a path on any system
+FILE_TYPES = {
     stat.S_ISDIR: "a folder",
     stat.S_ISFIFO: "a pipe",
     stat.S_ISSOCK: "a socket",
@@ -69,15 +69,15 @@ NO_FILES = {
 
 
 class Readable(Protocol):
-    """An open file, as far as it is used here."""
+    """An open file of bytes or text."""
 
     def read(self, size: int, /) -> bytes | str:
-        """Return up to `size` bytes or characters, none at the end."""
+        """Return up to `size` bytes or characters; an empty result means the end."""
         ...
 
 
 def default_name(source: object) -> str:
-    """Return the name a table gets from where it came: the file's name without its endings."""
+    """Return the default name of a table: the file's name without its suffixes, "table" for other sources."""
     if not isinstance(source, str | os.PathLike):
         return "table"
     return ENDINGS.sub("", Path(source).name) or "table"
@@ -86,12 +86,13 @@ def default_name(source: object) -> str:
 def load_bytes(
     source: object, limits: Limits, stop: StopToken, notes: list[str], member: str | int | None = None
 ) -> Buffer:
-    """Return the decompressed bytes of a path, of bytes, or of an open file; text comes as UTF-8.
+    """Return the decompressed bytes of a path, of bytes, or of an open file; text is encoded as UTF-8.
 
-    Of a zip archive of several tables the `member` is read. What of an archive was passed over is added to `notes`.
+    Of a zip archive of several tables the `member` is read, and a note on the others is added to `notes`.
 
-    Raises `TableError` where the bytes are too many, or the compression is damaged, and `TableFileError` for what is no
-    file that can be read, `MissingFileError` with the nearest name in that folder.
+    Raises:
+        TableError: too many bytes, or damaged compression.
+        TableFileError: a source that cannot be read; `MissingFileError`, with the nearest name, if there is no file.
     """
     data: Buffer
     if isinstance(source, bytes | bytearray | memoryview):
@@ -113,22 +114,22 @@ def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken, 
     text = os.fsdecode(source)
     if "\n" in text or "\r" in text:
         raise TableFileError("this is the text of a table, not the path of one; pass io.StringIO(text)")
-    if "\0" in text or len(text) > LONGEST_PATH:
+    if "\0" in text or len(text) > MAX_PATH_LENGTH:
         raise TableFileError(f"{_cut(text)} is no path; a table's text is passed as io.StringIO(text)")
     path = Path(text)
-    with suppress(RuntimeError):  # no home
+    with suppress(RuntimeError):  # the user has no home folder
         path = path.expanduser()
     try:
         mode = path.stat().st_mode
-        for is_kind, what in NO_FILES.items():
+        for is_kind, type_name in FILE_TYPES.items():
             if is_kind(mode):
-                raise TableFileError(f"{_cut(text)} is {what}; a file was expected" + _inside(path))
-        before = path.stat()
-        check_bytes(before.st_size, limits)
+                raise TableFileError(f"{_cut(text)} is {type_name}; a file was expected" + _example_in(path))
+        status = path.stat()
+        check_bytes(status.st_size, limits)
         with path.open("rb") as file:
             data = _drain(file, limits, stop, unpacked=False)
-            after = os.fstat(file.fileno())
-        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            status_after = os.fstat(file.fileno())
+        if (status.st_size, status.st_mtime_ns) != (status_after.st_size, status_after.st_mtime_ns):
             notes.append(
                 "the file changed while it was read, so its last rows may be cut: read it again once it is whole"
             )
@@ -137,7 +138,7 @@ def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken, 
         raise
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingFileError(f"no file {_cut(text)}{nearest(path.name, _names(path.parent))}") from error
-    except (OSError, UnicodeError) as error:  # no permission, a name too long, links in a circle, a disk that fails
+    except (OSError, UnicodeError) as error:  # no permission, too long a name, circular links, a failing disk
         raise TableFileError(
             f"{_cut(text)} cannot be read: {getattr(error, 'strerror', None) or error}; if this is the text of a "
             "table, pass io.StringIO(text)"
@@ -151,10 +152,10 @@ def _names(folder: Path) -> list[str]:
         return os.listdir()
 
 
-def _inside(path: Path) -> str:
-    """Name a file in a folder that was given instead of one."""
-    inside = sorted(name for name in _names(path) if not name.startswith(".")) if path.is_dir() else []
-    return f", such as {_cut(os.path.join(path, inside[0]))}" if inside else ""
+def _example_in(path: Path) -> str:
+    """Return a clause with a file of this folder; "" if it is no folder, or empty."""
+    names = sorted(name for name in _names(path) if not name.startswith(".")) if path.is_dir() else []
+    return f", such as {_cut(os.path.join(path, names[0]))}" if names else ""
 
 
 def _cut(text: str) -> str:
@@ -162,14 +163,14 @@ def _cut(text: str) -> str:
 
 
 def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -> Buffer:
-    data = bytearray()  # grows in place: joining pieces would stand still for as long as one big copy takes
+    data = bytearray()  # grows in place: joining pieces at the end would block for the time of a large copy
     while True:
         stop.check()
         try:
-            piece = file.read(PIECE)
-        except Exception as error:  # a stream may be anything: a connection, a member of an archive
+            piece = file.read(PIECE_BYTES)
+        except Exception as error:  # a stream may raise anything: a connection, a member of an archive
             if unpacked:
-                raise  # `unpack` says what it means
+                raise  # `unpack` explains it
             raise TableFileError(f"the table's stream broke off ({type(error).__name__}: {error})") from error
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "backslashreplace")
@@ -182,10 +183,10 @@ def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -
 
 
 def first_lines(data: bytes, n_bytes: int) -> bytes:
-    """Return the whole lines within the first bytes of a text; all of it if it is shorter, or one line."""
+    """Return the complete lines within the first bytes of a text; all of it if it is shorter or a single line."""
     if len(data) <= n_bytes:
         return data
-    line_end = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(data[:2], b"\n")  # UTF-16 has two bytes a character
+    line_end = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(data[:2], b"\n")  # two bytes in UTF-16
     place = data.rfind(line_end, 0, n_bytes)
     return data if place < 0 else data[: place + len(line_end)]
 
@@ -194,7 +195,7 @@ def sniff_format(data: Buffer) -> str:
     """Return "parquet", "arrow", "workbook", "stat", "arff", "json" or "delimited".
 
     Raises:
-        TableError: what is no table.
+        TableError: a format that is no table, such as PDF.
     """
     if data.startswith(b"PAR1"):
         return "parquet"
@@ -204,16 +205,16 @@ def sniff_format(data: Buffer) -> str:
         return "arrow"
     if any(start.match(data) for start in STAT_STARTS):
         return "stat"
-    what = next((what for start, what in FOREIGN.items() if data.startswith(start)), "")
-    if MARKUP_START.match(data[:PIECE]):
-        what = "an HTML page or XML"
-    if what:
+    format_name = next((format_name for start, format_name in FOREIGN_STARTS.items() if data.startswith(start)), "")
+    if MARKUP_START.match(data[:PIECE_BYTES]):
+        format_name = "an HTML page or XML"
+    if format_name:
         raise TableError(
-            f"this is {what}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
+            f"this is {format_name}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
             code=FOREIGN_FORMAT,
         )
-    if ARFF_START.match(data[:PIECE]):
+    if ARFF_START.match(data[:PIECE_BYTES]):
         return "arff"
-    if JSON_START.match(data[:PIECE]):
+    if JSON_START.match(data[:PIECE_BYTES]):
         return "json"
     return "delimited"

@@ -103,7 +103,7 @@ def split_holdout(y: NDArray[Any], holdout: float, seed: int, splitting: Splitti
         is_test = np.isin(units, split_holdout(y[first], holdout, seed).test)
         code = class_codes(y, len(y))[1]
         is_lost = is_test & ~np.isin(code, code[~is_test])
-        is_test &= ~np.isin(units, units[is_lost])  # no class may be in test rows alone: its groups are given back
+        is_test &= ~np.isin(units, units[is_lost])  # every class keeps a training row
         return Splits(rows[~is_test], test=rows[is_test])
     classes, code = class_codes(y, len(y))  # codes compare faster than labels that are objects
     size = np.bincount(code, minlength=len(classes))
@@ -379,14 +379,14 @@ def validation_rows(y: NDArray[np.integer], seed: int) -> tuple[Rows, Rows]:
     first = first[np.argsort(hashed.view(np.uint64), kind="stable")].astype(np.intp)
     last = first[:0]
     while True:
-        chosen = first[: n_validation_rows(n_rows)]
-        whole = np.bincount(y[chosen], minlength=len(class_rows)) == class_rows
+        validation = first[: n_validation_rows(n_rows)]
+        whole = np.bincount(y[validation], minlength=len(class_rows)) == class_rows
         whole[y[last]] = False  # these have a row at the end; a second one would not help
-        _, place = np.unique(np.where(whole[y[chosen]], y[chosen], -1), return_index=True)
-        moved = chosen[place][whole[y[chosen[place]]]]
-        if not len(moved):
-            return chosen, last
-        first, last = first[~np.isin(first, moved)], np.append(last, moved)
+        _, place = np.unique(np.where(whole[y[validation]], y[validation], -1), return_index=True)
+        moved_rows = validation[place][whole[y[validation[place]]]]
+        if not len(moved_rows):
+            return validation, last
+        first, last = first[~np.isin(first, moved_rows)], np.append(last, moved_rows)
 
 
 def hash_test_rows(y: NDArray[np.integer], n_classes: int, holdout: float, seed: int) -> NDArray[np.bool_]:

@@ -277,11 +277,11 @@ def _times_of(dataset: SplittableTable, series: pd.Series, name: str) -> pd.Seri
         return series
     kind = dataset.kinds.get(str(series.name))
     if kind == "ordinal" or (kind == "time" and sort_levels(list(series.cat.categories)) is not None):
-        return as_levels(series, ordered=True).cat.codes.astype(np.float64).replace(-1, np.nan)
+        return as_levels(series, is_ordinal=True).cat.codes.astype(np.float64).replace(-1, np.nan)
     sortable = [str(column) for column in dataset.frame if dataset.frame[column].dtype.kind in "ifM"]
     sortable.sort(key=lambda column: dataset.frame[column].dtype.kind != "M")  # dates first
     alternatives = [column for column in sortable if column != dataset.target]
     advice = f", such as {' or '.join(map(repr, alternatives[:3]))}" if alternatives else ""
     raise TableError(
-        f"{name} holds text, of which nobody knows the order in time; a column of dates or numbers was expected{advice}"
+        f"{name} holds text, whose order in time is unknown; a column of dates or numbers was expected{advice}"
     )

@@ -1,7 +1,7 @@
-"""Files of statistics packages: SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt), read by pyreadstat.
+"""Read files of SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt), by pyreadstat.
 
-Labels of values become levels where every value of a column has one, in the order of the codes. Where only some have
-one, as in an age with 99 = "refused", the column stays numbers and a note names the labels.
+Value labels become levels, in the order of the codes, if every value of a column has one. If only some have, as in an
+age with 99 = "refused", the column stays numeric and a note names the labels.
 """
 
 import io
@@ -22,47 +22,49 @@ def read_stat_file(data: Buffer, options: ReadOptions, limits: Limits, stop: Sto
     """Return the columns of a file of SPSS, Stata or SAS.
 
     Raises:
-        TableError: pyreadstat is not installed, the file is damaged, or holds more than `limits` allow.
+        TableError: pyreadstat is not installed, the file is damaged, or exceeds `limits`.
     """
-    what, reader = next(names for start, names in STAT_STARTS.items() if start.match(data))
+    format_name, reader = next(names for start, names in STAT_STARTS.items() if start.match(data))
     try:
         import pyreadstat
     except ImportError as error:
         raise TableError(
-            f"this is {what}, which is read by pyreadstat: pip install 'alrviz[stat]', or save it as CSV"
+            f"this is {format_name}, which is read by pyreadstat: pip install 'alrviz[stat]', or save it as CSV"
         ) from error
     read = getattr(pyreadstat, reader)
     try:
-        _, described = read(io.BytesIO(data), metadataonly=True)
-        check_columns(described.number_columns, limits)
-        check_rows(described.number_rows or 0, limits)  # a transport file does not say how many it has
-        check_cells(described.number_rows or 0, described.number_columns, limits)
+        _, metadata = read(io.BytesIO(data), metadataonly=True)
+        check_columns(metadata.number_columns, limits)
+        check_rows(metadata.number_rows or 0, limits)  # None in a SAS transport file
+        check_cells(metadata.number_rows or 0, metadata.number_columns, limits)
         stop.check()
-        frame, described = read(io.BytesIO(data), dates_as_pandas_datetime=True)
+        frame, metadata = read(io.BytesIO(data), dates_as_pandas_datetime=True)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OverflowError, ValueError) as error:
         if isinstance(error, TableError):
             raise
-        raise TableError(f"this is {what} that is damaged or cut short ({error}); save it again, or as CSV") from error
+        raise TableError(
+            f"this is {format_name} that is damaged or cut short ({error}); save it again, or as CSV"
+        ) from error
     stop.check()
     notes = list[str]()
-    for name, labels in described.variable_value_labels.items():
-        ordered = described.variable_measure.get(name) == "ordinal"
-        frame[name] = _labelled(frame[name], labels, ordered, notes)
+    for name, labels in metadata.variable_value_labels.items():
+        is_ordinal = metadata.variable_measure.get(name) == "ordinal"
+        frame[name] = _labelled(frame[name], labels, is_ordinal, notes)
     raw = read_frame(frame, options, limits, stop)
     return RawTable(raw.columns, raw.options, [*notes, *raw.notes])
 
 
-def _labelled(values: pd.Series, labels: dict[Any, str], ordered: bool, notes: list[str]) -> pd.Series:
-    """Return a column with the labels of its values as levels, or as it is where a value has no label."""
+def _labelled(values: pd.Series, labels: dict[Any, str], is_ordinal: bool, notes: list[str]) -> pd.Series:
+    """Return a column with its values' labels as levels; unchanged, with a note, if a value has no label."""
     present = set(values.dropna())
     if not present <= set(labels):
-        if some := [f"{code:g} = {short(labels[code])}" for code in labels if code in present and code == code]:
+        if unused := [f"{code:g} = {short(labels[code])}" for code in labels if code in present and code == code]:
             notes.append(
-                f"labels of some values in {values.name!r} were not used, as others have none: {', '.join(some[:5])}"
+                f"labels of some values in {values.name!r} were not used, as others have none: {', '.join(unused[:5])}"
             )
         return values
     codes = [code for code in labels if code in present]
     names = [str(labels[code]).strip() for code in codes]
     names = [name if names.count(name) == 1 else f"{name} ({code})" for name, code in zip(names, codes, strict=True)]
-    levels = pd.CategoricalDtype(names, ordered=ordered)
+    levels = pd.CategoricalDtype(names, ordered=is_ordinal)
     return values.map(dict(zip(codes, names, strict=True)), na_action="ignore").astype(levels)

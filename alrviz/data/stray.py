@@ -1,4 +1,4 @@
-"""The few texts that keep a column of numbers or dates from being one: they are missing, and pointed out as a doubt."""
+"""Stray texts: the few in a column of numbers or dates that are neither; they are missing, with a doubt."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from alrviz.data.parse_values import QUANTITY_PATTERN, bare_numbers
 from alrviz.data.text import NUMBERLIKE, TextColumn, are_few, python_regex
 from alrviz.errors import Sentence, plural, short
 
-LEVELS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
-SAMPLE = 20  # levels asked first, so that a column of words costs nothing
+LEVELS_PER_STRAY_TEXT = 10  # distinct numbers of a column for each stray text
+SAMPLE = 20  # levels that are tested first, which is enough for a column of words
 
 
 def stray_texts(column: TextColumn) -> tuple[str, ...]:
-    """Return the few texts that keep a column from being one of numbers, or of quantities of a unit; else ()."""
+    """Return the few texts of a column of numbers, or of quantities with one unit, that are neither; else ()."""
     texts_left = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
     if not len(texts_left):
         return ()
@@ -24,7 +24,9 @@ def stray_texts(column: TextColumn) -> tuple[str, ...]:
     texts = tuple(texts_left.to_pylist()) if may_be_few else ()
     if not texts or not are_few(column, texts, LEVELS_PER_STRAY_TEXT):
         texts = _stray_quantities(column)
-    is_infinite = any(python_regex(INFINITE).search(text) for text in texts)  # refused with its row
+    is_infinite = any(
+        python_regex(INFINITE).search(text) for text in texts
+    )  # an error with its row, see `check_numbers`
     return () if is_infinite else texts
 
 
@@ -41,7 +43,7 @@ def _stray_quantities(column: TextColumn) -> tuple[str, ...]:
 
 
 def stray_note(column: TextColumn, texts: Sequence[str], missing: Sequence[str], noun: str = "number") -> DoubtNote:
-    """Return the note on texts among numbers, or dates; `missing` are the others that are missing in the column."""
+    """Return the note on stray texts among numbers, dates or times; `missing` are the column's missing texts."""
     rows = column.count(texts)
     values = plural(rows, "value is", "values are")
     decision = f"{values} no {noun} in {column.name!r}, such as {short(texts[0])}: read as missing"

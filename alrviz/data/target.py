@@ -1,7 +1,7 @@
-"""Which column is the class, and the class of each row: text as it is, few numbers as codes, many cut into quartiles.
+"""Guess the target, and derive the class of each row: texts, few numbers as codes, many numbers cut into quartiles.
 
-A column is guessed to be the class by its name, else for being the last of few classes, else for having few; never
-dates, what was made of them, ids, measured numbers, or a column without a value on most rows.
+The target is guessed by its name, else as the last column, else as a column of few values. Never guessed are dates and
+their features, ids, measured numbers, and columns that are missing in most rows.
 """
 
 import re
@@ -23,7 +23,7 @@ from alrviz.data.parse_values import number_text
 from alrviz.data.values import Values
 from alrviz.errors import MEASURED_TARGET, Sentence, TableError, listed, plural, short
 
-MAX_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise
+MAX_NUMERIC_CLASSES = 20  # a target with more distinct numbers is a measurement, unless `quartiles` is set
 TARGET_NAMES = ("class", "target", "label", "y", "outcome")
 # At the end of a name ("income class"), or anywhere in it ("customer churn flag").
 NAME_ENDS = re.compile(r"(^|[\W_])(class|target|label|outcome|klasse|ziel|death|dead|died|deceased|diagnosis)$")
@@ -40,15 +40,17 @@ NO_ANSWER = re.compile(
     r"( ?[/(,] ?(dk|na|nr|ref(used)?|no answer|don'?t know)\)?)?$",
     re.IGNORECASE,
 )
-MAX_GUESSED_CLASSES = 20  # of a guess: whoever means more says so
+MAX_GUESSED_CLASSES = 20  # of a column that is guessed to be the target
 
 
 def class_codes(labels: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np.bool_], list[str]]:
-    """Return the place of each label (N,) among classes (C,), -1 of none of them; which labels there are (N,), and as
-    what text each label that is none of the classes is known, each once. The label 1.0 is the class 1, and "1".
+    """Return the class index of each label (N,), -1 for others, the mask of present labels (N,), and unknown labels.
+
+    Labels and classes (C,) are compared by their texts: the label 1.0 is the class 1, and "1". Unknown labels are
+    distinct texts.
 
     Raises:
-        TableError: two classes of the same text.
+        TableError: two classes with the same text.
 
     >>> class_codes(["1", 0.0, None, "2"], [0.0, 1.0])
     (array([ 1,  0, -1, -1]), array([ True,  True, False,  True]), ['2'])
@@ -64,12 +66,12 @@ def class_codes(labels: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np
 
 
 def label_text(label: Any) -> str:
-    """Return a class as text, a whole number without a point."""
+    """Return a class as text, whole numbers without a decimal point."""
     return str(int(label)) if isinstance(label, float) and label == label // 1 else str(label)
 
 
 class TargetReason(Enum):
-    """Why a column may be the class, as a sentence says it."""
+    """The reason why a column may be the class, in the words of a sentence."""
 
     STATED = "as the file states"
     NAME = "by its name"
@@ -79,7 +81,7 @@ class TargetReason(Enum):
 
 @dataclass(frozen=True)
 class TargetChoice:
-    """A column that may be the class, why, and its number of distinct values (0: not counted)."""
+    """A column that may be the class, the reason, and its number of distinct values (0: not counted)."""
 
     name: str
     reason: TargetReason
@@ -92,9 +94,9 @@ class TargetChoice:
 
 
 def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
-    """Return the columns that may be the class, the likeliest first; the first is the guess.
+    """Return the columns that may be the class, the likeliest first, which is the guess.
 
-    Where none is named like a class and the last column is a measured number, that one is first: it has to be cut.
+    If none is named like a class and the last column is a measured number, that one is first, to be cut into quartiles.
     """
     sources = [column for column in values if not column.is_derived and not column.name.startswith("__index_level_")]
     usable = [column for column in sources if _may_be_class(column)]
@@ -138,7 +140,7 @@ def _has_values(column: Values) -> bool:
 
 
 def _may_be_class(column: Values) -> bool:
-    """Whether a column has few values, on most rows, and is no id of a small table."""
+    """Return whether a column has few values, in most rows, and is no id of a small table."""
     if _is_date(column):
         return False
     present, distinct = int(column.series.notna().sum()), int(column.series.nunique())
@@ -147,17 +149,17 @@ def _may_be_class(column: Values) -> bool:
 
 
 def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, list[str]]:
-    """Return the target as a categorical of strings, and notes; `quartiles` None refuses a measured number.
+    """Return the target as a categorical of strings, and notes.
 
     Raises:
-        TableError: dates, quartiles of text, or a measured number that was not to be cut.
+        TableError: dates, quartiles of text, or a measured number with `quartiles` None.
     """
     series = column.series
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         raise TableError(f"column {column.name!r} holds dates and cannot be the class; choose another target")
     if isinstance(series.dtype, pd.CategoricalDtype):
         if quartiles:
-            raise TableError(f"column {column.name!r} holds text; quartiles are cut of numbers only")
+            raise TableError(f"column {column.name!r} holds text; only numbers can be cut into quartiles")
         return series, []
     distinct = series.nunique()
     if quartiles:
@@ -175,7 +177,7 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
             ),
             code=MEASURED_TARGET,
         )
-    return as_levels(series, ordered=False), []
+    return as_levels(series, is_ordinal=False), []
 
 
 def _quartiles(series: pd.Series) -> tuple[pd.Series, list[str]]:
@@ -196,7 +198,7 @@ def _quartiles(series: pd.Series) -> tuple[pd.Series, list[str]]:
 
 
 def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> list[str]:
-    """Return a doubt about classes that are no answers (DK, refused), where two others are left."""
+    """Return a doubt about classes that are no answers (DK, refused), if at least two other classes are left."""
     counts = classes.value_counts(sort=False)
     names = [str(name) for name in counts.index if NO_ANSWER.match(str(name))]
     if not names or len(counts) - len(names) < 2:
@@ -211,7 +213,7 @@ def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> li
 
 
 def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:
-    """Raise `TableError` where the labels cannot be classes; return a note about classes of one row."""
+    """Raise `TableError` for labels that cannot be classes; return a note on classes of a single row."""
     counts = classes.value_counts(sort=False)
     if len(counts) == 0:
         raise TableError(f"column {target!r} has no values, so no row has a class; choose another target")

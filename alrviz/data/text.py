@@ -1,8 +1,7 @@
-"""Columns of text, and what in them stands for a missing value.
+"""Columns of text, and spellings of the same level.
 
-Text arrives as a dictionary, `levels` (the distinct texts) and `codes` (one per row, -1 is missing), because every
-question asked here (is this a number? a gap? a date?) is then asked of the distinct texts alone: the 300,000 rows of a
-column of three levels cost three answers.
+A column is a dictionary: `levels` (the distinct texts) and `codes` (one per row, -1 is missing). Whether a text is a
+number, a date or missing is then decided once for each distinct text: three times for 300,000 rows of three levels.
 """
 
 import re
@@ -18,34 +17,39 @@ import pyarrow.compute as pc
 
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above
+from alrviz.data.parse_spec import ColumnSpec
+from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above, spelling_lookup
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHORT_ANSWERS = {"no", "ja", "si", "da", "ne", "na"}
-MAX_VARIANT_LEVELS = 100  # levels of which each is compared with each
-MARKS_OF_WRITING = re.compile(r"[\s.?!'\"*]|(?<=\w)[-_](?=\w)")  # not those of A+, A- and < 1
-MIN_VARIANT_RATIO = 5  # times as many rows of a level beside those of its variant
-SAME_LETTERS = 0.85  # share of the letters of two texts, in order
+MAX_VARIANT_LEVELS = 100  # all pairs of levels are compared
+MARKS_OF_WRITING = re.compile(r"[\s.?!'\"*]|(?<=\w)[-_](?=\w)")  # not the signs of A+, A- and < 1
+MIN_VARIANT_RATIO = 5  # rows of a level for each row of a level that may be its misspelling
+SAME_LETTERS = 0.85  # share of equal letters, in order, of a text and its misspelling
 BAND = re.compile(r"^\d+ ?[-\u2013] ?\d+$|^\d+ ?\+$|^[<>] ?\d+$")
 _MONTH = "|".join(name for name in MONTH_NAMES if name.isascii() and len(name) == 3)
 DAY = re.compile(
     rf"^(?:0?(?P<day>\d{{1,2}})-(?P<after>{_MONTH})|(?P<before>{_MONTH})-0?(?P<year>\d{{1,2}}))$", re.IGNORECASE
 )
 MAX_STRAY_SHARE = 0.2  # of the rows
-MAX_SPELLINGS = 1000  # levels: whoever has more has names or ids
+MAX_SPELLINGS = 1000  # levels; a column with more has names or ids
 Buffer = bytes | bytearray
 NUMBERLIKE = rf"^[+{MINUS}]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """One column of text: `codes` (N,) int32 into `levels`, -1 for missing; every level occurs, none twice.
+    """One column of text.
 
-    `is_number` (N,) bool tells the rows that were numbers in the source, as cells of workbooks may be; None for no row.
-    Their texts are as Python writes numbers, whatever the marks of numbers that the source has as text.
-    `n_trimmed` counts the rows whose text is that of others but for blanks at its ends.
+    Attributes:
+        name: of the column.
+        codes: (N,) int32 index into `levels`, -1 for missing.
+        levels: distinct texts, all of which occur.
+        is_number: (N,) mask of the rows that were numbers in the source, as cells of workbooks may be; None without
+            any. Their texts are in Python's notation, whatever decimal mark the other texts have.
+        n_trimmed: number of rows whose text equals others after blanks at its ends were removed.
     """
 
     name: str
@@ -58,13 +62,13 @@ class TextColumn:
     def from_codes(
         cls, name: str, codes: np.ndarray, levels: pa.Array, is_number: np.ndarray | None = None
     ) -> "TextColumn":
-        """Make a column of raw codes and levels: trims spaces, joins levels, drops what never occurs."""
+        """Return a column of raw codes and levels: trim levels, merge equal ones, drop those that do not occur."""
         trimmed = pc.utf8_trim_whitespace(levels)
         occurs = (rows := np.bincount(codes[codes >= 0], minlength=len(levels))) > 0
         if occurs.all() and trimmed.equals(levels) and pc.count_distinct(levels).as_py() == len(levels):
             return cls(name, codes, levels, is_number)
         joined = trimmed.filter(pa.array(occurs)).dictionary_encode()
-        lookup = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry answers code -1
+        lookup = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry is for code -1
         lookup[:-1][occurs] = places = joined.indices.to_numpy()
         blank = pc.and_(pc.not_equal(levels, trimmed), pc.not_equal(trimmed, "")).to_numpy(zero_copy_only=False)[occurs]
         merged = blank & (np.bincount(places, minlength=1)[places] > 1)
@@ -72,19 +76,19 @@ class TextColumn:
 
     @classmethod
     def from_values(cls, name: str, values: Sequence[str | None], is_number: np.ndarray | None = None) -> "TextColumn":
-        """Make a column of N Python strings, None for missing; `is_number` is (N,)."""
+        """Return a column of N Python strings, None for missing; `is_number` is (N,)."""
         return cls.from_arrow(name, pa.array(values, type=pa.string()), is_number)
 
     @classmethod
     def from_arrow(cls, name: str, texts: pa.Array, is_number: np.ndarray | None = None) -> "TextColumn":
-        """Make a column of an arrow array of N strings, null for missing; `is_number` is (N,)."""
+        """Return a column of an arrow array of N strings, null for missing; `is_number` is (N,)."""
         encoded = texts.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
         return cls.from_codes(name, codes, encoded.dictionary, is_number)
 
     @classmethod
     def joined(cls, parts: Sequence["TextColumn"]) -> "TextColumn":
-        """Put columns one behind the other, under the name of the first."""
+        """Return the rows of several columns as one, with the name of the first."""
         levels = pa.concat_arrays([part.levels.cast(pa.string()) for part in parts]).dictionary_encode()
         place, start, codes = np.append(levels.indices.to_numpy(), -1).astype(np.int32), 0, []
         for part in parts:
@@ -97,31 +101,31 @@ class TextColumn:
 
     @property
     def text_cells(self) -> "TextColumn":
-        """The column without the rows that were numbers in the source: only texts show the marks of numbers."""
+        """The column with cells that were numbers in the source made missing: only texts show the decimal mark."""
         return self if self.is_number is None else self.mask_rows(~self.is_number)
 
     @property
     def blanks_note(self) -> str:
-        """A note on cells that have the level of others because blanks at the ends do not count; "" without any."""
+        """A note on cells that equal others after blanks at their ends were removed; "" without any."""
         cells = "1 cell has" if self.n_trimmed == 1 else f"{self.n_trimmed:,} cells have"
         return f"{cells} blanks at the ends in {self.name!r}, and the level of others without" if self.n_trimmed else ""
 
     @property
     def is_empty(self) -> np.ndarray:
-        """Whether each row (N,) has no text."""
+        """Mask (N,) of the rows without text."""
         place = pc.index(self.levels, "").as_py()
         empty: np.ndarray = (self.codes < 0) | ((self.codes == place) if place >= 0 else False)
         return empty
 
     def mask_rows(self, rows: np.ndarray) -> "TextColumn":
-        """Return the column with all rows but these (N,) bool made missing."""
+        """Return the column with all rows outside this mask (N,) made missing."""
         return TextColumn.from_codes(
             self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.is_number
         )
 
     @property
     def filled_cells(self) -> "TextColumn":
-        """The column with the text above in each empty row."""
+        """The column with each empty cell filled with the text above."""
         rows = rows_above(self.is_empty)
         is_number = None if self.is_number is None else self.is_number[rows] & (rows >= 0)
         return TextColumn.from_codes(
@@ -137,16 +141,16 @@ class TextColumn:
         return replace(self, codes=lookup[self.codes], levels=self.levels.filter(pa.array(~is_token)))
 
     def count(self, texts: Sequence[str]) -> int:
-        """Return how many rows hold one of these levels."""
+        """Return the number of rows with one of these texts."""
         return int(np.isin(self.codes, pc.index_in(pa.array(texts, pa.string()), self.levels).drop_null()).sum())
 
     def first_row(self, level: int) -> int:
-        """Return the first data row (counted from 1) with this level."""
+        """Return the number, from 1, of the first data row with this level."""
         return int(np.argmax(self.codes == level)) + 1
 
     def categorical(self) -> "pd.Series":
         """Return the column as a categorical Series of strings, levels sorted."""
-        import pandas as pd  # here, as score.py has none
+        import pandas as pd  # not at the top: score.py runs without pandas
 
         order = pc.sort_indices(self.levels).to_numpy()
         rank = np.empty(len(order) + 1, dtype=np.int32)
@@ -158,17 +162,17 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class RawTable:
-    """The result of a format's reader: columns whose texts are not yet interpreted.
+    """The result of a format's reader: columns with uninterpreted texts.
 
     Attributes:
         columns: in order; `TextColumn`s, or `Values` if the source has types.
-        options: the layout that was given or detected.
+        options: the layout, given or detected.
         notes: sentences for the user.
-        sheets: of a workbook.
-        head: the cells of the first row of names as they stand, if there is one.
-        sort: "text" for files without types, "typed" if only gaps and dates are detected, "decided" if nothing is.
-        kinds: kinds that the file states beside its names, "target" among them.
-        is_stacked: whether it is joined of tables under one another, or tables beside it or totals were left out.
+        sheets: names of a workbook's sheets.
+        head: the unchanged cells of the first row of names, if there is one.
+        sort: what is still to be detected: "text" everything, "typed" missing values and dates, "decided" nothing.
+        kinds: kinds that the file states beside its names, "target" included.
+        is_stacked: whether tables under one another were joined, or totals or tables side by side were dropped.
     """
 
     columns: Sequence[Any]
@@ -182,9 +186,9 @@ class RawTable:
 
 
 def are_few(column: TextColumn, texts: Sequence[str], levels_per_text: int) -> bool:
-    """Whether texts are so few, among the column's levels and its rows, that they are slips and not its meaning.
+    """Return whether texts are so few, among levels and among rows, that they are errors in a column of another type.
 
-    `levels_per_text`: how many other levels there have to be for each of them.
+    `levels_per_text`: the number of other levels that is needed for each of the texts.
     """
     if levels_per_text * len(texts) > len(column.levels) - len(texts):
         return False
@@ -192,10 +196,10 @@ def are_few(column: TextColumn, texts: Sequence[str], levels_per_text: int) -> b
 
 
 def all_match(levels: pa.Array, pattern: str) -> bool:
-    """Return whether a regular expression finds something in every level.
+    """Return whether a regular expression matches every level.
 
-    Arrow compiles the expression at every call, up to a millisecond for a form of dates, and a column is matched with
-    twenty. So the first level is matched first, by an expression that Python caches; mostly it does not match.
+    Arrow compiles it at every call, which takes up to a millisecond, and a column is matched with twenty forms of
+    dates. So the first level is tested first, with an expression cached by Python; mostly it does not match.
     """
     if len(levels) and (first := levels[0].as_py()) is not None and not python_regex(pattern).search(first):
         return False
@@ -204,23 +208,23 @@ def all_match(levels: pa.Array, pattern: str) -> bool:
 
 @cache
 def python_regex(pattern: str) -> re.Pattern[str]:
-    """Return Arrow's expression compiled for Python, which escapes character codes in another way."""
+    """Return an expression for Arrow compiled for Python, which has another escape for character codes."""
     return re.compile(re.sub(r"\\x\{([0-9a-fA-F]{4})\}", r"\\u\1", pattern))
 
 
 def text_index(levels: Sequence[str]) -> "pd.Index":
-    """Return levels as an Index of strings, also where there are none."""
+    """Return levels as an Index of strings, of dtype object if there are none."""
     import pandas as pd
 
     return pd.Index(levels) if len(levels) else pd.Index([], dtype=object)
 
 
 def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, str]:
-    """Return the column with spellings that differ in upper and lower case or in spaces made one, and a note.
+    """Merge levels that differ only in upper and lower case or in spaces, and return the column and a note.
 
-    The commonest spelling stays. Ids stay as they are, and so do levels with capitals within a word ("hId"); unless
-    `codes` are merged, also all of a column with single letters other than the answers Y, N, T, F, M, W and J: codes
-    may well tell "a" from "A".
+    The commonest spelling is kept. Nothing is merged in a column of very many levels, or if a level has a capital
+    within a word ("hId"). Unless `codes` is True, the same holds for columns with single letters other than the answers
+    Y, N, T, F, M, W and J, because codes may distinguish "a" from "A".
     """
     levels = column.levels
     keys_by_level = folded(levels).dictionary_encode()
@@ -255,9 +259,9 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
 
 
 def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
-    """Return a column of bands with those mended that a spreadsheet took for days, and each band by its text.
+    """Restore bands that a spreadsheet converted to dates; return the column, and the band of each such text.
 
-    Of 1-5, Jun-25 and 26-50 the second was 6-25; 6-10 may have become 10-Jun or 6-Oct.
+    In 1-5, Jun-25, 26-50 the second level was 6-25; 6-10 may have become 10-Jun or 6-Oct.
     """
     levels = column.levels.to_pylist()
     if not 3 <= len(levels) <= MAX_SPELLINGS or 2 * sum(bool(BAND.match(level)) for level in levels) <= len(levels):
@@ -275,7 +279,7 @@ def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
 
 
 def variants_note(column: TextColumn, options: ReadOptions) -> str:
-    """Return a doubt about rare levels that may be another spelling of a common one, "" where there are none."""
+    """Return a doubt about rare levels that may be misspellings of common ones; "" without any."""
     levels = column.levels.to_pylist()
     if not 2 < len(levels) <= MAX_VARIANT_LEVELS:
         return ""
@@ -284,11 +288,15 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
     common_of = {
         rare: common
         for rare in levels
-        for common in sorted(levels, key=rows.__getitem__)  # the commonest wins
+        for common in sorted(levels, key=rows.__getitem__)  # of several the commonest, the last one, is used
         if rows[rare] < rows[common] and _may_be_variant(rare.lower(), common.lower(), rows[common] / rows[rare])
     }
     if not common_of:
         return ""
+    for rare, common in common_of.items():  # a level may be a variant of one that is itself a variant
+        while common in common_of:
+            common = common_of[common]
+        common_of[rare] = common
     pairs = [f"{rare!r} ({rows[rare]:,} rows) of {common!r}" for rare, common in common_of.items()]
     examples = ", ".join(pairs[:3]) + (f" and {len(pairs) - 3:,} more" if len(pairs) > 3 else "")
     note = f"in {column.name!r} there may be other spellings: {examples}"
@@ -300,24 +308,24 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
 
 
 def respell(column: TextColumn, pairs: Sequence[tuple[str, str]]) -> tuple[TextColumn, dict[str, str]]:
-    """Return the column with some texts made the levels that they are other spellings of, and what was made of each."""
-    level_by_text = {fold(text): level for text, level in pairs}
-    levels = column.levels.to_pylist() if level_by_text else []
-    respelled = {text: level_by_text[fold(text)] for text in levels if fold(text) in level_by_text and is_plain(text)}
-    if not respelled:
+    """Return the column with texts replaced by the levels in `pairs`, and the level of each replaced text."""
+    spec = ColumnSpec(column.name, column.name, missing=(), spellings=spelling_lookup(pairs))
+    texts = spec.rename_levels(column.levels)
+    if texts is column.levels:
         return column, {}
-    texts = pa.array([respelled.get(text, text) for text in levels], type=pa.string())
+    levels = zip(column.levels.to_pylist(), texts.to_pylist(), strict=True)
+    respelled = {text: level for text, level in levels if text != level}
     return TextColumn.from_codes(column.name, column.codes, texts, column.is_number), respelled
 
 
 def fold(text: str) -> str:
-    """Return what `folded` makes of a text."""
+    """Return one text in the form of `folded`."""
     folded_text: str = folded(pa.array([text], type=pa.string()))[0].as_py()
     return folded_text
 
 
 def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
-    """Whether two texts have the same letters and digits, or one is rare and differs in one or two letters of many."""
+    """Return whether two texts have the same letters and digits, or the rare one is a likely misspelling."""
     letters, common_letters = (MARKS_OF_WRITING.sub("", text) for text in (rare, common))
     if letters == common_letters:
         return bool(letters)
@@ -334,10 +342,7 @@ def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
 
 
 def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
-    """Return the level that stands for each folded text; empty where spellings of the column's levels may differ.
-
-    `codes` as in `merge_case`.
-    """
+    """Return the level for each folded text; empty if case may distinguish the column's levels (see `merge_case`)."""
     levels = column.levels
     keys = folded(levels)
     if len(levels) > MAX_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels):
@@ -349,6 +354,6 @@ def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
 
 
 def _may_merge(keys: pa.Array) -> bool:
-    """Whether folded levels are words, or answers of one letter, and no codes."""
+    """Return whether folded levels are words or one-letter answers, rather than codes."""
     short = keys.filter(pc.equal(pc.utf8_length(keys), 1)).to_pylist()
     return not short or (set(short) <= set("yntfmjw") and len(short) == len(keys))

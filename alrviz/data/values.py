@@ -1,7 +1,7 @@
-"""Columns as numbers, dates or categories, and how a column of any source becomes one by its `ColumnSpec`.
+"""Typed columns: numbers, dates or categories, parsed from any source by a `ColumnSpec`.
 
-`read_column` makes the columns of training tables, and of tables that are read again by a spec; `parse_cells` those of
-new rows. Both parse by the same specs.
+`read_column` parses the columns of training tables, and of tables that are read by a spec; `parse_cells` those of new
+rows. Both use the same specs.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from alrviz.data.missing import without_numbers
 from alrviz.data.numbers import are_whole
 from alrviz.data.parse_cells import SourceColumn, parse_column
 from alrviz.data.parse_spec import ColumnSpec
-from alrviz.data.parse_values import DATE_PARTS, number_text
+from alrviz.data.parse_values import DATE_PARTS, number_text, rows_above
 from alrviz.data.text import TextColumn, all_match
 
-MAX_WRITTEN_LEVELS = 10_000  # of numbers: with more of them the texts are not kept beside the numbers
-OWN_TEXT = r"^-?(0|[1-9][0-9]*)(\.0|\.[0-9]*[1-9])?$"  # of a number, as programs write it
+MAX_WRITTEN_LEVELS = 10_000  # of numbers; with more, their texts are not kept
+OWN_TEXT = r"^-?(0|[1-9][0-9]*)(\.0|\.[0-9]*[1-9])?$"  # the notation of numbers that programs write
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Values:
     """One column with a type: `series` is int64, float64, datetime64 or categorical of strings.
 
     Attributes:
-        declared: the kind that its source states (a DataFrame's dtype, an ARFF type), None where it is to be guessed.
+        declared: the kind that its source states (a DataFrame's dtype, an ARFF type), None if it is to be guessed.
         hint: a remark on the guess of its kind.
         is_derived: whether it was derived from another column.
-        spec: how its cells become values, once that is decided.
+        spec: how its cells are parsed, once that is decided.
         numbered: whether the levels were numbers in the source.
-        texts: of numbers the cells as written where they say more than the numbers, such as 1.10 or 1E5; else None.
+        texts: the cells of a column of numbers, if they differ from the numbers' usual notation (1.10, 1E5).
     """
 
     name: str
@@ -48,6 +48,13 @@ class Values:
     def dtype_kind(self) -> str:
         """numpy's letter for the dtype: "i", "f" or "M"; "O" for categories."""
         return self.series.dtype.kind if isinstance(self.series.dtype, np.dtype) else "O"
+
+    @property
+    def filled_cells(self) -> "Values":
+        """The column with the value above in each empty row."""
+        is_empty = self.series.isna() | (self.series == "") if self.dtype_kind == "O" else self.series.isna()
+        rows = np.maximum(rows_above(is_empty.to_numpy()), 0)  # the first rows are empty where nothing is above
+        return replace(self, series=self.series.take(rows).set_axis(self.series.index))
 
     def select_rows(self, keep: np.ndarray) -> "Values":
         """Return the rows of a mask (N,), without levels that no longer occur."""
@@ -68,7 +75,7 @@ def as_text(column: TextColumn | Values) -> TextColumn:
     if isinstance(column, TextColumn):
         return column
     if column.dtype_kind in "if":
-        coded = pa.array(column.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0: of -0.0 too 0.0
+        coded = pa.array(column.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0 makes -0.0 0.0
         numbers = [number_text(number) for number in coded.dictionary.to_numpy()]
         codes = coded.indices.fill_null(-1).to_numpy().astype(np.int32)
         return TextColumn.from_codes(column.name, codes, pa.array(numbers, type=pa.string()))
@@ -80,7 +87,7 @@ def as_text(column: TextColumn | Values) -> TextColumn:
 
 
 def source_cells(column: TextColumn | Values) -> SourceColumn:
-    """Return a column as `parse_column` takes it."""
+    """Return a column in the form that `parse_column` accepts."""
     if isinstance(column, Values) and column.dtype_kind in "if":
         return pa.array(column.series.to_numpy(dtype=np.float64))
     if isinstance(column, Values) and column.dtype_kind == "M":
@@ -89,7 +96,7 @@ def source_cells(column: TextColumn | Values) -> SourceColumn:
 
 
 def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, np.ndarray]:
-    """Return a column by its spec, and which rows (N,) cannot be read."""
+    """Return a column parsed by its spec, and the mask (N,) of unreadable rows; empty cells are filled beforehand."""
     series, bad = read_values(column, spec)
     if isinstance(column, Values) and not spec.part:
         return replace(column, name=spec.name, series=series, spec=spec), bad
@@ -98,13 +105,13 @@ def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, 
 
 
 def _tells_more(column: TextColumn, spec: ColumnSpec) -> bool:
-    """Whether the cells of a column say more than its numbers, as 1.10 and 1E5 do."""
-    few = len(column.levels) <= MAX_WRITTEN_LEVELS
-    return few and not all_match(column.without_texts(spec.missing).levels, OWN_TEXT)
+    """Return whether cells of a column differ from the usual notation of its numbers, as 1.10 and 1E5 do."""
+    is_small = len(column.levels) <= MAX_WRITTEN_LEVELS
+    return is_small and not all_match(column.without_texts(spec.missing).levels, OWN_TEXT)
 
 
 def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
-    """Return a column by its spec, as `Dataset.frame` has it whatever its kind, and which rows (N,) cannot be read."""
+    """Return a column parsed by its spec, in the form of `Dataset.frame`, and the mask (N,) of unreadable rows."""
     labels = DATE_PARTS.get(spec.part, ())
     is_number = spec.type in ("number", "time") or (spec.type == "date" and bool(spec.part) and not labels)
     if (
@@ -112,7 +119,7 @@ def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Serie
         and not spec.part
         and column.dtype_kind in {"number": "if", "date": "M"}.get(spec.type, "")
     ):
-        # Numbers and dates of the source's own type are taken as they are, without a copy.
+        # Numbers and dates of the source's type are not parsed again, and not copied.
         return without_numbers(column.series.rename(spec.name), spec.missing), np.zeros(len(column.series), dtype=bool)
     if spec.type == "levels":
         series = _read_levels(column, spec)
@@ -126,7 +133,7 @@ def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Serie
 
 
 def _read_levels(column: TextColumn | Values, spec: ColumnSpec) -> pd.Series:
-    text = as_text(column).filled_cells if spec.fill_down else as_text(column)
+    text = as_text(column)
     levels = spec.rename_levels(text.levels)
     if levels is text.levels:  # as they are, categories of the source in their order
         series = column.series if isinstance(column, Values) and column.dtype_kind == "O" else text.categorical()
@@ -137,7 +144,7 @@ def _read_levels(column: TextColumn | Values, spec: ColumnSpec) -> pd.Series:
 
 
 def _in_order(series: pd.Series, order: Sequence[str]) -> pd.Series:
-    """Return a categorical with its levels in this order, further levels behind them."""
+    """Return a categorical with its levels in this order, followed by further ones."""
     if not order:
         return series
     levels = set(series.cat.categories)

@@ -25,11 +25,11 @@ from alrviz.passes.rows import Floats
 
 
 def _saved(model: Any) -> SavedModel:
-    linear_model, tables, unseen = model.model_, model.tables_, model.model_.unseen
+    linear_model, tables, unseen_weights = model.model_, model.tables_, model.model_.unseen
     metadata = {
         "bias": model.intercept_.tolist(),
-        "unseen": unseen is not None,
-        "known_only": unseen is not None and unseen.known_only,
+        "unseen": unseen_weights is not None,
+        "known_only": unseen_weights is not None and unseen_weights.known_only,
         "class_counts": tables.class_counts.tolist(),
         "weights": None,
     }
@@ -42,11 +42,11 @@ def _saved(model: Any) -> SavedModel:
 
 
 def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
-    encoder, space, unseen = model.encoder_, tables.space, model.model_.unseen
+    encoder, space, unseen_weights = model.encoder_, tables.space, model.model_.unseen
     members = space.members
     tuple_values = {"card": tables.cards, **class_columns("count", tables.tuple_counts)}
-    if unseen is not None:
-        tuple_values |= class_columns("unseen", unseen.phi)
+    if unseen_weights is not None:
+        tuple_values |= class_columns("unseen", unseen_weights.phi)
     quantities = {"count": tables.counts, "log_theta": tables.log_theta}
     if (w := model.cell_weights_) is not None:
         quantities["w"] = w
@@ -89,9 +89,11 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
     )
     if class_counts.shape != bias.shape or (counts.cards < 1).any() or (counts.counts < 0).any():
         raise ModelFileError("counts must be at least 0, cards at least 1, and there must be a count for each class")
-    unseen = Unseen(tuple_table.by_class("unseen"), bool(metadata["known_only"])) if metadata["unseen"] else None
+    unseen_weights = (
+        Unseen(tuple_table.by_class("unseen"), bool(metadata["known_only"])) if metadata["unseen"] else None
+    )
     model.tables_, model.cells_ = counts, space
-    model.model_ = LinearModel(space, counts.seen, cell_table.by_class("phi"), bias, unseen)
+    model.model_ = LinearModel(space, counts.seen, cell_table.by_class("phi"), bias, unseen_weights)
     model.phi_, model.intercept_ = model.model_.phi, bias
     model.weights_ = None if recipe.solver == "none" else _weights(model, metadata, cell_table)
 

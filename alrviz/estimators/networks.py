@@ -110,7 +110,7 @@ class NetworkClassifier(NetworkMixin, CountedClassifier):
     _attributes: ClassVar[Mapping[str, str]] = {"counts_ : ndarray (S, C)": "Sums of row weights of each seen cell."}
 
     def cell_values(self) -> dict[str, Floats]:
-        """Return the counts of the cells."""
+        """Return {"count": (S, C)}: the counts of the cells that occur in training rows, by class."""
         return {"count": self.counts_}
 
     @property

@@ -1,7 +1,7 @@
-"""Predictions of new rows: their class, the probabilities, and which values training never saw.
+"""Predict new rows: class, probabilities, and values that were not in the training rows.
 
-If a model knows how its table was read (`spec_`: from `estimator_of`, or `load_model` if `save_model` had the data
-set), new rows are read in the same way; otherwise they are read as any table.
+New rows are read by the model's spec (`spec_`), if it has one: from `estimator_of`, or from `load_model` if
+`save_model` had the data set. Otherwise they are read as any table.
 """
 
 import os
@@ -106,13 +106,13 @@ def predict_with_notes(
     keep: str | Sequence[str] = (),
     stop: StopToken = NEVER,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return what `predict_table` returns, and what it warns of as sentences. limits: on the size of the table."""
+    """Return the result of `predict_table`, and the texts of its warnings."""
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     check_is_fitted(model)
     encoder: Encoder = model.encoder_
     spec = spec_of(dataset, encoder) if dataset is not None else getattr(model, "spec_", None)
-    if spec is None and not encoder.named_:  # it was fitted to an array, so that columns are found by position
+    if spec is None and not encoder.named_:  # fitted to an array without names: columns are matched by position
         frame = frame_of(named_rows(rows, [column.name for column in encoder.columns_]))
         rows = rows if frame is None else frame.to_numpy(dtype=object)
     new_rows = read_new_rows(rows, spec or _spec_of_encoder(encoder), options=options, limits=limits, stop=stop)
@@ -138,7 +138,7 @@ def predict_batches(
 ) -> Iterator[pd.DataFrame]:
     """Yield the predictions of a file, batch by batch if it is large, so that it need not fit into memory.
 
-    What `predict_table` warns of is added to `notes`, the last of it at the end.
+    The texts of the warnings of `predict_table` are added to `notes`, the last ones at the end.
     """
     check_is_fitted(model)
     model_spec, options_or_default = getattr(model, "spec_", None), options or ReadOptions()
@@ -150,9 +150,9 @@ def predict_batches(
         return
     notes += [] if model_spec else [NO_SPEC]
     first_row = 0
-    for read in read_batches_again(source, spec, options_or_default, notes, stop):
-        yield _predictions(model, read.X, read.source_rows, read.unread, keep, first_row)
-        first_row += len(read.X)
+    for batch in read_batches_again(source, spec, options_or_default, notes, stop):
+        yield _predictions(model, batch.X, batch.source_rows, batch.unread, keep, first_row)
+        first_row += len(batch.X)
 
 
 def _predictions(
@@ -197,7 +197,7 @@ def predictions_csv(predictions: pd.DataFrame, header: bool = True) -> str:
 
 
 def _kept_columns(rows: pd.DataFrame, keep: str | Sequence[str]) -> dict[str, Any]:
-    """Return the columns to keep, renamed where a column of the predictions has that name."""
+    """Return the columns to keep, renamed if a column of the predictions has their name."""
     names = list(rows.columns) if keep == "all" else [keep] if isinstance(keep, str) else list(keep)
     for name in names:
         if name not in rows.columns:

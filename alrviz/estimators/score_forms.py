@@ -60,8 +60,8 @@ class Linear(Cells):
             cell, has_levels = self.cell(codes, members)
             is_seen, value = _look_up(self.cells[t], cell, has_levels)
             if self.unseen is not None:
-                unseen = (has_levels | (not self.metadata["known_only"]))[:, None] * self.unseen[t]
-                value = np.where(is_seen[:, None], value, unseen)
+                unseen_scores = (has_levels | (not self.metadata["known_only"]))[:, None] * self.unseen[t]
+                value = np.where(is_seen[:, None], value, unseen_scores)
             z += value
         return z
 
@@ -240,8 +240,8 @@ class Density:
             log_sums = np.log(np.where(sums >= self.min_grid_sum, sums, 0.0))
         order = np.argsort(x)
         for k, votes in enumerate(self.votes[d]):
-            rest = order[np.isneginf(log_sums[order, k])]
-            log_sums[rest, k] = self._exact_log_sum(x[rest], *votes, self.h[d])
+            remaining_rows = order[np.isneginf(log_sums[order, k])]
+            log_sums[remaining_rows, k] = self._exact_log_sum(x[remaining_rows], *votes, self.h[d])
         return log_sums
 
     def _with_max_exponent(self, value: "np.ndarray", weight: "np.ndarray") -> tuple["np.ndarray", "np.ndarray", float]:

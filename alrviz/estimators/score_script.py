@@ -5,10 +5,9 @@
     >>> Model("model.zip").predict_proba({"colour": ["red", None], "size": [1.5, 2]})          # doctest: +SKIP
 
 Rows are read by the spec in `model.json`: delimiter, lines before the names, dates, units, spellings, missing values. A
-value that does not fit is missing and named in the column "unseen". Without a spec texts are levels as they stand, and
-empty cells and signs of a missing value that are no level are missing (`LevelCodes`). p(k | x) = softmax(score)(k); the
-class of the model's form (Linear, Network, Average, Density; `model.json` names it) computes scores from levels and
-numbers.
+value that does not fit is missing and listed in the column "unseen". Without a spec texts are unchanged levels; empty
+cells, and signs of a missing value that are no level, are missing (`LevelCodes`). p(k | x) = softmax(score)(k); the
+class of the model's form (Linear, Network, Average, Density; see `model.json`) computes scores from levels and numbers.
 """
 
 import argparse
@@ -43,35 +42,36 @@ from alrviz.stop import NEVER
 
 FORMAT = 1
 DETECTED = ReadOptions()
-ROWS = 50_000  # predicted at a time
-SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # with which a formula begins for a spreadsheet
-# Where the comma is the decimal mark, spreadsheets cut lines at semicolons, also within quotes that begin mid-line.
+BATCH_ROWS = 50_000  # predicted at a time
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # first characters of formulas in spreadsheets
+# If the comma is the decimal mark, spreadsheets split lines at semicolons, also within quotes that begin mid-line.
 _CELL_START = re.compile(r'(?<=[;\t\r\n])(?=[ "]*[=+\-@|%])')
 
 
 def safe_cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula, or cuts into cells of which one is: apostrophes stand
-    before the signs; anything but text is left alone.
+    """Return a cell without formulas for a spreadsheet: an apostrophe is put before each sign that would begin one.
+
+    Values other than text are returned unchanged.
     """
     if not isinstance(value, str):
         return value
-    return ("'" if value.startswith(SIGNS) else "") + _CELL_START.sub("'", value)
+    return ("'" if value.startswith(FORMULA_SIGNS) else "") + _CELL_START.sub("'", value)
 
 
 def safe_names(names: Sequence[Any]) -> list[Any]:
-    """Return `safe_cell` of each column's name; of names that become equal, those that changed get a number."""
-    given, taken_names = set(names), dict[Any, None]()
+    """Return `safe_cell` of column names; if two become equal, the changed one gets a number."""
+    originals, cells = set(names), dict[Any, None]()
     for name in names:
         cell = base = safe_cell(name)
         count = 2
-        while cell in taken_names or (cell != name and cell in given):
+        while cell in cells or (cell != name and cell in originals):
             cell, count = f"{base} ({count})", count + 1
-        taken_names[cell] = None
-    return list(taken_names)
+        cells[cell] = None
+    return list(cells)
 
 
 class Column:
-    """Encodes the values of one column; `levels` is the code of a value that is no level."""
+    """Encodes the values of one column; `levels` is the number of levels, and the code of a value that is no level."""
 
     def __init__(self, state: Mapping[str, Any], signs: Sequence[str]):
         self.name, self.numeric, self.cuts = state["name"], state["kind"] == "numeric", state["cuts"]
@@ -102,35 +102,35 @@ class Column:
 
     def codes(self, values: "pa.Array") -> "np.ndarray":
         """Return the codes (N,) of an arrow array; each distinct value is encoded once."""
-        return _each(values, self.code, self.missing)
+        return _map_distinct(values, self.code, self.missing)
 
     def numbers(self, values: "pa.Array") -> "np.ndarray":
         """Return the numbers (N,) of an arrow array, NaN where they are missing."""
-        return _each(values, lambda value: np.nan if self.is_missing(value) else self.number(value), np.nan)
+        return _map_distinct(values, lambda value: np.nan if self.is_missing(value) else self.number(value), np.nan)
 
 
-def _each(values: "pa.Array", function: Callable[[Any], Any], missing: Any) -> "np.ndarray":
+def _map_distinct(values: "pa.Array", function: Callable[[Any], Any], missing: Any) -> "np.ndarray":
     distinct = values.dictionary_encode()
     lookup = np.array([function(value) for value in distinct.dictionary.to_pylist()] + [missing])
     return lookup[distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
 
 
 class Model:
-    """An exported model: a zip file, or the folder that it was unpacked to."""
+    """An exported model: a zip file, or the folder with its files."""
 
     def __init__(self, place: Any):
-        with _model_files(place) as read:
-            about = json.loads(read("model.json"))
+        with _model_files(place) as read_file:
+            about = json.loads(read_file("model.json"))
             if about["format"] != FORMAT:
                 raise ValueError(f"model format {about['format']!r}; this script reads format {FORMAT}")
-            tables = {name: _table(read(name)) for name in about["rows"]}
+            tables = {name: _table(read_file(name)) for name in about["rows"]}
         self.about, self.classes = about, about["encoder"]["classes"]["labels"]
         columns, signs = about["encoder"]["columns"], about["missing_tokens"]
         spec = about.get("spec")
         self.spec = ParseSpec.from_dict(spec) if spec else ParseSpec.of_model(columns, signs)
-        self.options = DETECTED  # for the rows' values, in place of the spec's
+        self.options = DETECTED  # they take precedence over the spec's
         self.columns = [Column(state, signs) for state in columns]
-        self.unread: dict[int, list[str]] = {}  # by row the values that could not be read
+        self.unread: dict[int, list[str]] = {}  # unreadable values by row
         self._form = FORMS[about["form"]](about, tables, self.columns)
 
     def codes(self, table: Mapping[str, Any]) -> "np.ndarray":
@@ -138,14 +138,14 @@ class Model:
         return self._codes(self.values(table))
 
     def values(self, table: Mapping[str, Any]) -> "list[pa.Array]":
-        """Return the model's columns of a table; values that cannot be read are missing, and in `unread`."""
+        """Return the model's columns of a table; unreadable values are missing, and listed in `unread`."""
         counts: Counts = {}
         values = self._values(table, counts)
         check_counts(counts)
         return values
 
     def _values(self, table: Mapping[str, Any], counts: Counts) -> "list[pa.Array]":
-        """Return the model's columns of a part of a table, and add how many values could be read to `counts`."""
+        """Return the model's columns of a table; add numbers of (un)readable values to `counts`."""
         names_in_table = list(table.column_names if isinstance(table, pa.Table) else table)
         names = dict(zip(distinct_names(names_in_table)[0], names_in_table, strict=True))
         features = self.spec.for_columns(names, self.options)
@@ -167,19 +167,21 @@ class Model:
         return z
 
     def predict_proba(self, table: Mapping[str, Any]) -> "np.ndarray":
-        """Return p(class | row), (N, C), columns as in `classes`."""
+        """Return p(class | row), (N, C), in the order of `classes`."""
         return _softmax(self.scores(table))
 
     def predictions(self, table: "pa.Table") -> Iterator[list[Any]]:
-        """Yield a line of names, then a line for each row: its number, class, numbers by class, unseen values.
+        """Yield the names of columns, then for each row: number, class, probability or score by class, unseen values.
 
-        Raises `TableError` at the end if no value of a column could be read; `counts` holds how many could not.
+        Raises `TableError` for a column without any readable value; `counts` has the unreadable ones.
         """
         measure = "p" if self.about["probabilities"] else "score"
         self.counts: Counts = {}
         yield ["row", "prediction", *safe_names([f"{measure}({label})" for label in self.classes]), "unseen"]
-        for begin in range(0, table.num_rows, ROWS):
-            values = self._values(table.slice(begin, ROWS), self.counts)
+        whole_columns = self._values(table, self.counts)  # not slice by slice: an empty cell may have the value above
+        check_counts(self.counts)
+        for begin in range(0, table.num_rows, BATCH_ROWS):
+            values = [column.slice(begin, BATCH_ROWS) for column in whole_columns]
             codes = self._codes(values)
             z = self._scores(values, codes)
             numbers = _softmax(z) if measure == "p" else z
@@ -187,13 +189,12 @@ class Model:
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
             for i, best in enumerate(z.argmax(axis=1).tolist()):
-                unseen = [*self.unread.get(i, ())]
-                unseen += [
+                unseen_notes = [*self.unread.get(begin + i, ())]
+                unseen_notes += [
                     _unseen_text(column, cells[i]) for column, no_level, cells in columns_with_unseen if no_level[i]
                 ]
-                unseen_cell = safe_cell("; ".join(filter(None, unseen)))
+                unseen_cell = safe_cell("; ".join(filter(None, unseen_notes)))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
-        check_counts(self.counts)
 
 
 def _unseen_text(column: Column, value: Any) -> str:
@@ -215,7 +216,7 @@ def _array(values: Any) -> "pa.Array":
 
 @contextmanager
 def _model_files(place: Any) -> Iterator[Callable[[str], bytes]]:
-    """Give the function that reads a file of a model by its name, from a zip or a folder."""
+    """Open a model's zip or folder; the context is a function that reads a file by name."""
     if not hasattr(place, "read") and Path(place).is_dir():
         yield lambda name: (Path(place) / name).read_bytes()
     else:
@@ -224,12 +225,12 @@ def _model_files(place: Any) -> Iterator[Callable[[str], bytes]]:
 
 
 def _table(data: bytes) -> "pa.Table":
-    # On one thread: another that lets go of Python's bytes as the interpreter ends would abort the process.
+    # Without threads: one that releases Python's bytes while the interpreter exits would abort the process.
     return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
 
 
 def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
-    """Return the rows of a delimited text in the spec's layout, or in that which is detected; every cell is text."""
+    """Return the rows of a delimited text in the spec's layout, else in the detected one; every cell is text."""
     notes: list[str] = []
     raw = apply_layout(
         data,
@@ -248,7 +249,7 @@ def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> 
     return pa.table(columns)
 
 
-# By the first bytes of a file that is no delimited text.
+# Other formats by the first bytes of a file.
 _FORMATS = {
     b"PK\x03\x04": "a workbook (xlsx, ods) or a zip archive",
     b"\xd0\xcf\x11\xe0": "a workbook of an old kind (xls)",
@@ -263,7 +264,7 @@ _FORMATS = {
 
 
 def _other_format(head: bytes) -> str:
-    """Return which format a file has that is no delimited text; "" for delimited text."""
+    """Return the format of a file by its first bytes; "" for delimited text."""
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if name := next((name for mark, name in _FORMATS.items() if bare.startswith(mark)), ""):
         return name
@@ -274,7 +275,7 @@ def _other_format(head: bytes) -> str:
 
 
 def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
-    """Return the columns of a Parquet file, or of a CSV file, every cell of which is text."""
+    """Return the columns of a Parquet file, or those of a delimited text, with every cell as text."""
     with Path(path).open("rb") as file:
         head = file.read(1 << 16)
     if head.startswith(b"PAR1"):

@@ -111,8 +111,11 @@ class Question:
 
     def _option(self, value: object) -> str:
         if not isinstance(value, str) or value not in self.values:
-            near = get_close_matches(str(value)[:40], self.values, n=1)
-            raise ValueError(f"expected one of {', '.join(self.values)}" + (f"; nearest: {near[0]}" if near else ""))
+            close_matches = get_close_matches(str(value)[:40], self.values, n=1)
+            raise ValueError(
+                f"expected one of {', '.join(self.values)}"
+                + (f"; nearest: {close_matches[0]}" if close_matches else "")
+            )
         return value
 
     def _number(self, value: object) -> float:

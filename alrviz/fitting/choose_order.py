@@ -170,24 +170,24 @@ def _try_mdl_cuts(
     trial to go on with, and the reason.
     """
     recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
-    cut = encoded_as(recipe)
-    assert cut.encoder is not None, "encoded by this recipe"
-    mdl_smooth = cut.encoded.smooth_levels
+    cut_rows = encoded_as(recipe)
+    assert cut_rows.encoder is not None, "encoded by this recipe"
+    mdl_smooth = cut_rows.encoded.smooth_levels
     differs = mdl_smooth != rows.encoded.smooth_levels
     if not differs.any():
         return smooth, rows, smooth_trial, ""  # the same levels
-    trial = _evaluate(recipe, cut, {"order": order, "smooth": 0.0}, smooth_trial, max_memory, stop, on_trial)
+    trial = _evaluate(recipe, cut_rows, {"order": order, "smooth": 0.0}, smooth_trial, max_memory, stop, on_trial)
     if trial is not None and trial.is_below(smooth_trial):
-        smooth_names = [name for name, levels in zip(cut.encoded.names, mdl_smooth, strict=True) if levels]
+        smooth_names = [name for name, levels in zip(cut_rows.encoded.names, mdl_smooth, strict=True) if levels]
         names = ", ".join(smooth_names[:5]) + f" and {len(smooth_names) - 5} more" * (len(smooth_names) > 5)
         smooth_text = f" (smooth: {names})" if names else ""
-        changed, numeric = set(differs.nonzero()[0]), set(cut.encoder.numeric_)
+        changed, numeric = set(differs.nonzero()[0]), set(cut_rows.encoder.numeric_)
         changes = [f"numbers are cut by MDL{smooth_text}"] * bool(changed & numeric)
         changes += ["ordered levels are not smoothed"] * bool(changed - numeric)
         reason = (
             f"; {' and '.join(changes)}, with smooth levels alone it was {_loss_text(smooth_trial.loss)} at {order}"
         )
-        return recipe, cut, trial, reason
+        return recipe, cut_rows, trial, reason
     return smooth, rows, smooth_trial, ""
 
 

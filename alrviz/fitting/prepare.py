@@ -54,7 +54,7 @@ class CoveredRows:
     rows: Rows
     heldout: Rows | None
 
-    def on(self, n_jobs: int) -> "CoveredRows":
+    def with_jobs(self, n_jobs: int) -> "CoveredRows":
         """Return the same rows for passes on so many threads."""
         if self.rows.n_jobs == n_jobs:
             return self
@@ -102,7 +102,7 @@ class TrainingData:
         self._validation: dict[int, TrainingData] = {}
         self._lock = threading.RLock()
 
-    def on(self, n_jobs: int | None) -> "TrainingData":
+    def with_jobs(self, n_jobs: int | None) -> "TrainingData":
         """Return the same rows, sharing all that is cached, for so many threads; None for all."""
         jobs = resolve_jobs(n_jobs)
         if jobs == self.n_jobs:
@@ -123,7 +123,7 @@ class TrainingData:
                 rules = self.splitting.of_rows(splits.train)
                 parts = self.fold(splits, stop)
                 self._validation[seed] = TrainingData(*parts, self.encoder, self.n_jobs, self._merge, rules)
-            return self._validation[seed].on(self.n_jobs)
+            return self._validation[seed].with_jobs(self.n_jobs)
 
     def fold(self, splits: Splits, stop: StopToken = NEVER) -> tuple[Encoded, Encoded]:
         """Return the training and the validation rows of a fold, with cuts that did not see the validation rows'
@@ -176,7 +176,7 @@ class TrainingData:
     def covered(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
         """Return the rows covered for tuples, cached."""
         with _locked(self._lock, stop):
-            return _remember(self._covered, tuples, lambda: self._cover(tuples, stop)).on(self.n_jobs)
+            return _remember(self._covered, tuples, lambda: self._cover(tuples, stop)).with_jobs(self.n_jobs)
 
     def tables(self, tuples: Tuples, smoothing: float, stop: StopToken = NEVER) -> Tables:
         """Return the counts of tuples, cached."""
@@ -237,7 +237,7 @@ class TrainingData:
 
 
 class _Cache:
-    """The encodings that are cached with one data set."""
+    """The training data that `prepare` has made of one data set, by recipe settings, the latest last."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -261,7 +261,7 @@ def prepare(
     with _caches_lock:
         cache = _caches.setdefault(dataset, _Cache())
     with _locked(cache.lock, stop):
-        return _remember(cache.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).on(n_jobs)
+        return _remember(cache.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).with_jobs(n_jobs)
 
 
 def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> TrainingData:

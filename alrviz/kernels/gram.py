@@ -33,13 +33,13 @@ def gram(left, right, levels, ordered_levels, base, step, out, begin, end):
             for j in range(n_columns):
                 left_code, right_code = np.int64(left[j, i]), np.int64(right[j, k])
                 if left_code < ordered_levels[j] and right_code < ordered_levels[j]:
-                    inner = base[j] + step[j] * min(left_code, right_code)
+                    product = base[j] + step[j] * min(left_code, right_code)
                 elif left_code == right_code and left_code < levels[j]:
-                    inner = 1.0
+                    product = 1.0
                 else:
                     continue
                 for o in range(max_order, 0, -1):
-                    polynomials[o] += polynomials[o - 1] * inner
+                    polynomials[o] += polynomials[o - 1] * product
             for o in range(max_order):
                 out[o, i, k] = polynomials[o + 1]
 

@@ -49,13 +49,13 @@ def cell_information(tables: Tables, corrected: bool = False) -> Floats:
     totals = tables.tuple_counts[tables.tuple_of_seen]
     n, sums = totals.sum(axis=1), np.zeros(len(tables.seen))
     parts = (tables.counts, totals - tables.counts)
-    for inside in parts:
-        expected = totals * (inside.sum(axis=1) / n)[:, None]
-        ratio = np.divide(inside, expected, out=np.ones_like(inside), where=inside > 0)
-        sums += (inside * np.log(ratio)).sum(axis=1)
+    for cell_counts in parts:
+        expected_counts = totals * (cell_counts.sum(axis=1) / n)[:, None]
+        ratio = np.divide(cell_counts, expected_counts, out=np.ones_like(cell_counts), where=cell_counts > 0)
+        sums += (cell_counts * np.log(ratio)).sum(axis=1)
     information: Floats = np.maximum(0.0, sums / n)
     if corrected:
-        pairs = sum((inside > 0).sum(axis=1) for inside in parts)
+        pairs = sum((cell_counts > 0).sum(axis=1) for cell_counts in parts)
         sides = 1 + (parts[1].sum(axis=1) > 0)
         information = information - (pairs - sides - (totals > 0).sum(axis=1) + 1) / (2.0 * n)
     return information

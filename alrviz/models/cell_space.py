@@ -272,7 +272,7 @@ class SelectedCells:
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """The selected cells of `parts`."""
+        """Numbers of the selected cells of `parts`, ascending, as in the `TupleSpace` of `parts`."""
         return np.frombuffer(self.cell_bytes, np.int64)
 
     def select(self, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -289,8 +289,8 @@ class SelectedCells:
             parts = np.array([part_numbers.get((*t[:dropped], *t[dropped + 1 :]), -1) for t in self.tuples])[
                 tuple_numbers
             ]
-            rest = np.delete(codes, dropped, axis=1)
-            cells = part_space.first[parts] + (rest * part_space.strides[parts]).sum(axis=1)
+            remaining_codes = np.delete(codes, dropped, axis=1)
+            cells = part_space.first[parts] + (remaining_codes * part_space.strides[parts]).sum(axis=1)
             n_selected_parts += (parts >= 0) & np.isin(cells, self.cells)
         return seen[n_selected_parts == codes.shape[1]] if self.needs_all_parts else seen[n_selected_parts > 0]
 

@@ -74,8 +74,8 @@ class ConditionalTables:
         has_parents = np.array([len(columns) > 1 for columns in counts.space.chosen], bool)[t]
         if len(network.parent_cells):
             is_known = has_parents & (network.parent_cells[place] == parent_cells)
-            unseen = np.where(is_known[:, None], network.unseen_log_p[place], np.nan)
-            start = np.where(np.isnan(unseen), start, unseen)
+            unseen_log_p = np.where(is_known[:, None], network.unseen_log_p[place], np.nan)
+            start = np.where(np.isnan(unseen_log_p), start, unseen_log_p)
         seen_places = np.searchsorted(cells, counts.seen)
         start[seen_places] = network.phi
         return start

@@ -280,16 +280,16 @@ def _with_parts_counted(
     for n in range(int(sizes.max(initial=0)), 1, -1):
         stop.check()
         of = space.tuple_of(cells)
-        large = np.flatnonzero(sizes[of] == n)
-        of, codes = of[large], space.codes_of(cells[large])[:, :n]
+        cells_of_size = np.flatnonzero(sizes[of] == n)
+        of, codes = of[cells_of_size], space.codes_of(cells[cells_of_size])[:, :n]
         seen_parts = [(cells[:0], rows[:0])]
-        for j in range(n if len(large) else 0):
+        for j in range(n if len(cells_of_size) else 0):
             part = np.array([numbers.get((*cell_levels[:j], *cell_levels[j + 1 :]), 0) for cell_levels in members])[of]
             number = space.first[part] + (np.delete(codes, j, axis=1) * space.strides[part, : n - 1]).sum(axis=1)
             order = np.lexsort((number, of))
             of_sorted, number = of[order], number[order]
             begin = np.flatnonzero(np.append(True, (np.diff(number) != 0) | (np.diff(of_sorted) != 0)))
-            seen_parts.append((number[begin], np.add.reduceat(rows[large[order]], begin)))
+            seen_parts.append((number[begin], np.add.reduceat(rows[cells_of_size[order]], begin)))
         parts, sums = (np.concatenate(of_all) for of_all in zip(*seen_parts, strict=True))
         fresh = ~np.isin(parts, cells)
         added, place = np.unique(parts[fresh], return_inverse=True)
@@ -320,8 +320,8 @@ def _raw_effects(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[
     apart = cell_table(2 * len(tuple_numbers), len(tuple_numbers), classes, model.unseen)
     defaults[tuple_numbers], defaults[count + tuple_numbers] = apart[: len(tuple_numbers)], apart[len(tuple_numbers) :]
     of, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
-    absent = (codes >= (space.levels - 1)[space.tuples[of]]).any(axis=1)
-    raw = defaults[of + count * absent]
+    is_absent = (codes >= (space.levels - 1)[space.tuples[of]]).any(axis=1)
+    raw = defaults[of + count * is_absent]
     raw[np.searchsorted(index.seen, there)] = model.phi
     return raw - raw.mean(axis=1, keepdims=True), defaults - defaults.mean(axis=1, keepdims=True)
 

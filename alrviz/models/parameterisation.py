@@ -159,8 +159,8 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
     smooth = (codes < length) & (length > 1)
     if not smooth.any():
         return None
-    before = np.full(codes.shape[::-1], -1, np.int32)
-    for cells_before, level, stride, is_ordered in zip(before, codes.T, strides.T, smooth.T, strict=True):
+    cell_below = np.full(codes.shape[::-1], -1, np.int32)
+    for cells_before, level, stride, is_ordered in zip(cell_below, codes.T, strides.T, smooth.T, strict=True):
         cells = np.flatnonzero(is_ordered)
         line = seen[cells] - level[cells] * stride[cells]
         order = np.lexsort((cells, line))
@@ -176,7 +176,7 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
     size = np.sqrt(np.where(smooth & (codes > 0), variance, 1.0).prod(axis=1))
     if has_parts:
         size[(smooth & (codes == 0) & (sizes > 1)).any(axis=1)] = 0.0
-    return LevelSteps(before, np.append(size, 1.0)[:, None])
+    return LevelSteps(cell_below, np.append(size, 1.0)[:, None])
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,8 @@ class Plan:
 
     Attributes:
         blocks: every tuple of the cell space is in exactly one of them.
-        joint: joint values expected in all blocks, inner ones included.
+        joint: number of joint values (combinations of the levels of a block's columns) expected in all blocks, inner
+            ones included.
         links: links expected from all of them.
         largest: joint values expected in the largest block.
     """
@@ -177,8 +178,8 @@ def _renumbered_block(block: Block, space: OrdersSpace, lower_tuples: Sequence[i
 
 @dataclass(frozen=True)
 class _GreedyPlan:
-    """A plan without inner blocks; for each block, sample rows that show its joint values, and their expected
-    number.
+    """A plan without inner blocks; and for each block rows of the sample, one for each joint value (combination of
+    levels) of its columns, and the number of joint values expected in all rows.
     """
 
     plan: Plan

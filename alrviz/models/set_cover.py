@@ -65,10 +65,16 @@ def cover_rows(
     stop: StopToken = NEVER,
     index: CellIndex[AnySpace] | None = None,
 ) -> tuple[Cover, list[Codes]]:
-    """Apply `plan` to training rows, the first of `codes`, and to rows that are only observed, the others.
+    """Return the cover of `plan`, and the keys of each set of rows.
 
-    is_live (N,) marks the training rows of positive weight: only they make cells seen, unless an `index` is given.
-    Returns the cover and the keys of each.
+    Args:
+        plan: blocks that cover all tuples.
+        space: the tuples and their cells.
+        codes: the training rows, then sets of rows that a fit only observes, such as test rows.
+        is_live: (N,) which training rows have a weight above 0: their cells count as seen.
+        n_jobs: threads.
+        stop: checked between blocks.
+        index: the seen cells, if they are known already; `is_live` is ignored then.
     """
     all_codes = np.require(codes[0] if len(codes) == 1 else np.concatenate(codes, axis=1), None, ["C", "W"])
     joined = number_joint_values(plan.blocks, all_codes, space.levels, n_jobs, stop)

@@ -64,8 +64,8 @@ class Slices:
             cells = np.flatnonzero(sizes[tuple_numbers] == n)
             for j in range(n):
                 sub_numbers = subtuples[tuple_numbers[cells], j]
-                rest = np.delete(codes[cells, :n], j, axis=1)
-                number = space.first[sub_numbers] + (rest * space.strides[sub_numbers, : n - 1]).sum(axis=1)
+                remaining_codes = np.delete(codes[cells, :n], j, axis=1)
+                number = space.first[sub_numbers] + (remaining_codes * space.strides[sub_numbers, : n - 1]).sum(axis=1)
                 place = np.minimum(np.searchsorted(index.seen, number), len(index.seen) - 1)
                 is_known = index.seen[place] == number
                 slices[cells, j] = np.where(

@@ -37,9 +37,9 @@ def mutual_information(tables: Tables) -> Floats:
     ):  # temporary arrays of millions of cells by tens of classes would need more memory than counting
         batch, batch_counts = tuple_numbers[begin : begin + _CELLS_AT_ONCE], counts[begin : begin + _CELLS_AT_ONCE]
         with np.errstate(divide="ignore", invalid="ignore"):
-            expected = batch_counts.sum(axis=1)[:, None] * tables.tuple_counts[batch] / total[batch][:, None]
+            expected_counts = batch_counts.sum(axis=1)[:, None] * tables.tuple_counts[batch] / total[batch][:, None]
             terms[begin : begin + _CELLS_AT_ONCE] = np.where(
-                batch_counts > 0, batch_counts * np.log(batch_counts / expected), 0.0
+                batch_counts > 0, batch_counts * np.log(batch_counts / expected_counts), 0.0
             ).sum(axis=1)
     sums = np.bincount(tuple_numbers, terms, tables.space.n_tuples)
     return np.maximum(0.0, np.divide(sums, total, out=np.zeros_like(sums), where=total > 0))
@@ -102,9 +102,9 @@ def excess_test(tables: Tables, excess: Floats, by_cell: bool = False) -> tuple[
         by_cell: return both (S,) for each cell by itself.
     """
     tuple_numbers, space, classes = tables.tuple_of_seen, tables.space, tables.n_classes
-    expected = tables.counts + excess
-    is_tested = expected >= 1.0
-    terms = np.where(is_tested, excess**2, 0.0) / np.where(is_tested, expected, 1.0)
+    expected_counts = tables.counts + excess
+    is_tested = expected_counts >= 1.0
+    terms = np.where(is_tested, excess**2, 0.0) / np.where(is_tested, expected_counts, 1.0)
     levels = space.levels[space.tuples].astype(float)
     has_missing = tables.tuple_counts.sum(axis=1) < (1.0 - 1e-9) * tables.class_counts.sum()
     shares = np.where((levels == 1.0) & has_missing[:, None], 1.0, (levels - 1.0) / levels)

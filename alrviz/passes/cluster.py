@@ -25,7 +25,7 @@ from uuid import uuid4
 
 from alrviz import __version__
 from alrviz.data.stream.cache import CodeCache, open_cache
-from alrviz.data.stream.table import CodedTable, coded_cache
+from alrviz.data.stream.table import EncodedTable, load_or_encode
 from alrviz.errors import AlrvizError, RecipeError, TableFileError
 from alrviz.home import home
 from alrviz.passes.stream import FANOUT, ChunkWork, LocalChunks, Result
@@ -81,7 +81,7 @@ def connect(scheduler: "str | Client | None") -> "Iterator[Client | None]":
         yield client
 
 
-def local_chunks(coded: CodedTable, part_name: str, n_first: int = 0) -> LocalChunks:
+def local_chunks(coded: EncodedTable, part_name: str, n_first: int = 0) -> LocalChunks:
     """Return the chunks of a part of a coded table without its first rows, read by this process."""
     return LocalChunks(partial(coded.cache.rest, part_name, n_first), len(coded.cache.parts[part_name]))
 
@@ -93,7 +93,7 @@ class ClusterChunks:
         AlrvizError: there is no worker; or a worker lacks the files and the codes, has other rows or another alrviz.
     """
 
-    def __init__(self, client: "Client", coded: CodedTable, part_name: str, stop: StopToken = NEVER):
+    def __init__(self, client: "Client", coded: EncodedTable, part_name: str, stop: StopToken = NEVER):
         self._client, self._rows, self._read_chunks = client, (part_name, 0), coded.cache.rest
         self.n_chunks, self.passes = len(coded.cache.parts[part_name]), 0
         self._chunk_seconds = 0.0  # measured in the pass before
@@ -112,9 +112,9 @@ class ClusterChunks:
 
     def without(self, n_first: int) -> "ClusterChunks":
         """Return the same rows without the first `n_first`."""
-        rest = copy(self)
-        rest._rows, rest.passes = (self._rows[0], n_first), 0
-        return rest
+        chunks = copy(self)
+        chunks._rows, chunks.passes = (self._rows[0], n_first), 0
+        return chunks
 
     def map_reduce(self, work: ChunkWork[Result], combine: Any, n_jobs: int, stop: StopToken) -> Result:
         """Apply `work` to runs of chunks, a task each, and combine the results by chunk number; see `Chunks`."""
@@ -208,7 +208,7 @@ def _cluster_errors() -> Iterator[None]:
 # ---- on the workers --------------------------------------------------------------------------------------------------
 
 
-def _with_absolute_paths(coded: CodedTable) -> CodedTable:
+def _with_absolute_paths(coded: EncodedTable) -> EncodedTable:
     """Return the table with paths that do not depend on the working directory of a process."""
     cache, coding = coded.cache, coded.coding
     source = replace(coding.source, paths=tuple(path.absolute() for path in coding.source.paths))
@@ -267,7 +267,7 @@ def _worker_name() -> str:
     return f"worker {get_worker().name!r} at {get_worker().address}:"
 
 
-def _open_codes(coded: CodedTable) -> CodeCache:
+def _open_codes(coded: EncodedTable) -> CodeCache:
     """Return the codes of this machine: the client's where it sees them, else its own, made of the files.
 
     Raises:
@@ -277,7 +277,7 @@ def _open_codes(coded: CodedTable) -> CodeCache:
     path_here = path if path.parent.is_dir() else home() / "codes" / path.name
     if open_cache(path_here) is None:
         _require_files(coded.coding.source.paths, path_here)
-    cache = coded_cache(coded.coding, path_here)
+    cache = load_or_encode(coded.coding, path_here)
     if cache.parts != coded.cache.parts:
         raise TableFileError(f"{str(path_here)!r} holds other rows than {str(path)!r} of the client; remove it")
     return cache

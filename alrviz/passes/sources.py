@@ -91,7 +91,7 @@ class Sources:
 
     @cached_property
     def arrays(self) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """The tuple `sources` of the kernels (kernels/density.py)."""
+        """The arrays that the kernels of kernels/density.py take as `sources`."""
         totals = np.array([self.weights[a:b].sum() for a, b in zip(self._first[:-1], self._first[1:], strict=True)])
         with np.errstate(divide="ignore"):
             log_w = np.log(totals)

@@ -20,11 +20,11 @@ from alrviz.pictures.picture import Picture, Plot, add_legend, write
 from alrviz.studies.density.density_frames import BandwidthPath
 
 N_NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
-_CUT = 20  # letters of a name
-_GAP = 6  # px between a line and the name on it
+_MAX_NAME_CHARS = 20  # letters of a name
+_NAME_GAP_PX = 6  # px between a line and the name on it
 # Mantissas of ticks: the first set with enough ticks that are not crowded is used; all contain 1.
 _MANTISSAS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
-_MOST_TICKS = 7
+_MAX_TICKS = 7
 STYLES = {"training": "solid", "validation": "dotted", "test": "dashed"}
 HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 
@@ -38,9 +38,9 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     # Silverman's (1) is always within it, and above the lines there is room for a name.
     view = box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
     ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:N_NAMED]] if len(x) else []
-    names = [short(path.columns[d], _CUT) for d in order[:N_NAMED]][: len(ends)]
-    moved = np.flatnonzero(path.outer)
-    at, column = np.repeat(moved, count), np.tile(np.arange(count), len(moved))
+    names = [short(path.columns[d], _MAX_NAME_CHARS) for d in order[:N_NAMED]][: len(ends)]
+    move_indices = np.flatnonzero(path.outer)
+    at, column = np.repeat(move_indices, count), np.tile(np.arange(count), len(move_indices))
     tops = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
     below, key = box([x], tops, height=HEIGHTS[1]), (path.columns, tuple(path.losses), dark)
     ratios = Picture(
@@ -72,7 +72,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
 def _beside_lines(view: Box, ends: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
     """Shifts of names from the ends of their lines: of the upper half of the lines above them, of the others below."""
     middle = float(np.median([y for _, y in ends])) if len(ends) > 1 else 0.0
-    dys = [-_GAP if y >= middle else LINE - _GAP / 2 for _, y in ends]
+    dys = [-_NAME_GAP_PX if y >= middle else LINE - _NAME_GAP_PX / 2 for _, y in ends]
     unit = np.log(view.top / view.bottom) / view.height
     shifts = place(
         view, [x for x, _ in ends], [y * np.exp(-dy * unit) for (_, y), dy in zip(ends, dys, strict=True)], names,
@@ -106,7 +106,7 @@ def ratio_ticks(low: float, high: float) -> list[float]:
     for mantissas in _MANTISSAS:
         ticks = [float(f"{m}e{p}") for p in powers for m in mantissas]
         shown_ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(shown_ticks) <= _MOST_TICKS:
+        if len(shown_ticks) <= _MAX_TICKS:
             break
     return shown_ticks
 

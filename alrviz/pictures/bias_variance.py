@@ -22,8 +22,11 @@ from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend
 from alrviz.studies.core.names import parameter_words
 from alrviz.studies.statistics.crossing import family_of
 
-_ROOM = 0.4  # of a step, left of the first value and right of the last
-_DODGE, _WIDEST = 0.05, 0.25  # of a step: between lines, so that their bars do not cover each other, and of all
+_MARGIN_STEPS = 0.4  # of a step, left of the first value and right of the last
+_LINE_SHIFT_STEPS, _MAX_SHIFT_STEPS = (
+    0.05,
+    0.25,
+)  # of a step: between lines, so that their bars do not cover each other, and of all
 _WIDTH = 320  # assumed px of a legend
 
 
@@ -58,7 +61,7 @@ AXES: Mapping[str, str] = {
 
 
 def share_text(share: float) -> str:
-    """A training size in words."""
+    """Return a training size in words. share: part of the training rows that is used, from 0 to 1."""
     return "all training rows" if share == 1 else f"{100 * share:g} % of the training rows"
 
 
@@ -73,8 +76,8 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     axis: of AXES. kind: of KINDS. Against order or alpha the lines are those of the largest training size of which
     there are figures.
     """
-    known = table[table["error"].notna()] if table["error"].notna().any() else table
-    share, shares = known["train_share"].max(), table["train_share"].nunique()
+    rows_with_error = table[table["error"].notna()] if table["error"].notna().any() else table
+    share, shares = rows_with_error["train_share"].max(), table["train_share"].nunique()
     shown_rows = table if axis == "train_share" else table[table["train_share"] == share]
     axis_text = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
     values = _values(shown_rows[axis])
@@ -83,10 +86,10 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     parts = list(by_name.values())
     definition = KINDS[kind]
     columns = {"bias": definition.bias, "variance": definition.variance, "error": "error"}
-    ends = (-_ROOM, max(len(values), 1) - 1 + _ROOM)
+    ends = (-_MARGIN_STEPS, max(len(values), 1) - 1 + _MARGIN_STEPS)
     lines = {}
     for part, column in columns.items():
-        dodge = min(_DODGE, _WIDEST / max(len(parts), 1))
+        dodge = min(_LINE_SHIFT_STEPS, _MAX_SHIFT_STEPS / max(len(parts), 1))
         shifts = (dodge * (k - (len(parts) - 1) / 2) for k in range(len(parts)))
         lines[part] = tuple(_line(rows, axis, column, places, ends, d) for rows, d in zip(parts, shifts, strict=True))
     labels = tuple(str(rows["label"].iloc[0]) for rows in parts)
@@ -155,11 +158,11 @@ def _tick(axis: str, value: Any) -> str:
 
 
 def _line(rows: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
-    known = rows[rows[column].notna()]
-    x = np.array([places.get(value, np.nan) + shift for value in known[axis]], float)
-    y, error = known[column].to_numpy(float), known[f"{column}_se"].to_numpy(float)
-    name, rounds = known["name"].to_numpy(object), known["rounds"].to_numpy()
-    if len(known) and np.isnan(x).all():  # no such setting: a level from end to end
+    rows_with_value = rows[rows[column].notna()]
+    x = np.array([places.get(value, np.nan) + shift for value in rows_with_value[axis]], float)
+    y, error = rows_with_value[column].to_numpy(float), rows_with_value[f"{column}_se"].to_numpy(float)
+    name, rounds = rows_with_value["name"].to_numpy(object), rows_with_value["rounds"].to_numpy()
+    if len(rows_with_value) and np.isnan(x).all():  # no such setting: a level from end to end
         x, y, error = np.array(ends), np.repeat(y[:1], 2), np.full(2, np.nan)
         name, rounds = np.repeat(name[:1], 2), np.repeat(rounds[:1], 2)
     order = np.argsort(x)

@@ -28,8 +28,8 @@ WORDS = {
 }  # fmt: skip
 WIDTH, HEIGHT = 300, 290  # assumed pixels of the drawing frame
 MAX_NAMED = 14  # points with a name; beyond it only the tooltip names them
-_TICKS = 3  # an axis has at least so many
-_AIR = 0.09  # of the range, on each side
+_MIN_TICKS = 3  # an axis has at least so many
+_MARGIN_SHARE = 0.09  # of the range, on each side
 LABEL_DISTANCE_LIMIT = 2.5
 _MIN_RANGE = float(np.log10(1.2))  # differences below a fifth must not fill the picture
 
@@ -44,9 +44,13 @@ def compare(
 ) -> Picture:
     """Return the picture.
 
-    lines: a study's summary (data, racer, name, measures and their _sd). rows: its frame, maybe empty. pair: the racers
-    across and up. measure: of `alrviz.studies.protocols.compare.COMPARED`. colours: one a racer; a point has that of
-    the better.
+    Args:
+        lines: a study's summary (data, racer, name, measures and their _sd).
+        rows: the study's frame, a row for each fit; it may be empty.
+        pair: index of the recipe on the horizontal axis, and on the vertical axis.
+        measure: one of `alrviz.studies.protocols.compare.COMPARED`.
+        colours: one for each recipe; a point has that of the better one.
+        dark: whether the ground is dark.
     """
     across, up = pair
     marks = racer_marks(len(colours))
@@ -110,13 +114,13 @@ def _range(values: np.ndarray, folds: np.ndarray) -> Range:
     if not len(above):
         return 0.01, 1.0
     low, high = float(above.min()), float(above.max())
-    near = np.log10(np.clip(folds[folds > 0], 10**low / LABEL_DISTANCE_LIMIT, LABEL_DISTANCE_LIMIT * 10**high))
-    low, high = float(near.min(initial=low)), float(near.max(initial=high))
+    near_logs = np.log10(np.clip(folds[folds > 0], 10**low / LABEL_DISTANCE_LIMIT, LABEL_DISTANCE_LIMIT * 10**high))
+    low, high = float(near_logs.min(initial=low)), float(near_logs.max(initial=high))
     if (values <= 0).any():
         low -= max(0.15 * (high - low), 0.15)
     missing = max(_MIN_RANGE - (high - low), 0.0) / 2
     low, high = low - missing, high + missing
-    air = _AIR * (high - low)
+    air = _MARGIN_SHARE * (high - low)
     return float(10 ** (low - air)), float(10 ** (high + air))
 
 
@@ -163,8 +167,8 @@ def ticks(low: float, high: float) -> list[float]:
     for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5), tuple(range(1, 10))):
         marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
         marks = [tick for tick in marks if low <= tick <= high]
-        if len(marks) >= _TICKS:
-            return marks[:: 1 + len(marks) // (2 * _TICKS)]
+        if len(marks) >= _MIN_TICKS:
+            return marks[:: 1 + len(marks) // (2 * _MIN_TICKS)]
     step = 10.0 ** math.floor(math.log10((high - low) / 2))
     marks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return marks[:: 1 + len(marks) // (2 * _TICKS)]
+    return marks[:: 1 + len(marks) // (2 * _MIN_TICKS)]

@@ -34,14 +34,14 @@ from alrviz.pictures.measures import (
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
 from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, add_legend, write
 
-DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
+MAX_DRAWN_POINTS = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
 DASHES = [7, 5]
-LEGEND_ROW = 25  # px
+LEGEND_ROW_PX = 25  # px
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
 BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
 MAX_LABEL_SHARE = 0.75  # of a picture's width, for the words on a grey line
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
-FAINT = 0.2  # of a racer's line is a grey one: words may stand on it
+GREY_LINE_COST = 0.2  # of a racer's line is a grey one: words may stand on it
 MAX_MARKED_POINTS = 60  # with more points the line alone shows them
 MAX_UNMARKED_RACERS = 2  # of more racers each line carries markers
 MARKER_STEP_PX = 90  # px across, from one marker of a line to the next
@@ -112,11 +112,15 @@ def convergence(
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
     every = [part for pair in curve_pairs for part in pair]
-    known = baseline or {}
-    levels = {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
+    baseline_values = baseline or {}
+    levels = {
+        words: baseline_values[key]
+        for key, words in MEASURES[measure].grey
+        if np.isfinite(baseline_values.get(key, np.nan))
+    }
     levels |= {} if floor is None else {BEST: floor}
     names = [curve.name for curve in curves]
-    height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
+    height = HEIGHT - LEGEND_ROW_PX * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
     within = view if size is None else replace(view, width=size[0], height=size[1])
     drawn_lines = [*(line for pair in curve_pairs for line in pair)] if rests else []
@@ -184,9 +188,9 @@ def _markers(line: Data, number: int, racers: int, view: Box) -> Data:
     """Return the points of a line that carry its racer's marker; those of other racers are elsewhere along the axis."""
     if racers <= MAX_UNMARKED_RACERS or not len(line["x"]):
         return {"x": np.empty(0), "y": np.empty(0)}
-    across, _ = view.pixels(np.asarray(line["x"], np.float64), np.asarray(line["y"], np.float64))
-    wanted = np.arange((number + 0.5) / racers * MARKER_STEP_PX, across[-1], MARKER_STEP_PX)
-    at = np.unique(np.searchsorted(across, wanted))
+    x_pixels, _ = view.pixels(np.asarray(line["x"], np.float64), np.asarray(line["y"], np.float64))
+    marker_pixels = np.arange((number + 0.5) / racers * MARKER_STEP_PX, x_pixels[-1], MARKER_STEP_PX)
+    at = np.unique(np.searchsorted(x_pixels, marker_pixels))
     return {"x": line["x"][at], "y": line["y"][at]}
 
 
@@ -212,12 +216,12 @@ def marks(
     lines = [(_told(w, view.pixel(view.right, v), heads), v) for w, v in levels.items() if view.bottom <= v <= view.top]
     # Place the grey words first: a name has its line's colour, but a grey word is recognised by its place only.
     words = [*(w for w, _ in lines), *name]
-    cut = [view.pixel(at, view.top)[0] + LETTER * len(text) > view.width for at, text in zip(x, name, strict=True)]
-    at_x = [*(view.right for _ in lines), *(view.right if out else at for at, out in zip(x, cut, strict=True))]
+    is_cut = [view.pixel(at, view.top)[0] + LETTER * len(text) > view.width for at, text in zip(x, name, strict=True)]
+    at_x = [*(view.right for _ in lines), *(view.right if out else at for at, out in zip(x, is_cut, strict=True))]
     at_y = [*(v for _, v in lines), *y]
-    ends_there = [True] * len(lines) + cut
-    across = np.array([view.begin, view.right])
-    crossings = [Crossing(across, np.array([value, value]), FAINT) for _, value in lines]
+    ends_there = [True] * len(lines) + is_cut
+    line_ends = np.array([view.begin, view.right])
+    crossings = [Crossing(line_ends, np.array([value, value]), GREY_LINE_COST) for _, value in lines]
     crossings += [Crossing(line["x"], line["y"]) for line in drawn if len(line["x"]) > 1]
     shifts = place(view, at_x, at_y, words, ends_there, crossings, len(lines))
     return (
@@ -311,7 +315,7 @@ def _kinds(measure: str) -> list[str]:
     return [words for (words, _), column in zip(KINDS, columns, strict=True) if column is not None]
 
 
-def min_max(y: np.ndarray, limit: int = DENSE) -> np.ndarray:
+def min_max(y: np.ndarray, limit: int = MAX_DRAWN_POINTS) -> np.ndarray:
     """Positions of at most `limit` points of `y` (points,) to draw, ascending; all of them when there are few.
 
     Thinned so as to keep what the eye would see: the line is cut into stretches of equally many points; each gives its
@@ -319,19 +323,19 @@ def min_max(y: np.ndarray, limit: int = DENSE) -> np.ndarray:
     taking every k-th point would lose. A stretch has a power of two of points: while a line grows, all stretches but
     the last stay what they were, and need not be sent again. NaN counts as neither. `limit` is at least 4.
     """
-    inner = len(y) - 2
+    n_inner = len(y) - 2
     if len(y) <= limit:
         return np.arange(len(y))
     size = 1
-    while -(-inner // size) > (limit - 2) // 2:
+    while -(-n_inner // size) > (limit - 2) // 2:
         size *= 2
-    stretches = -(-inner // size)
+    stretches = -(-n_inner // size)
     padded = np.full(stretches * size, np.nan)
-    padded[:inner] = y[1:-1]
+    padded[:n_inner] = y[1:-1]
     table = padded.reshape(stretches, size)
-    absent = np.isnan(table)
+    is_nan = np.isnan(table)
     begin = 1 + size * np.arange(stretches)
-    lowest = begin + np.where(absent, np.inf, table).argmin(axis=1)
-    highest = begin + np.where(absent, -np.inf, table).argmax(axis=1)
-    there = ~absent.all(axis=1)
+    lowest = begin + np.where(is_nan, np.inf, table).argmin(axis=1)
+    highest = begin + np.where(is_nan, -np.inf, table).argmax(axis=1)
+    there = ~is_nan.all(axis=1)
     return np.unique(np.concatenate([[0], lowest[there], highest[there], [len(y) - 1]]))

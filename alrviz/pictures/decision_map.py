@@ -38,7 +38,7 @@ MIN_OPACITY, MAX_OPACITY = (
 )  # where all classes are equal, where one is certain; points are visible on both
 MAX_NAMED = 12  # classes in the legend, and LINES it may have above a map that needs its room
 LINES = 3
-CUT = 22  # letters of a class's name
+MAX_CLASS_CHARS = 22  # letters of a class's name
 _LEGEND: Any = {
     "padding": 4, "spacing": 3, "glyph_width": 20, "location": "left",
     "title_text_font_size": "15px", "title_text_font": FONT_NAME, "title_text_font_style": "normal",
@@ -73,8 +73,8 @@ def certainty(surface: Surface) -> NDArray[np.float64]:
     else:
         best = np.sort(values, axis=2)
         margin = best[..., -1] - best[..., -2]
-    known = margin[np.isfinite(margin)]
-    unit = float(np.quantile(known, 0.95)) if len(known) else 0.0
+    finite_margins = margin[np.isfinite(margin)]
+    unit = float(np.quantile(finite_margins, 0.95)) if len(finite_margins) else 0.0
     return np.clip(np.nan_to_num(margin / (unit or 1.0), posinf=1.0), 0.0, 1.0)
 
 
@@ -180,9 +180,9 @@ def value_words(surface: Surface) -> str:
     """Return what the colours mean: the probability of which class, or a score."""
     two = len(surface.classes) == 2
     if surface.probability:
-        return f"P({short(surface.classes[1], CUT)})" if two else "P(predicted class)"
+        return f"P({short(surface.classes[1], MAX_CLASS_CHARS)})" if two else "P(predicted class)"
     if surface.single:
-        return f"score of {short(surface.classes[1], CUT)}, not a probability: boundary at 0"
+        return f"score of {short(surface.classes[1], MAX_CLASS_CHARS)}, not a probability: boundary at 0"
     return "highest score, not a probability"
 
 
@@ -215,12 +215,12 @@ def _hover_ground(hover: HoverTool, surface: Surface) -> None:
 def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
     """Describe the picture: colour and mark of each class, the boundary, and what the colours measure."""
     fig, samples, classes = plot.figure, plot.parts["samples"], surface.classes
-    words, named, columns = _entries(classes, width)
-    for k in range(len(samples) - 1, named):  # a class has its colour however many there are
+    words, n_named, columns = _entries(classes, width)
+    for k in range(len(samples) - 1, n_named):  # a class has its colour however many there are
         mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(min(MAX_NAMED, len(classes)))[k]}
         samples.insert(k, fig.scatter([np.nan], [np.nan], size=13, **mark))
-    renderers: list[Any] = [[sample] for sample in samples[:named]]
-    if named < len(classes):
+    renderers: list[Any] = [[sample] for sample in samples[:n_named]]
+    if n_named < len(classes):
         renderers.append([fig.scatter([np.nan], [np.nan], size=0)])
     renderers.append(samples[-1:])
     items = [LegendItem(label=text, renderers=parts) for text, parts in zip(words, renderers, strict=True)]
@@ -231,13 +231,13 @@ def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
 
 def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
     """Return the legend's words, the number of classes named within LINES lines, and the number of columns."""
-    for named in range(min(MAX_NAMED, len(classes)), 0, -1):
-        words = [short(label, CUT) for label in classes[:named]]
-        words += [f"and {len(classes) - named} more"] * (named < len(classes)) + ["boundary"]
+    for n_named in range(min(MAX_NAMED, len(classes)), 0, -1):
+        words = [short(label, MAX_CLASS_CHARS) for label in classes[:n_named]]
+        words += [f"and {len(classes) - n_named} more"] * (n_named < len(classes)) + ["boundary"]
         columns = legend_columns(words, width)
-        if len(words) <= LINES * columns or named == 1:
+        if len(words) <= LINES * columns or n_named == 1:
             break
-    return words, named, columns
+    return words, n_named, columns
 
 
 def _wrapped(words: str, width: int) -> str:
@@ -261,10 +261,10 @@ def _in_steps(surface: Surface) -> bool:
     for values, winner in (
         (surface.values, surface.winner), (surface.values.swapaxes(0, 1), surface.winner.T)
     ):  # fmt: skip
-        same = (values[1:] == values[:-1]).all(axis=2)
+        are_equal = (values[1:] == values[:-1]).all(axis=2)
         differ = (winner[1:] != winner[:-1])[1:-1]
         crossings += int(differ.sum())
-        jumps += int((differ & same[:-2] & same[2:]).sum())
+        jumps += int((differ & are_equal[:-2] & are_equal[2:]).sum())
     return 2 * jumps > crossings
 
 
@@ -284,9 +284,9 @@ def _fields(surface: Surface) -> list[Any]:
     won = np.unique(surface.winner[~silent])
     fields = []
     for k in won[:-1]:
-        others = np.delete(values, k, axis=2).max(axis=2)
+        best_other_value = np.delete(values, k, axis=2).max(axis=2)
         with np.errstate(invalid="ignore"):
-            field = values[..., k] - others
+            field = values[..., k] - best_other_value
         fields.append(np.ma.array(np.nan_to_num(field, posinf=1e300, neginf=-1e300), mask=silent))
     return fields
 

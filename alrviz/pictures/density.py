@@ -20,7 +20,7 @@ from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, write
 from alrviz.studies.density.density_frames import ColumnRatio
 
 LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves
-ROOM = 30  # characters beside each other below one of several pictures
+MAX_NAMES_CHARS = 30  # characters beside each other below one of several pictures
 MAX_NAME_LENGTH = 14  # characters within the picture, beside the bandwidth; the heading has the whole name
 
 
@@ -159,7 +159,7 @@ def _draw(plot: Plot, ratio: ColumnRatio, classes: Sequence[str], dark: bool) ->
     if ratio.x is not None:
         fig.xaxis[0].ticker = BasicTicker(desired_num_ticks=5)
     else:
-        level_axis(fig.xaxis[0], ratio.levels, room=ROOM)
+        level_axis(fig.xaxis[0], ratio.levels, room=MAX_NAMES_CHARS)
     fig.segment([x.start], [0.0], [x.end], [0.0], line_color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay")
     colours = class_colours(len(classes))
     if len(classes) == 2:

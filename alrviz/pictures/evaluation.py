@@ -27,7 +27,7 @@ CLASSES = 12  # that a matrix has lines of; of more those most often confused
 LINES = 5  # classes that have a curve beside the one chosen
 POINTS = 400  # of a curve
 BLUE = "#0072B2"
-_CUT = 22  # letters of a class beside its curve
+_MAX_CLASS_CHARS = 22  # letters of a class beside its curve
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,11 @@ def curves(
     threshold: where the ring is; None for no ring.
     """
     curve, shares = CURVES[kind], evaluation.shares
-    others = [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+    other_classes = (
+        [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+    )
     chosen = evaluation.classes.index(label)
-    numbers = [chosen, *(k for k in others if k != chosen)][: LINES + 1]
+    numbers = [chosen, *(k for k in other_classes if k != chosen)][: LINES + 1]
     lines = tuple(_line(curve, evaluation, evaluation.classes[k]) for k in numbers)
     share = float(shares[chosen])
     ring: dict[str, list[float]] = {"x": [], "y": []}
@@ -123,7 +125,7 @@ def curves(
     colours = tuple(class_colours(len(evaluation.classes))[k] for k in numbers)
     ranks = [evaluation.ranking(evaluation.classes[k])[kind != "roc"] if curve.figure else np.nan for k in numbers]
     names = tuple(
-        short(evaluation.classes[k], _CUT) + ("" if np.isnan(rank) else f" ({curve.figure} {rank:.3f})")
+        short(evaluation.classes[k], _MAX_CLASS_CHARS) + ("" if np.isnan(rank) else f" ({curve.figure} {rank:.3f})")
         for k, rank in zip(numbers, ranks, strict=True)
     )
     return Picture(
@@ -163,7 +165,7 @@ def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift:
 def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
     """Return the reliability curve of a class's probability, or of that of the class predicted (None)."""
     line = line_of(evaluation.reliability(label))
-    name = "the class predicted" if label is None else short(label, _CUT)
+    name = "the class predicted" if label is None else short(label, _MAX_CLASS_CHARS)
     labels = (f"probability of {name}", "share of rows where it is so")
     return Picture(
         draw=partial(_draw_calibration, dark=dark), x=(-0.01, 1.01), y=(0.0, 1.02), labels=labels,

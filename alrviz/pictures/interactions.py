@@ -22,7 +22,7 @@ from bokeh.models import (
 )
 from numpy.typing import NDArray
 
-from alrviz.pictures.level_axis import CUT, TILT, level_axis, short
+from alrviz.pictures.level_axis import MAX_LEVEL_CHARS, TILT_RADIANS, level_axis, short
 from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
 from alrviz.pictures.picture import Data, Picture, Plot, write
 from alrviz.studies.core.names import tuples_text
@@ -32,13 +32,13 @@ FOR_COLOUR, AGAINST_COLOUR = "#0072B2", "#D55E00"
 ORDER_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, triples, more
 MAX_BARS = 16  # bars
 COLUMNS = 24  # of the matrix
-BARS = 32  # levels that have a bar each; of more a line is drawn
-DOTS = 150  # levels on a line that have a dot each
-PANELS = 6  # levels of a third column that have a heat map each
+MAX_LEVELS_WITH_BARS = 32  # levels that have a bar each; of more a line is drawn
+MAX_LEVELS_WITH_DOTS = 150  # levels on a line that have a dot each
+MAX_PANELS = 6  # levels of a third column that have a heat map each
 STEPS = 9  # effects of a row's sum that have a bar each
-BAR_CUT = 26  # letters of a bar's name
+MAX_BAR_CHARS = 26  # letters of a bar's name
 _ON_LINE = 10  # levels on a line that are named
-_FAINT = 0.25  # opacity of effects that hardly any row supports
+_UNSUPPORTED_OPACITY = 0.25  # opacity of effects that hardly any row supports
 FULL_COLOUR_ROWS = 50  # rows from which on a point is drawn in full colour
 _TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
 _MAX_NUMBERED_CELLS = 60  # cells whose numbers are written in them, at most
@@ -51,7 +51,9 @@ def order_colour(order: int) -> str:
 
 def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how opaque what so many rows say is drawn."""
-    opaque: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / FULL_COLOUR_ROWS)
+    opaque: NDArray[np.float64] = _UNSUPPORTED_OPACITY + (1 - _UNSUPPORTED_OPACITY) * np.minimum(
+        1.0, rows / FULL_COLOUR_ROWS
+    )
     return opaque
 
 
@@ -130,7 +132,7 @@ def _draw_dotted(plot: Plot, ticks: Sequence[float], words: Sequence[str], dark:
     )  # fmt: skip
     fig.segment("at_low", "y", "at_high", "y", source=bars, line_color=INKS[dark], line_width=2)
     fig.xaxis[0].update(
-        ticker=FixedTicker(ticks=list(ticks)), major_label_orientation=TILT, major_label_policy=AllLabels(),
+        ticker=FixedTicker(ticks=list(ticks)), major_label_orientation=TILT_RADIANS, major_label_policy=AllLabels(),
         formatter=CustomJSTickFormatter(
             args={"at": list(ticks), "words": list(words)}, code="return words[at.indexOf(tick)] ?? ''"
         ),
@@ -152,7 +154,7 @@ def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: 
     n = len(bars)
     start = bars["start"].to_numpy(float) if "start" in bars else np.zeros(n)
     values = np.column_stack([start, *(start + bars[name].to_numpy(float) for name in ("value", "low", "high"))])
-    if n > BARS:
+    if n > MAX_LEVELS_WITH_BARS:
         return _line(bars, along, dark, percent)
     low, high = min(0.0, float(np.nanmin(values, initial=0.0))), max(0.0, float(np.nanmax(values, initial=0.0)))
     air = 0.04 * (high - low) or 1.0
@@ -175,7 +177,7 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
         line_color="colour",
     )  # fmt: skip
     fig.segment("from", "y", "to", "y", source=bars, line_color=INKS[dark], line_width=2)
-    level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=BAR_CUT)
+    level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=MAX_BAR_CHARS)
     fig.yaxis[0].major_label_policy = AllLabels()
     numbers = NumeralTickFormatter(format="0%") if percent else BasicTickFormatter(power_limit_low=-5)
     fig.xaxis[0].formatter = numbers
@@ -193,7 +195,7 @@ def _line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
     together = ~bars["apart"].to_numpy(bool) if "apart" in bars else np.ones(n, bool)
     mark = bars["mark"].to_numpy(object) if "mark" in bars else np.full(n, "", object)
     curve = {name: np.asarray(data[name])[together] for name in ("value", "low", "high")} | {"x": x[together]}
-    size = np.where(together & (mark == "") & (n > DOTS), 0.0, 7.0)
+    size = np.where(together & (mark == "") & (n > MAX_LEVELS_WITH_DOTS), 0.0, 7.0)
     marked = np.flatnonzero(mark != "")
     marks = {"x": x[marked], "y": value[marked], "words": mark[marked]}
     marks |= {
@@ -231,8 +233,8 @@ def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:
 
     if len(strength) < 3:
         return np.arange(len(strength))
-    near = strength / (strength.max() or 1.0)
-    apart = 1.0 - near
+    closeness = strength / (strength.max() or 1.0)
+    apart = 1.0 - closeness
     np.fill_diagonal(apart, 0.0)
     order: NDArray[np.intp] = leaves_list(linkage(squareform(apart, checks=False), "average", optimal_ordering=True))
     return order
@@ -322,7 +324,7 @@ def heat_map(
     k = np.arange(len(panels))
     heads: Data = {
         "x": (k % beside) * (across + gap) + across / 2, "y": (deep - k // beside) * (up + gap) - 0.5 * gap,
-        "words": [short(name, 2 * CUT) for name in panels],
+        "words": [short(name, 2 * MAX_LEVEL_CHARS) for name in panels],
     }  # fmt: skip
     levels = tuple([*[""] * gap, *names[0]] * deep), tuple([*names[1], *[""] * gap] * beside)
     key = "" if written else f"   (darkest: {'±' if signed else ''}{size:.2g})"
@@ -361,7 +363,7 @@ def cell_map(
     """
     third = codes[:, 2] if len(columns) > 2 else np.zeros(len(codes), np.int64)
     weight_of = np.bincount(third, rows, len(levels[2]) if len(columns) > 2 else 1)
-    panels = np.sort(np.argsort(-weight_of, kind="stable")[:PANELS]).tolist()
+    panels = np.sort(np.argsort(-weight_of, kind="stable")[:MAX_PANELS]).tolist()
     shape = (len(panels), len(levels[0]), len(levels[1]))
     grid, weight = np.full(shape, np.nan), np.zeros(shape)
     for k, level in enumerate(panels):
@@ -377,14 +379,14 @@ def cell_map(
 
 def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
     """Return the waterfall of a row's log-odds: intercept, largest effects, the others together, and the sum."""
-    first, rest = row.frame.head(STEPS), row.frame.iloc[STEPS:]
+    shown_steps, hidden_steps = row.frame.head(STEPS), row.frame.iloc[STEPS:]
     steps = [("intercept", row.intercept, "what the classes have without any column")]
     steps += [
         (f"{name} = {levels}", value, f"{rows:,.0f} rows" if seen else "a cell that no row has")
-        for name, levels, value, rows, seen in first[["levels", "log_odds", "rows", "seen"]].itertuples()
+        for name, levels, value, rows, seen in shown_steps[["levels", "log_odds", "rows", "seen"]].itertuples()
     ]
-    if len(rest):
-        steps.append((f"{len(rest):,} others", float(rest["log_odds"].sum()), "their sum"))
+    if len(hidden_steps):
+        steps.append((f"{len(hidden_steps):,} others", float(hidden_steps["log_odds"].sum()), "their sum"))
     names, values, tips = map(list, zip(*steps, strict=True))
     bars = signed_bars(
         [*names, f"sum: {row.log_odds:.2f}"], [*values, row.log_odds], np.nan, np.nan,

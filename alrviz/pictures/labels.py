@@ -23,13 +23,13 @@ from alrviz.pictures.palette import GREY
 WIDTH, HEIGHT = 575, 230  # assumed pixels of the drawing frame: those of a window of 1280x720
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
-SAMPLE = 38  # px of a legend's entry beside its words
+LEGEND_SAMPLE_PX = 38  # px of a legend's entry beside its words
 INVERTED, COVERED, CROSSED, ALONG = 1.5, 40.0, 0.6, 2.4
 STIFF = 3.0  # as dear is a line away from a level across the whole picture: by place alone it tells whose its words are
 _STEPS = np.array([0.0, *(sign * k / 2 for k in range(1, 23) for sign in (1, -1))]) * LINE
 _BEAM_WIDTH = 3  # ways to place the labels before, for each place of the last one
-_BIN = 5.0  # px across, in which a line has one lowest and one highest place
-_EDGE = 3.0  # px above and below letters that a line may touch
+_BIN_PX = 5.0  # px across, in which a line has one lowest and one highest place
+_EDGE_PX = 3.0  # px above and below letters that a line may touch
 _INVISIBLE: Mapping[str, Any] = {
     "x": math.nan, "y": math.nan, "words": "", "colour": GREY, "align": "left", "dx": 0, "dy": 0.0, "style": "normal",
     "marker": "circle",
@@ -167,8 +167,8 @@ def place(
         of_level = k < levels
         # Half a line off, words are struck through by their level; a whole one, rather under it than above.
         low = at[k, 1] + (-_STEPS[_STEPS % LINE == 0] if of_level else _STEPS)
-        inside = (low >= 0) & (low <= view.height - LINE)
-        low = low[inside] if inside.any() else np.clip(at[k, 1:], 0, max(view.height - LINE, 0))
+        is_inside = (low >= 0) & (low <= view.height - LINE)
+        low = low[is_inside] if is_inside.any() else np.clip(at[k, 1:], 0, max(view.height - LINE, 0))
         earlier = 1 + 1e-3 * (len(words) - k)  # of two that could stay, the first does
         cost = earlier * (STIFF if of_level else 1.0) * np.abs(low - at[k, 1]) / LINE
         total = costs[:, None] + cost + free.cost(left[k], left[k] + widths[k], low)
@@ -178,9 +178,9 @@ def place(
                 total += COVERED * (np.abs(above) < LINE)
                 if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:
                     total += INVERTED * ((above > 0) != (at[k, 1] > at[j, 1]))
-        before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
-        at_low = np.tile(np.arange(len(low)), len(before) // len(low))
-        costs, places = total[before, at_low], places[before]
+        best_before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
+        at_low = np.tile(np.arange(len(low)), len(best_before) // len(low))
+        costs, places = total[best_before, at_low], places[best_before]
         places[:, k] = low[at_low]
     return (at[:, 1] - places[costs.argmin()] + 0.0).tolist()
 
@@ -199,13 +199,13 @@ class _Free:
     """Return the heights of lines in pixels, for columns a few pixels wide."""
 
     def __init__(self, view: Box, lines: Sequence[Crossing]):
-        edges = np.arange(0.0, view.width + _BIN, _BIN)
+        edges = np.arange(0.0, view.width + _BIN_PX, _BIN_PX)
         self._low, self._high = np.full((2, len(lines), len(edges) - 1), np.nan)
         self._weight = np.array([line.weight for line in lines])
         for k, line in enumerate(lines):
-            known = np.isfinite(line.x) & np.isfinite(line.y)
-            if known.any():
-                px, py = view.pixels(line.x[known], line.y[known])
+            is_finite = np.isfinite(line.x) & np.isfinite(line.y)
+            if is_finite.any():
+                px, py = view.pixels(line.x[is_finite], line.y[is_finite])
                 heights = np.interp(edges, px, py, left=np.nan, right=np.nan)
                 self._low[k] = np.minimum(heights[:-1], heights[1:])
                 self._high[k] = np.maximum(heights[:-1], heights[1:])
@@ -214,10 +214,10 @@ class _Free:
         """Return the cost of a label from `left` to `right` at each of these lower ends."""
         if not len(self._weight):
             return np.zeros(len(low))
-        part = slice(max(int(left / _BIN), 0), max(int(np.ceil(right / _BIN)), 1))
-        bottom, top = (low + end for end in (_EDGE, LINE - _EDGE))
+        part = slice(max(int(left / _BIN_PX), 0), max(int(np.ceil(right / _BIN_PX)), 1))
+        bottom, top = (low + end for end in (_EDGE_PX, LINE - _EDGE_PX))
         met = (self._high[:, part] > bottom[:, None, None]) & (self._low[:, part] < top[:, None, None])
-        along = met.sum(axis=2) * _BIN / (right - left)
+        along = met.sum(axis=2) * _BIN_PX / (right - left)
         return (self._weight * (CROSSED * met.any(axis=2) + ALONG * along)).sum(axis=1)
 
 
@@ -226,21 +226,21 @@ def spread(view: Box, y: Sequence[float]) -> list[float]:
 
     From the top down the labels stand in the order of the ends.
     """
-    wanted = np.array([view.pixel(view.right, value)[1] for value in y])
-    order, highest = np.argsort(wanted, kind="stable"), view.height - LINE
-    at = wanted[order]
+    wanted_pixels = np.array([view.pixel(view.right, value)[1] for value in y])
+    order, highest = np.argsort(wanted_pixels, kind="stable"), view.height - LINE
+    at = wanted_pixels[order]
     for k in range(1, len(at)):
         at[k] = max(at[k], at[k - 1] + LINE)
     for k in reversed(range(len(at))):  # and down again, where that went out of the picture
         at[k] = min(at[k], highest if k == len(at) - 1 else at[k + 1] - LINE)
     shifts = np.empty(len(at))
-    shifts[order] = wanted[order] - at
+    shifts[order] = wanted_pixels[order] - at
     return shifts.tolist()
 
 
 def legend_columns(words: Sequence[str], width: float) -> int:
     """Return how many entries of a legend fit beside each other in so many px: a column is as wide as its longest."""
-    widths = [SAMPLE + LETTER * len(text) for text in words]
+    widths = [LEGEND_SAMPLE_PX + LETTER * len(text) for text in words]
     fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
     return next(fits, 1)
 

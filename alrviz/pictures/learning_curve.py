@@ -19,8 +19,8 @@ from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, padde
 from alrviz.studies.statistics.crossing import MIN_ROWS, Crossing
 
 SPANS: Mapping[str, str] = {"all": "rows seen, log scale", "first": "rows seen"}
-START = 1000  # rows of the zoom
-_LABELS = 0.22  # of the width, right of the curves, for their names
+ZOOM_ROWS = 1000  # rows of the zoom
+_LABEL_WIDTH_SHARE = 0.22  # of the width, right of the curves, for their names
 LEAK_MARK = "*"
 _LEAK_DASHES = [8, 5]
 _LEAK_NOTE = f"{LEAK_MARK} dashed: has counted the rows that judge it"
@@ -60,7 +60,7 @@ def learning_curve(
         leaking: indices of racers that have counted rows before they predict them.
     """
     racers = [(f"{name} {LEAK_MARK}" if k in leaking else name, label) for k, (name, label) in enumerate(racers)]
-    end = rows if span == "all" else min(START, rows)
+    end = rows if span == "all" else min(ZOOM_ROWS, rows)
     has_measure = len(curves) > 0 and measure in curves
     shown_curves = curves[curves["seen"] <= end] if has_measure else curves
     parts = [shown_curves[shown_curves["racer"] == k] if has_measure else shown_curves for k in range(len(racers))]
@@ -100,8 +100,8 @@ def _across(end: int, span: str) -> Range:
     """From the left to the right end of the axis, with room for names."""
     if span == "all":
         left = float(min(10, max(end / 10, 1)))
-        return left, float(end * (end / left) ** (_LABELS / (1 - _LABELS)))
-    return 0.0, end / (1 - _LABELS)
+        return left, float(end * (end / left) ** (_LABEL_WIDTH_SHARE / (1 - _LABEL_WIDTH_SHARE)))
+    return 0.0, end / (1 - _LABEL_WIDTH_SHARE)
 
 
 def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:
@@ -110,10 +110,10 @@ def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, d
     text_x = [float(lines[k]["x"][-1]) for k in ends]
     heights = [float(lines[k]["y"][-1]) for k in ends]
     names = [racers[k][0] for k in ends]
-    inside = np.clip(heights, *y).tolist()
-    shifts = spread(Box(0.0, 1.0, y[0], y[1]), inside)
+    clipped_heights = np.clip(heights, *y).tolist()
+    shifts = spread(Box(0.0, 1.0, y[0], y[1]), clipped_heights)
     text_colours = [readable(colours[k], dark) for k in ends]
-    return {"x": text_x, "y": inside, "words": names, "dy": shifts, "colour": text_colours}
+    return {"x": text_x, "y": clipped_heights, "words": names, "dy": shifts, "colour": text_colours}
 
 
 def crossing_text(crossing: Crossing, rows: int) -> str:

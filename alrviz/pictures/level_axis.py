@@ -8,16 +8,24 @@ from collections.abc import Sequence
 from bokeh.models import CustomJSTickFormatter, FixedTicker
 from bokeh.models.axes import Axis
 
-CUT = 14  # letters of a level's name
+MAX_LEVEL_CHARS = 14  # letters of a level's name
 # Not the axis' own overrides of labels: BokehJS makes views of them later than it paints, and shows 10.5 until then.
 _WORDS = "return words[Math.floor(tick)] ?? ''"
-TILT = 0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
+TILT_RADIANS = (
+    0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
+)
 _MAX_TICKS = 40  # of more levels only every n-th is named; tooltips name all
-_ROOM = 44  # characters beside each other below the narrowest picture
+_MAX_NAMES_CHARS = 44  # characters beside each other below the narrowest picture
 
 
 def level_axis(
-    axis: Axis, labels: Sequence[str], *, tilts: bool = True, room: int = _ROOM, cut: int = CUT, most: int = _MAX_TICKS
+    axis: Axis,
+    labels: Sequence[str],
+    *,
+    tilts: bool = True,
+    room: int = _MAX_NAMES_CHARS,
+    cut: int = MAX_LEVEL_CHARS,
+    most: int = _MAX_TICKS,
 ) -> None:
     """Show these levels on an axis: of more than `most` every so many, names cut to `cut` letters.
 
@@ -29,9 +37,9 @@ def level_axis(
         formatter=CustomJSTickFormatter(args={"words": words}, code=_WORDS),
     )
     if tilts:
-        axis.major_label_orientation = TILT if max(map(len, words), default=0) * len(words) > room else 0.0
+        axis.major_label_orientation = TILT_RADIANS if max(map(len, words), default=0) * len(words) > room else 0.0
 
 
-def short(text: str, most: int = CUT) -> str:
+def short(text: str, most: int = MAX_LEVEL_CHARS) -> str:
     """Return a name cut to the available length."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -26,11 +26,11 @@ class Marks:
 
     def find(self, name: str, default: Any = None) -> tuple[Any, bool]:
         """Return a property, and whether it is a column, with a value for each mark."""
-        given = getattr(self._glyph, name, default)
-        field = given.field if isinstance(given, Field) else given
+        value = getattr(self._glyph, name, default)
+        field = value.field if isinstance(value, Field) else value
         if isinstance(field, str) and field in self._data:
             return self._data[field], True
-        return given.value if isinstance(given, Value) else given, False
+        return value.value if isinstance(value, Value) else value, False
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a property of the marks: an array with one value per mark, or the one value that all share; `default`

@@ -18,11 +18,11 @@ AXES: Mapping[str, tuple[str, str]] = {
     "passes": ("passes", "passes over the rows"),
     "seconds": ("seconds", "seconds of solver time"),
 }
-FIRST = 30  # iterations that the span "first" shows
+FIRST_ITERATIONS = 30  # iterations that the span "first" shows
 # Spans: how much of the horizontal axis is shown, and on which scale: words in the menu, suffix of the axis's label.
 SPANS: Mapping[str, tuple[str, str]] = {
     "all": ("all", ""),
-    "first": (f"first {FIRST}", f", first {FIRST} iterations"),
+    "first": (f"first {FIRST_ITERATIONS}", f", first {FIRST_ITERATIONS} iterations"),
     "log": ("log", ", log scale"),
 }
 
@@ -87,12 +87,12 @@ def along_label(axis: str, span: str = "all", measure: str = "") -> str:
     label, more = AXES[axis][1], SPANS[span][1]
     if (axis, measure) == ("iterations", "alpha"):
         label = "steps: trials of alpha, then iterations"
-    return f"first {FIRST} {label}" if (axis, span) == ("iterations", "first") else label + more
+    return f"first {FIRST_ITERATIONS} {label}" if (axis, span) == ("iterations", "first") else label + more
 
 
 def first_steps(columns: Columns) -> Columns:
-    """The columns of a frame up to iteration `FIRST`."""
-    count = int(np.searchsorted(np.asarray(columns["index"]), FIRST, side="right"))
+    """The columns of a frame up to iteration `FIRST_ITERATIONS`."""
+    count = int(np.searchsorted(np.asarray(columns["index"]), FIRST_ITERATIONS, side="right"))
     return {name: columns[name][:count] for name in columns}
 
 

@@ -23,10 +23,10 @@ from alrviz.pictures.palette import GREY, MARKERS, family_colour, readable
 from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend, padded, write
 from alrviz.studies.statistics.measures import loss_text
 
-MUTED = 0.7  # opacity of reliability curves that are not marked
+MUTED_OPACITY = 0.7  # opacity of reliability curves that are not marked
 _AUTO = family_colour("hlr")  # of AutoClassifier's model
-_ROOM = 0.45  # of an order, left of the first and right of the last
-_NARROW = 0.6  # the same of a cost, whose picture is small
+_MARGIN_ORDERS = 0.45  # of an order, left of the first and right of the last
+_COST_MARGIN_ORDERS = 0.6  # the same of a cost, whose picture is small
 COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds per fit (log)"}
 
 
@@ -68,12 +68,12 @@ def orders(
     }  # fmt: skip
     missing = absent or {}
     absent_words: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
-    across: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
+    reference_line: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
     if reference is not None and len(x):
         words = f"{reference[0]} {loss_text(reference[1])}"
-        ends = x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM
+        ends = x.min() - _MARGIN_ORDERS, (x.max() if automatic is None else auto) + _MARGIN_ORDERS
         far = int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))  # the end farther from a point's number
-        across = {
+        reference_line = {
             "x": ends[:1], "right": ends[1:], "y": level, "words": [words],
             "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
         }  # fmt: skip
@@ -88,10 +88,11 @@ def orders(
     alone = {name: [values[k]] if auto_line else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
-            draw=partial(_losses, **look), key=key, x=(min(places) - _ROOM, max(places) + _ROOM), y=(low, high),
+            draw=partial(_losses, **look), key=key,
+            x=(min(places) - _MARGIN_ORDERS, max(places) + _MARGIN_ORDERS), y=(low, high),
             labels=("", "test log loss (nats per row)"),
             data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": absent_words,
-                  "reference": across, "automatic": alone},
+                  "reference": reference_line, "automatic": alone},
         )
     }  # fmt: skip
     for name, title in COSTS.items():
@@ -101,7 +102,8 @@ def orders(
         )
         y = log_range(np.concatenate([part["y"], single["y"]]))
         pictures[name] = Picture(
-            draw=partial(_costs, **look), key=key, x=(min(places) - _NARROW, max(places) + _NARROW), y=y,
+            draw=partial(_costs, **look), key=key,
+            x=(min(places) - _COST_MARGIN_ORDERS, max(places) + _COST_MARGIN_ORDERS), y=y,
             labels=("", title), data={"points": part, "automatic": single},
             parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"},
         )  # fmt: skip
@@ -116,8 +118,8 @@ def _folds(rows: pd.DataFrame) -> Data:
     x, values = table.columns.to_numpy(float), table.to_numpy(float)
     finite = ~np.isnan(values)
     return {
-        "xs": [x[known] for known in finite],
-        "ys": [line[known] for line, known in zip(values, finite, strict=True)],
+        "xs": [x[is_finite] for is_finite in finite],
+        "ys": [line[is_finite] for line, is_finite in zip(values, finite, strict=True)],
         "fold": [f"{repeat + 1}.{fold + 1}" for repeat, fold in table.index],
     }
 
@@ -236,8 +238,10 @@ def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
     fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
     fig.segment("x", "low", "x", "high", source=plot["bars"], line_color=GREY, line_width=1.6)
     for (text, colour), marker, source in zip(colours.items(), cycle(MARKERS), plot["lines"], strict=False):
-        lines.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, muted_alpha=MUTED))
-        dots.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker, muted_alpha=MUTED))
+        lines.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, muted_alpha=MUTED_OPACITY))
+        dots.append(
+            fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker, muted_alpha=MUTED_OPACITY)
+        )
         items.append((text, [lines[-1], dots[-1]]))
     tips = [("said", "@x{0.000}"), ("right", "@y{0.000}"), ("rows", "@rows{0,0}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))

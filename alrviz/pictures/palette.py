@@ -31,7 +31,7 @@ IN_FRONT: dict[bool, dict[str, Any]] = {
     dark: {"background_fill_color": ground, "background_fill_alpha": 0.8, "padding": 1, "level": "overlay"}
     for dark, ground in GROUNDS.items()
 }
-READABLE = 4.5  # contrast of text with its ground, as WCAG asks for
+MIN_TEXT_CONTRAST = 4.5  # contrast of text with its ground, as WCAG asks for
 MIN_LINE_CONTRAST = {False: 2.2, True: 2.6}  # contrast of a line with a light and with a dark ground
 # Hues for racers whose family's colour is taken; lr's is not among them, as most races have an lr.
 _SPARE_COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#7D8200", "#44AA99", "#7A4B2A", "#332288")
@@ -69,7 +69,7 @@ def readable(colour: str, dark: bool = False) -> str:
     """Return the colour as words need it: mixed with black, or with white on a dark ground, until it can be read."""
     ground, toward = GROUNDS[dark], 1 if dark else -1
     mixed = (shade(colour, toward * k / 20) for k in range(21))
-    return next(ink for ink in mixed if contrast(ink, ground) >= READABLE)
+    return next(ink for ink in mixed if contrast(ink, ground) >= MIN_TEXT_CONTRAST)
 
 
 def on_ground(colour: str, amount: float, dark: bool = False) -> str:
@@ -79,7 +79,7 @@ def on_ground(colour: str, amount: float, dark: bool = False) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Return black or white, whichever reads better on a colour; on some both of INKS are below READABLE."""
+    """Return black or white, whichever reads better on a colour; on some both of INKS are below MIN_TEXT_CONTRAST."""
     return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, colour))
 
 

@@ -21,9 +21,9 @@ from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import loss_text
 
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
-LABELS = 0.3  # of the frame's width, right of the paths, for names
-AIR = 0.02  # of the width, left of them
-LEFT_MARGIN, RIGHT_MARGIN = 86, 30  # px beside the frame: a slider under the picture keeps to them
+LABEL_WIDTH_SHARE = 0.3  # of the frame's width, right of the paths, for names
+LEFT_GAP_SHARE = 0.02  # of the width, left of them
+LEFT_MARGIN_PX, RIGHT_MARGIN_PX = 86, 30  # px beside the frame: a slider under the picture keeps to them
 _ALPHA = "alpha, log scale: strong to weak"
 
 
@@ -43,8 +43,8 @@ class Named:
 def across(alphas: Sequence[float]) -> Range:
     """The axis from left to right, with room for names; it falls."""
     high, low = max(alphas), min(alphas)
-    decades = max(np.log10(high / low), 1.0) / (1 - LABELS - AIR)
-    return float(high * 10 ** (AIR * decades)), float(low / 10 ** (LABELS * decades))
+    decades = max(np.log10(high / low), 1.0) / (1 - LABEL_WIDTH_SHARE - LEFT_GAP_SHARE)
+    return float(high * 10 ** (LEFT_GAP_SHARE * decades)), float(low / 10 ** (LABEL_WIDTH_SHARE * decades))
 
 
 def losses(
@@ -79,7 +79,7 @@ def losses(
     levels = [(model, float(part[measure].iloc[0])) for model, part in parts_beside if len(part)]
     levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
     y = _range([*train, *heldout], [value for _, value in levels])
-    level, words = _labelled(levels, paths, heldout, y, dark, LABELS * width)
+    level, words = _labelled(levels, paths, heldout, y, dark, LABEL_WIDTH_SHARE * width)
     return Picture(
         draw=partial(_draw_losses, paths=paths, alphas=alphas, measure=measure, dark=dark),
         x=across(alphas), y=y, labels=(_ALPHA, LOSSES[measure]), axes={"x_axis_type": "log"},
@@ -110,8 +110,8 @@ def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
     if not len(every):
         return 0.0, 1.0
     low, high = float(every.min()), float(every.max())
-    near = 0.3 * ((high - low) or abs(high))
-    inside_levels = [value for value in levels if low - near <= value <= high + near]
+    margin = 0.3 * ((high - low) or abs(high))
+    inside_levels = [value for value in levels if low - margin <= value <= high + margin]
     low, high = min([low, *inside_levels]), max([high, *inside_levels])
     air = max(high - low, 0.1 * abs(high)) or 0.5  # what differs by less is not to fill the picture
     return (low - 0.08 * air if low > 0.08 * air else -0.03 * air), high + 0.1 * air
@@ -128,21 +128,21 @@ def _labelled(
         for path, line, colour in zip(paths, heldout, colours, strict=True)
         if len(line["y"])
     ]
-    inside: Data = {"y": [], "colour": []}
+    inside_lines: Data = {"y": [], "colour": []}
     for model, loss in levels:
         colour = racer_colours([model.label], dark)[0]
         arrow = " ↑" if loss > y[1] else " ↓" if loss < y[0] else ""
         if not arrow:
-            inside["y"].append(loss)
-            inside["colour"].append(colour)
+            inside_lines["y"].append(loss)
+            inside_lines["colour"].append(colour)
         value_text = f" {loss_text(loss)}{arrow}"
         fits = LETTER * len(model.name + value_text) < room
         labels.append(((model.name if fits else model.short or model.name) + value_text, loss, colour, "normal"))
     names = [name for name, *_ in labels]
     heights = [float(np.clip(height, *y)) for _, height, *_ in labels]
-    shifts = place(Box(0.0, 1.0, *y), [1 - LABELS] * len(names), heights, names, [False] * len(names))
+    shifts = place(Box(0.0, 1.0, *y), [1 - LABEL_WIDTH_SHARE] * len(names), heights, names, [False] * len(names))
     inks, styles = [readable(colour, dark) for *_, colour, _ in labels], [style for *_, style in labels]
-    return inside, {"y": heights, "words": names, "dy": shifts, "colour": inks, "style": styles}
+    return inside_lines, {"y": heights, "words": names, "dy": shifts, "colour": inks, "style": styles}
 
 
 def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], measure: str, dark: bool) -> None:
@@ -203,11 +203,11 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
 
     lines: the study's summary. key: what it belongs to; of something else it is drawn anew.
     """
-    wanted = [f"away_{share}" for band in BANDS for share in band] + ["away_50"]
-    data: Data = {name: [] for name in ("x", *wanted)}
+    column_names = [f"away_{share}" for band in BANDS for share in band] + ["away_50"]
+    data: Data = {name: [] for name in ("x", *column_names)}
     if "away_50" in lines:
         part = _part(lines, racer)
-        data = {"x": part["alpha"].to_numpy(float)} | {name: part[name].to_numpy(float) for name in wanted}
+        data = {"x": part["alpha"].to_numpy(float)} | {name: part[name].to_numpy(float) for name in column_names}
     return Picture(
         draw=partial(_draw_spread, alphas=alphas, colour=colour),
         x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", "w - center"),
@@ -217,8 +217,8 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
 
 def _spread_range(data: Data) -> Range:
     """Return a range from nine tenths of the weights, as wide again on either side, as outliers may lie anywhere."""
-    inner = [np.abs(np.asarray(data[name], float)) for name in ("away_5", "away_95")]
-    widest = float(max((part.max() for part in inner if len(part)), default=0.0)) or 1.0
+    inner_bands = [np.abs(np.asarray(data[name], float)) for name in ("away_5", "away_95")]
+    widest = float(max((part.max() for part in inner_bands if len(part)), default=0.0)) or 1.0
     return -1.8 * widest, 1.8 * widest
 
 
@@ -247,7 +247,7 @@ def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None
     powers = np.arange(first, last + 1, max(np.ceil((last - first) / (4 if few else 9)), 1))
     names = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
     plot.parts["x"].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
-    plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN, RIGHT_MARGIN
+    plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN_PX, RIGHT_MARGIN_PX
 
 
 def _add_head(plot: Plot) -> None:

@@ -57,7 +57,9 @@ class Pen:
     def mark(
         self, kind: str, at: tuple[float, float], size: float, fill: Any, line: Any, width: float, angle: float = 0.0
     ) -> None:
-        """Draw a marker of Bokeh's."""
+        """Draw a marker, as Bokeh does. kind: its name in Bokeh. at: (x, y) of its middle in pixels. size, width:
+        pixels.
+        """
         half = size / 2
         if kind in ("dash", "x", "cross"):
             for turn in _ANGLES.get(kind, (angle,)):
@@ -90,8 +92,8 @@ class Pen:
         written = Image.new("L", (int(box[2]) + 4, int(box[3]) + 6), 0)
         ImageDraw.Draw(written).text((2, 2), words, font=letters, fill=255)
         turned = written.rotate(math.degrees(tilt), expand=True, resample=Image.Resampling.BICUBIC)
-        across, down = {"m": 0.5, "r": 1.0}.get(anchor[0], 0.0), {"m": 0.5}.get(anchor[1], 0.0)
-        at = (round(x * self.unit - turned.width * across), round(y * self.unit - turned.height * down))
+        x_share, y_share = {"m": 0.5, "r": 1.0}.get(anchor[0], 0.0), {"m": 0.5}.get(anchor[1], 0.0)
+        at = (round(x * self.unit - turned.width * x_share), round(y * self.unit - turned.height * y_share))
         self.image.paste(Image.new("RGB", turned.size, colour), at, turned)
 
     def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
@@ -117,8 +119,8 @@ class Pen:
         left, top, right, bottom = (side * self.unit for side in box)
         size = round(right - left), round(bottom - top)
         if min(size) >= 1 and max(size) <= 20_000:
-            fitted = picture.resize(size, Image.Resampling.NEAREST)
-            self.image.paste(fitted, (round(left), round(top)), fitted)
+            resized = picture.resize(size, Image.Resampling.NEAREST)
+            self.image.paste(resized, (round(left), round(top)), resized)
 
     def _scaled(self, points: Points) -> Points:
         return np.clip(points * self.unit, -1e5, 1e5)

@@ -115,7 +115,7 @@ class Plot:
         self.dress(picture)
 
     def __getitem__(self, name: str) -> Any:
-        """Return a source, or several."""
+        """Return the Bokeh source of this name, or the tuple of sources."""
         return self.sources[name]
 
     def dress(self, picture: Picture) -> None:
@@ -203,7 +203,7 @@ def write(
     colour: a colour, or the column that has it. size: of the letters, px. front: given for words in front of lines and
     dots: whether the ground is dark. place: align, baseline, x_offset, y_offset, as Bokeh has them.
     """
-    text_properties = {name if "offset" in name else f"text_{name}": given for name, given in place.items()}
+    text_properties = {name if "offset" in name else f"text_{name}": value for name, value in place.items()}
     text_properties |= {} if front is None else IN_FRONT[front]
     font_properties = {
         "text_font": FONT,

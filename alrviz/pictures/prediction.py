@@ -17,7 +17,7 @@ from alrviz.pictures.picture import FONT
 Place = tuple[float | None, float | None]  # along and up; None where it is of the other axis alone
 _DOTS = [2, 4]
 MIN_LABEL_DISTANCE = 0.08  # share of an axis: closer labels would overlap, also in Present's type size
-SIGN, LINE = 12, 30  # pixels of a sign of the words, and of a line of them
+SIGN_WIDTH_PX, LINE_HEIGHT_PX = 12, 30  # pixels of a sign of the words, and of a line of them
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,15 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
         name, axis, scale = ("x", fig.x_range, fig.x_scale) if y is None else ("y", fig.y_range, fig.y_scale)
         place = _share(axis, scale, labels[k][name])
         for other, label in zip(marks[:k], labels, strict=False):
-            same = (other[0] is None, other[1] is None) == (x is None, y is None)
-            if not same or abs(_share(axis, scale, label[name]) - place) >= (
+            has_same_axes = (other[0] is None, other[1] is None) == (x is None, y is None)
+            if not has_same_axes or abs(_share(axis, scale, label[name]) - place) >= (
                 MIN_LABEL_DISTANCE if y is not None else 2 * MIN_LABEL_DISTANCE
             ):
                 continue
             if y is not None:
-                labels[k]["dx"] = max(labels[k]["dx"], label["dx"] + SIGN * len(label["text"]))
+                labels[k]["dx"] = max(labels[k]["dx"], label["dx"] + SIGN_WIDTH_PX * len(label["text"]))
             else:
-                labels[k]["dy"] = min(labels[k]["dy"], label["dy"] - LINE)
+                labels[k]["dy"] = min(labels[k]["dy"], label["dy"] - LINE_HEIGHT_PX)
 
 
 def _share(axis: Any, scale: Any, value: float) -> float:

@@ -24,7 +24,7 @@ from alrviz.pictures.replay_map import Ground, ground_content
 STEPS = 1000
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _DIGITS = 6
-_EXACT = 15  # digits of values whose difference to others is shown
+_MAX_DIFFERENCE_DIGITS = 15  # digits of values whose difference to others is shown
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 
 
@@ -181,10 +181,11 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
             {
                 "label": view.label, "short": view.short, "log": view.log,
                 "grey": [[words, *_numbers([level])] for words, level in view.grey.items()],
-                "less": _numbers(view.less, _EXACT),
+                "less": _numbers(view.less, _MAX_DIFFERENCE_DIGITS),
                 "floor": view.floor,
                 "along": view.along or [axis.label for axis in film.axes],
-                "lines": [{"y": _numbers(y, _EXACT if view.less else _DIGITS, steps), "held": _numbers(held, at=steps)}
+                "lines": [{"y": _numbers(y, _MAX_DIFFERENCE_DIGITS if view.less else _DIGITS, steps),
+                           "held": _numbers(held, at=steps)}
                           for y, held in zip(view.train, view.heldout, strict=True)],
             }
             for view in film.views

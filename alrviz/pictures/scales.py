@@ -55,7 +55,7 @@ def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
     )
     labels = tuple(str(label) for label in dict.fromkeys(points["label"]))
     shown_dots, middle = ([part[part["label"] == label] for label in labels] for part in (dots, lines))
-    named = [(label, line.iloc[0]) for label, line in zip(labels, middle, strict=True) if len(line)]
+    named_lines = [(label, line.iloc[0]) for label, line in zip(labels, middle, strict=True) if len(line)]
     return Picture(
         draw=partial(_draw, labels=labels, dark=dark),
         x=x, y=y, axes={"x_axis_type": "log", "y_axis_type": "log"},
@@ -64,9 +64,9 @@ def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
             "dots": tuple(_columns(mine.iloc[:: max(1, len(mine) // MAX_POINTS)], "scale") for mine in shown_dots),
             "lines": tuple(_columns(line, "middle") for line in middle),
             "names": {
-                "x": [first["hessian"] for _, first in named], "y": [first["middle"] for _, first in named],
-                "words": [label for label, _ in named],
-                "colour": [readable(family_colour(label), dark) for label, _ in named],
+                "x": [first["hessian"] for _, first in named_lines], "y": [first["middle"] for _, first in named_lines],
+                "words": [label for label, _ in named_lines],
+                "colour": [readable(family_colour(label), dark) for label, _ in named_lines],
             },
         },
         key=(x, y, labels, dark),

@@ -32,12 +32,12 @@ from alrviz.studies.protocols.live_selection import Search
 from alrviz.studies.statistics.measures import loss_text
 
 WIDTH, HEIGHT = 620, 270  # assumed pixels of the frame of levels
-HEAD, ROW = 30, 15  # px of what stands above the blocks, and of a name
+HEAD_PX, ROW_PX = 30, 15  # px of what stands above the blocks, and of a name
 MAX_NODES = 10_000  # of a level; the best of more
 MAX_MARKS = 1_000  # of a level, with tooltips; more tuples are drawn as an image
-LINED = 24  # tuples of a level whose lines to their parts are drawn
-SMALL_MARKS_FROM = 150  # tuples
-MISSED = 3  # tuples that are named in the picture of gains
+MAX_TUPLES_WITH_LINES = 24  # tuples of a level whose lines to their parts are drawn
+MIN_TUPLES_FOR_SMALL_MARKS = 150  # tuples
+MAX_NAMED_TUPLES = 3  # tuples that are named in the picture of gains
 SHARES: Mapping[str, str] = {
     "log_loss": "test log loss", "parameters": "parameters (log)", "train_seconds": "seconds per fit (log)",
 }  # fmt: skip
@@ -63,8 +63,8 @@ class _Blocks:
 
     def __init__(self, nodes: Sequence[int], size: tuple[int, int]):
         wide, high = size
-        self._wide, self.top = wide, 1 - HEAD / high
-        fits = max(1, int(high * self.top / ROW))  # names below each other
+        self._wide, self.top = wide, 1 - HEAD_PX / high
+        fits = max(1, int(high * self.top / ROW_PX))  # names below each other
         self._across = [ceil(count / fits) for count in nodes]
         self.named = [across <= 2 and wide / len(nodes) > 85 * across for across in self._across]
         shares = [0.62 * across + 0.2 if named else 1.0 for across, named in zip(self._across, self.named, strict=True)]
@@ -75,7 +75,7 @@ class _Blocks:
             if not named:
                 self._across[k] = max(1, round(sqrt(count * px / (high * self.top))))
             self._rows.append(ceil(count / self._across[k]))
-            step = ROW if named else min(px / self._across[k], high * self.top / self._rows[k])
+            step = ROW_PX if named else min(px / self._across[k], high * self.top / self._rows[k])
             self.sizes.append(float(np.clip(0.72 * step, 1.5, 11.0)))
 
     def cells(self, k: int, states: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], float, float]:
@@ -91,8 +91,8 @@ class _Blocks:
         """Return x and y of nodes of these ranks in level k."""
         across = self._across[k]
         # The lines of a first level lead to the right, those of others come from the left: names are on the other side.
-        inside = 0.5 if not self.named[k] else 0.92 if self.left(k) else 0.12
-        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % across + inside) / across)
+        x_share = 0.5 if not self.named[k] else 0.92 if self.left(k) else 0.12
+        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % across + x_share) / across)
         return x, self.top * (1 - (ranks // across + 0.5) / self._rows[k])
 
     def left(self, k: int) -> bool:
@@ -151,8 +151,16 @@ def tuples(
         for what, of in parts.items():
             nodes[what].append((x[of], y[of], np.full(of.sum(), dot), np.flatnonzero(of) + 1, by_rank[of], level))
         if complete and many <= MAX_MARKS:  # those of which no part was kept
-            rest = np.arange(len(by_rank), totals[at])
-            nodes["waiting"].append((*blocks.at(at, rest), np.full(len(rest), dot / 2), rest + 1, rest, None))
+            waiting_places = np.arange(len(by_rank), totals[at])
+            nodes["waiting"].append(
+                (
+                    *blocks.at(at, waiting_places),
+                    np.full(len(waiting_places), dot / 2),
+                    waiting_places + 1,
+                    waiting_places,
+                    None,
+                )
+            )
         if blocks.named[at]:
             left = blocks.left(at)
             names["x"] += x.tolist()
@@ -165,7 +173,7 @@ def tuples(
             tuple(level.tuples[k].tolist()): (float(px), float(py))
             for k, px, py, one in zip(by_rank, x, y, is_kept, strict=True) if one
         }  # fmt: skip
-        for columns, end in islice(new_place_by_tuple.items(), LINED if place_by_tuple else 0):
+        for columns, end in islice(new_place_by_tuple.items(), MAX_TUPLES_WITH_LINES if place_by_tuple else 0):
             lesser = (columns[:j] + columns[j + 1 :] for j in range(len(columns)))
             edges += [(*place_by_tuple[part], *end) for part in lesser if part in place_by_tuple]
         place_by_tuple = new_place_by_tuple
@@ -199,7 +207,7 @@ def _nodes(search: Search, parts: Sequence[Any]) -> Data:
 
 
 def _pixels(colours: Sequence[tuple[str, float]]) -> NDArray[np.uint32]:
-    """Colours "#rrggbb" and their opacities as Bokeh's images have them."""
+    """Return colours "#rrggbb" with opacities (0 to 1) as the numbers of Bokeh's RGBA images."""
     parts = [(*bytes.fromhex(colour[1:]), round(255 * alpha)) for colour, alpha in colours]
     return np.array(parts, np.uint8).view(np.uint32).ravel()
 
@@ -265,17 +273,19 @@ def _draw_ranks(plot: Plot, colours: Sequence[str], called: Sequence[str], dark:
 
 def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     """Return the picture of gains beside mutual information, of all tuples of the order."""
-    known = search.gains is not None and search.mi is not None
-    mi, gain = (np.empty(0) if one is None or not known else one for one in (search.mi, search.gains))
+    has_gains = search.gains is not None and search.mi is not None
+    mi, gain = (np.empty(0) if one is None or not has_gains else one for one in (search.mi, search.gains))
     state = np.zeros(len(mi), np.int8)  # not looked at
     last = search.levels[-1] if search.levels else None
-    if known and last is not None:
+    if has_gains and last is not None:
         looked = search.numbers(last.tuples)
         state[looked] = 1
         state[looked[last.kept]] = 2
-    tells = np.zeros(len(mi), bool) if search.tells is None or not known else search.tells
-    best_tuples = [int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MISSED] if tells[k]]
-    every = search.all_tuples() if known else np.empty((0, search.order), np.int32)
+    tells = np.zeros(len(mi), bool) if search.tells is None or not has_gains else search.tells
+    best_tuples = [
+        int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MAX_NAMED_TUPLES] if tells[k]
+    ]
+    every = search.all_tuples() if has_gains else np.empty((0, search.order), np.int32)
     high, low = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
     right = float(mi.max(initial=0.0)) or 1.0
     air = 0.1 * (high - low) or 1e-3
@@ -295,7 +305,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
         x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
         data={
             **{name: {"x": mi[places], "y": gain[places], "name": [name_of(every[k]) for k in places],
-                      "size": np.full(len(places), 9.0 if len(mi) <= SMALL_MARKS_FROM else 5.0)}
+                      "size": np.full(len(places), 9.0 if len(mi) <= MIN_TUPLES_FOR_SMALL_MARKS else 5.0)}
                for name, places in parts.items()},
             "names": {
                 "x": mi[best_tuples], "y": gain[best_tuples], "words": words, "dy": shifts,

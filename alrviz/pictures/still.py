@@ -26,7 +26,7 @@ SCALE = 1.5  # pixels of the PNG for one of the page
 OVERSAMPLING = 2  # pixels drawn for one, then averaged, so that lines are smooth
 HEIGHT = 360  # px of one figure; of several that stand beside each other less
 MAX_COLUMNS = 2
-LEGEND_ROW, SAMPLE = 22, 46  # px of a line of a legend, and of an entry without its words
+LEGEND_ROW_PX, LEGEND_SAMPLE_PX = 22, 46  # px of a line of a legend, and of an entry without its words
 _LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")
 _DASHES: dict[str, list[float]] = {
     "solid": [], "dashed": [6, 4], "dash": [6, 4], "dotted": [2, 4], "dotdash": [2, 4, 6, 4], "dashdot": [6, 4, 2, 4],
@@ -87,8 +87,8 @@ def _paint(colour: Any, alpha: Any = 1.0) -> Any:
     if colour is None or (isinstance(colour, float) and math.isnan(colour)):
         return None
     if isinstance(colour, tuple):
-        red, green, blue, *rest = colour
-        return (int(red), int(green), int(blue), round(255 * float(alpha) * float(rest[0] if rest else 1)))
+        red, green, blue, *alphas = colour
+        return (int(red), int(green), int(blue), round(255 * float(alpha) * float(alphas[0] if alphas else 1)))
     text = str(getattr(colour, "to_css", lambda: colour)())
     return (*ImageColor.getrgb(text)[:3], round(255 * min(max(float(alpha), 0.0), 1.0)))
 
@@ -109,7 +109,7 @@ class FigureDrawing:
         self.left, self.top, self.wide, self.high = place
 
     def draw(self) -> None:
-        """Draw it with the pen."""
+        """Draw the figure with the pen: grid, marks, axes, legend and annotations."""
         figure, width = self.figure, self.pen.width
         x_axis, y_axis = (next((a for a in axes if a.visible), None) for axes in (figure.xaxis, figure.yaxis))
         self.x_range, self.y_range = _span(figure.x_range), _span(figure.y_range)
@@ -123,7 +123,7 @@ class FigureDrawing:
         right = self.left + self.wide - 24
         legends = [part for part in figure.select({"type": Legend}) if part.visible]
         lines = [self._legend_lines(legend, right - left) for legend in legends]
-        top = self.top + 12 + LEGEND_ROW * sum(map(len, lines))
+        top = self.top + 12 + LEGEND_ROW_PX * sum(map(len, lines))
         bottom = self.top + self.high - low - (22 if x_axis is not None and _words(x_axis.axis_label) else 0)
         if figure.match_aspect:  # one scale for both axes
             ratio = (self.x_range[1] - self.x_range[0]) / (self.y_range[1] - self.y_range[0])
@@ -134,7 +134,7 @@ class FigureDrawing:
         for legend, parts in zip(legends, lines, strict=True):
             for k, items in enumerate(parts):
                 self._legend("" if k else _words(legend.title), items, left, y)
-                y += LEGEND_ROW
+                y += LEGEND_ROW_PX
         self.ink = self.pen.part(self.frame)
         self._grid(x_ticks, y_ticks)
         glyphs = [one for one in figure.renderers if one.visible and hasattr(one, "glyph")]
@@ -308,10 +308,10 @@ class FigureDrawing:
             words = item.label.value if isinstance(item.label, Value) else item.label
             if not item.visible or not isinstance(words, str):
                 continue
-            x += SAMPLE + self.pen.width(words, 13)
+            x += LEGEND_SAMPLE_PX + self.pen.width(words, 13)
             if x - 16 > max_width and lines[-1]:
                 lines.append([])
-                x = SAMPLE + self.pen.width(words, 13)
+                x = LEGEND_SAMPLE_PX + self.pen.width(words, 13)
             lines[-1].append((words, item.renderers))
         return lines
 
@@ -323,7 +323,7 @@ class FigureDrawing:
             for renderer in renderers:
                 self._sample(Marks(renderer), x, y)
             self.pen.text(x + 30, y + 10, words, 13, INK, "lm")
-            x += SAMPLE + self.pen.width(words, 13)
+            x += LEGEND_SAMPLE_PX + self.pen.width(words, 13)
 
     def _sample(self, marks: Marks, x: float, y: float) -> None:
         fill = marks.first("fill_color")

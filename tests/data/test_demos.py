@@ -17,8 +17,8 @@ from alrviz.data.demos import (
     demo_names,
     demo_truth,
     games,
+    generators,
     load_demo,
-    made,
     patients,
 )
 from alrviz.errors import TableError
@@ -80,7 +80,7 @@ def test_drawn_demos_have_any_size_and_follow_the_seed(name):
     assert not demo_frame(name, 50, seed=3).equals(demo_frame(name, 50, seed=4))
 
 
-def test_complete_demos_give_a_part_of_themselves():
+def test_complete_demos_can_be_sampled():
     part = demo_frame("tic-tac-toe", 100, seed=1)
     assert len(part.drop_duplicates()) == 100
     assert len(part.merge(demo_frame("tic-tac-toe"))) == 100
@@ -97,15 +97,15 @@ def test_complete_demos_give_a_part_of_themselves():
         (lambda: load_demo("led", 2.5), "at least 1"),
     ],
 )
-def test_what_cannot_be_loaded(call, message):
+def test_invalid_name_or_rows_of_a_demo_raise(call, message):
     with pytest.raises(TableError, match=message):
         call()
 
 
 def test_led_is_a_noisy_display_whose_best_error_is_26_percent():
-    lit = np.array([list(map(int, digit)) for digit in made.DIGITS])
+    lit = np.array([list(map(int, digit)) for digit in generators.DIGITS])
     assert sorted(lit.sum(axis=1)) == [2, 3, 4, 5, 5, 5, 6, 6, 6, 7]
-    frame = made.led(60_000, np.random.default_rng(0))
+    frame = generators.led(60_000, np.random.default_rng(0))
     shown, digits = frame.iloc[:, :7].to_numpy().astype(int), frame["class"].to_numpy().astype(int)
     wrong = (shown != lit[digits]).mean(axis=0)
     assert np.allclose(wrong, 0.1, atol=0.006)
@@ -118,7 +118,7 @@ def test_led_is_a_noisy_display_whose_best_error_is_26_percent():
 
 
 def test_waveform_means_are_the_mixed_waves():
-    frame = made.waveform(30_000, np.random.default_rng(0))
+    frame = generators.waveform(30_000, np.random.default_rng(0))
     means = frame.groupby("class").mean().to_numpy()
     places = np.arange(1, 22)
     waves = [np.maximum(6 - abs(places - peak), 0) for peak in (11, 15, 7)]
@@ -129,7 +129,7 @@ def test_waveform_means_are_the_mixed_waves():
 def test_skewed_levels_follow_zipf_and_the_class_the_planted_order():
     for order in (1, 2):
         rng, rows = np.random.default_rng(7), 20_000
-        frame = made.skewed(rows, np.random.default_rng(7), order=order)
+        frame = generators.skewed(rows, np.random.default_rng(7), order=order)
         share = frame["x1"].value_counts(normalize=True).sort_index().to_numpy()
         zipf = np.arange(1, 11) ** -1.5
         assert np.allclose(share, zipf / zipf.sum(), atol=0.01)

@@ -119,7 +119,7 @@ def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone
     X, y = planted(200)
     model = AutoClassifier().fit(X, y)
     assert model.order_ == 1
-    assert "order 2 is too much work to be chosen by itself (give order=2 to have it)" in model.chosen_
+    assert "order 2 takes too long to be tried (order=2 fits it anyway)" in model.chosen_
     encoded = Encoder(discretize="smooth", n_bins=24).fit(X, y).encode(X, y)
     whole = estimate(model.to_recipe(order=2), TableShape(encoded)).cost.seconds * FOLDS
     monkeypatch.setattr(choose_order, "MAX_PASS_SECONDS", whole / 2)
@@ -226,7 +226,7 @@ def test_fit_says_what_it_takes():
         ("made.csv", "y", "got a str; read_table reads files"),
         (frame, None, "the class column is not named"),
         (frame, frame["class"], "no column is called"),
-        (data.X.to_numpy(), data.y, "there is a ndarray"),
+        (data.X.to_numpy(), data.y, "got a ndarray"),
         (data, "a", "the class of this table is 'class'"),
         (frame.assign(**{"class": frame["class"].where(frame.index > 2)}), "class", "3 rows have no class"),
     ]:

@@ -105,9 +105,7 @@ def test_a_pickle_of_another_format_is_refused(monkeypatch, fitted):
     monkeypatch.setattr(recipes, "FORMAT", 99)
     blob = pickle.dumps(model)
     monkeypatch.undo()
-    with pytest.raises(
-        AlrvizError, match=r"AnJEClassifier was pickled in format 99, and this version .* reads format 1"
-    ):
+    with pytest.raises(AlrvizError, match=r"pickled in format 99, .* reads format 1"):
         pickle.loads(blob)
 
 

@@ -109,15 +109,15 @@ def test_a_widget_sets_them():
     settings = RecipeSettings(
         lambda _, recipe: heard.append(recipe), lambda _: None, lambda _: None, Choosable(("lr", "tempered"))
     )
-    settings.show(0, Recipe("tempered"), "tempered", alone=True)
+    settings.show(0, Recipe("tempered"), "tempered", is_only=True)
     power, base = settings._fields["power"], settings._fields["base"]
     assert (power.label, power.value, power.step, power.end, power.visible) == ("Power of theta", 0.5, 0.05, 0.9, True)
     assert base.options == {"natural": "e", "binary": "2"}
     power.value, base.value = 0.75, "2"
     assert [(recipe.params["power"], recipe.params["base"]) for recipe in heard] == [(0.75, "e"), (0.5, "2")]
-    settings.show(0, Recipe("tempered", order=3), "tempered", alone=True)
+    settings.show(0, Recipe("tempered", order=3), "tempered", is_only=True)
     assert not power.visible
-    settings.show(0, Recipe("lr"), "lr", alone=True)
+    settings.show(0, Recipe("lr"), "lr", is_only=True)
     assert not base.visible
 
 
@@ -135,7 +135,7 @@ def test_a_widget_is_of_the_family_shown_where_another_has_a_parameter_of_that_n
     settings = RecipeSettings(lambda *_: None, lambda _: None, lambda _: None, Choosable(("lr", "tempered", "cooled")))
     power = settings._fields["power"]
     for family, looks in (("cooled", ("Power of all", 2, 9, 5)), ("tempered", ("Power of theta", 0, 0.9, 0.5))):
-        settings.show(0, Recipe(family), family, alone=True)
+        settings.show(0, Recipe(family), family, is_only=True)
         assert (power.label, power.start, power.end, power.value) == looks
 
 

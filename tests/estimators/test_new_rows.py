@@ -355,7 +355,7 @@ def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkey
         parts = predict_table(loaded, [tmp_path / "good.csv", tmp_path / "bad.csv"])
     pd.testing.assert_frame_equal(whole, parts)
     assert [*whole["unseen"]] == ["", "", "size=large (not a number)", "size=small (not a number)"]
-    monkeypatch.setattr(script, "ROWS", 2)
+    monkeypatch.setattr(script, "BATCH_ROWS", 2)
     model = script.Model(tmp_path / "model.zip")
     lines = list(model.predictions(script.read_rows(tmp_path / "whole.csv", model.spec)))
     assert [line[-1] for line in lines[1:]] == [*whole["unseen"]]

@@ -85,7 +85,7 @@ WRONG = [
     ({"missing": "drop"}, "missing='drop' is not known"),
     (
         {"class_weight": {"nobody": 2}},
-        "class_weight names 'nobody', which is no class; expected some of 'k0', 'k1', 'k2'",
+        "class_weight names 'nobody', which is no class; expected one of 'k0', 'k1', 'k2'",
     ),
     ({"class_weight": {"k0": -2}}, "out of range"),
     ({"class_weight": "balance"}, "did you mean 'balanced'?"),

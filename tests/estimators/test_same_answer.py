@@ -221,7 +221,7 @@ def disagreements(seed, folder, script, compared):
 
 
 def test_tables_of_odd_values_are_predicted_alike_in_every_way(tmp_path, script, monkeypatch):
-    monkeypatch.setattr("alrviz.data.stream.new_rows.LARGE", 0)
+    monkeypatch.setattr("alrviz.data.stream.new_rows.MIN_LARGE_BYTES", 0)
     compared, wrong = Counter(), []
     for seed in range(FIRST_CASE, FIRST_CASE + CASES):
         wrong += disagreements(seed, tmp_path, script, compared)

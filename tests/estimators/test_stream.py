@@ -68,18 +68,14 @@ def test_what_is_chosen_by_rows_is_chosen_by_those_of_the_stream(stream):
 def test_what_does_not_go_with_it_is_said(stream):
     X, y = stream.sample.X, stream.sample.y
     model = alrviz.ALRClassifier(order=1, max_iter=1)
-    with pytest.raises(
-        ValueError, match=r"^y is not given beside a table read in batches, which has its class; expect"
-    ):
+    with pytest.raises(ValueError, match=r"^y .* read in batches, which has its class"):
         model.fit(stream, y)
-    with pytest.raises(
-        ValueError, match=r"^sample_weight is not given beside a table read in batches, which has rows "
-    ):
+    with pytest.raises(ValueError, match=r"^sample_weight .* read in batches, which has "):
         model.fit(stream, None, np.ones(len(y)))
     with pytest.raises(ValueError, match=r"^categorical_features is not for .* open_table\(\.\.\., kinds="):
         alrviz.ALRClassifier(categorical_features=["x"]).fit(stream)
     for refused in ({"class_weight": "balanced"}, {"share": "cell"}, {"solver": "sgd"}):
-        with pytest.raises(ValueError, match="is not there for a table read in batches"):
+        with pytest.raises(ValueError, match="a table read in batches"):
             clone(model).set_params(**refused).fit(stream)
     with pytest.raises(ValueError, match="expected a number"):
         alrviz.ALRClassifier(alpha="cv").fit(stream)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import threading
 
 import pytest
 
@@ -129,14 +130,18 @@ def test_a_peer_beside_a_map_is_judged_too(peer):
     page.close()
 
 
-def test_what_cannot_be_evaluated_says_why(race):
-    part = evaluation_part.EvaluationPart(race.session, race.tasks)
+def test_it_shows_its_activity_and_what_cannot_be_evaluated_says_why(race):
+    part, shown = evaluation_part.EvaluationPart(race.session, race.tasks), threading.Event()
 
-    def fails(stop, tell):
+    def fails(stop, report):
+        report("predicting 3 of 7")
+        assert shown.wait(60)
         raise alrviz.TableError("no such <rows>")
 
     part.offer("key", {"a": evaluation_part.EvaluableModel(fails)})
     part.folded.open = True
+    until(race, lambda: "predicting 3 of 7" in part.view.sentence.object)
+    shown.set()
     until(race, lambda: "The model cannot be evaluated: no such &lt;rows&gt;" in part.view.sentence.object)
     part.offer("other", {})
     assert not part.part.visible

@@ -304,15 +304,15 @@ def test_tries_come_back_one_by_one_and_are_of_an_address(monkeypatch):
     monkeypatch.setattr(rate_limit, "_SWEEP_KEYS", 1)
     tries = rate_limit.RateLimit(door.MAX_WRONG_TOKENS, door.SECONDS_PER_TRY, clock)
     for _ in range(door.MAX_WRONG_TOKENS):
-        assert tries.wait("a") == 0
-        tries.count("a")
-    assert tries.wait("a") == door.SECONDS_PER_TRY
-    assert tries.wait("b") == 0
+        assert tries.seconds_to_wait("a") == 0
+        tries.count_attempt("a")
+    assert tries.seconds_to_wait("a") == door.SECONDS_PER_TRY
+    assert tries.seconds_to_wait("b") == 0
     clock.now += door.SECONDS_PER_TRY
-    assert tries.wait("a") == 0
-    tries.count("a")
-    assert tries.wait("a") == door.SECONDS_PER_TRY
+    assert tries.seconds_to_wait("a") == 0
+    tries.count_attempt("a")
+    assert tries.seconds_to_wait("a") == door.SECONDS_PER_TRY
     clock.now += 1000
     for other in "bc":
-        tries.count(other)
+        tries.count_attempt(other)
     assert list(tries._until) == ["b", "c"], "what is over is forgotten"

@@ -34,14 +34,24 @@ def open_page(link=SMALL, owner=OWNER, registry=None):
     return opened(OrderPage, link, owner, registry)
 
 
-@pytest.fixture
-def page():
-    made = open_page()
+def _priced_page(link):
+    made = open_page(link)
     until(made, lambda: made.runner.costs is not None)
     yield made
     if made.study_view.study is not None:
         made.study_view.study.stop()
     made.close()
+
+
+@pytest.fixture
+def page():
+    yield from _priced_page(SMALL)
+
+
+@pytest.fixture
+def orders_page():
+    """The page without AutoClassifier and boosting, which take most of the time."""
+    yield from _priced_page(SMALL + "&refs=none")
 
 
 def run(page):
@@ -310,9 +320,9 @@ def test_a_finished_study_has_nothing_left_to_start():
     assert entry.job.calls == ["start"]
 
 
-def test_what_failed_is_computed_again_when_there_is_a_place(page):
-    view, (_, _, make) = page.study_view, governed()
-    run(page)
+def test_what_failed_is_computed_again_when_there_is_a_place(orders_page):
+    view, (_, _, make) = orders_page.study_view, governed()
+    run(orders_page)
     study = view.study
     entry = study.entry
     make("bob").start()
@@ -325,9 +335,9 @@ def test_what_failed_is_computed_again_when_there_is_a_place(page):
     study.entry = entry
 
 
-def test_what_keeps_fits_from_being_kept_is_told(page):
-    run(page)
-    study = page.study_view.study
+def test_what_keeps_fits_from_being_kept_is_told(orders_page):
+    run(orders_page)
+    study = orders_page.study_view.study
     assert progress_words(study).endswith("done")
     study._checkpoint.problem = "finished fits are kept no more: the disk is full"
     assert progress_words(study).endswith("the disk is full")

@@ -27,7 +27,7 @@ from tests.explorer.pages import OWNER, until
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-    monkeypatch.setattr("alrviz.data.stream.table.SAMPLE", 500)
+    monkeypatch.setattr("alrviz.data.stream.table.SAMPLE_ROWS", 500)
     path = tmp_path / "led.parquet"
     alrviz.load_demo("led").frame.to_parquet(path)
     return path

@@ -88,7 +88,7 @@ def table_shown(said: str, mine: Any, made: Any) -> bool:
 NB, SGD = Recipe("anje", order=1), Recipe("lr", order=1, alpha=0.0, solver="sgd")
 CASES = {
     "order": Case(
-        OrderPage, "?page=order&data=monks-1&of=anje&folds=5", ("folds", "10"), {}, "which order on monks-1",
+        OrderPage, "?page=order&data=monks-1&of=anje&folds=5&refs=none", ("folds", "10"), {}, "which order on monks-1",
         losses_shown,
         {
             "?page=order&of=alr_a0.1_canje&folds=10": {

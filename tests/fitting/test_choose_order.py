@@ -184,7 +184,7 @@ def test_what_is_too_much_work_or_memory_is_not_tried(monkeypatch):
     assert (
         settled(data, "alr", order="auto")
         .notes[0]
-        .endswith("at 1; order 2 is too much work to be chosen by itself (give order=2 to have it)")
+        .endswith("at 1; order 2 takes too long to be tried (order=2 fits it anyway)")
     )
 
 

@@ -21,7 +21,7 @@ from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest
-from alrviz.fitting.solvers.cross_tuned import FOLDS, PATIENCE
+from alrviz.fitting.solvers.cross_tuned import FOLDS, PATIENCE_ITERATIONS
 from alrviz.models.linear import log_softmax
 from alrviz.models.structures import Structure, naive
 from alrviz.passes.vectors import dot
@@ -256,7 +256,7 @@ def test_cross_tuning_takes_the_median_of_what_is_best_on_each_fold():
     assert {step.extra["tuned_stop"] for step in steps[1:]} == {m}
     for (_, part), at in zip(folds.groupby("fold"), best, strict=True):
         assert part["fold_iteration"].tolist() == list(range(len(part)))
-        assert len(part) == min(40, at + PATIENCE) + 1
+        assert len(part) == min(40, at + PATIENCE_ITERATIONS) + 1
     untuned, whole = run_of(dataset, structure="tan", max_iter=40, cross_tuning=False)
     assert [step.nll for step in whole[: m + 1]] == [step.nll for step in steps], "the same steps, bit for bit"
     assert len(whole) == 41

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from alrviz.fitting.solvers import LBFGS
-from alrviz.fitting.solvers.convergence_test import WINDOW, ConvergenceTest
+from alrviz.fitting.solvers.convergence_test import WINDOW_STEPS, ConvergenceTest
 from tests.fitting.tables import drain, prepared_objective, run_of, separable, states, table
 
 
@@ -29,7 +29,7 @@ def test_step_limit(fitted):
     rising = ConvergenceTest(objective, 1, 0.0)
     for index in (0, 1):
         told = rising.verdict(replace(states[1 - index], index=index))
-    assert told.sentence == "max_iter=1 steps were taken and F was not at rest"
+    assert told.sentence == "max_iter=1 steps were taken and F was not settled"
 
 
 def test_converged_needs_a_flat_window_and_small_slopes(fitted):
@@ -37,12 +37,12 @@ def test_converged_needs_a_flat_window_and_small_slopes(fitted):
     told = codes(ConvergenceTest(objective, 100, 1e-6), states)
     end = told.index("converged")
     values = [state.point.objective for state in states]
-    assert end >= WINDOW
-    assert values[end - WINDOW] - values[end] < 1e-6 * values[end]
+    assert end >= WINDOW_STEPS
+    assert values[end - WINDOW_STEPS] - values[end] < 1e-6 * values[end]
     assert objective.criterion(states[end].point) < 1e-3
-    for k in range(WINDOW, end):  # not a step too late
+    for k in range(WINDOW_STEPS, end):  # not a step too late
         assert (
-            values[k - WINDOW] - values[k] >= 1e-6 * values[k] or objective.criterion(states[k].point) >= 1e-3
+            values[k - WINDOW_STEPS] - values[k] >= 1e-6 * values[k] or objective.criterion(states[k].point) >= 1e-3
         )  # fmt: skip
     flat_but_steep = ConvergenceTest(objective, 100, 1e-12)
     steep = replace(states[0], point=replace(states[0].point))
@@ -53,7 +53,7 @@ def test_a_step_with_an_inner_loop_counts_as_many_as_that_has_turns(fitted):
     """A step that lowers F by nothing ends a fit at once if it is worth five; four of one turn each do not."""
     objective, states = fitted
     steep, flat = states[0], states[-1]
-    for turns, steps in [(1, WINDOW), (2, 3), (WINDOW, 1), (40, 1)]:
+    for turns, steps in [(1, WINDOW_STEPS), (2, 3), (WINDOW_STEPS, 1), (40, 1)]:
         told = codes(ConvergenceTest(objective, 100, 1e-6), [steep, flat, *[replace(flat, turns=turns)] * 6])
         assert told.index("converged") == steps + 1
     assert codes(ConvergenceTest(objective, 100, 1e-6), [steep, replace(flat, turns=40)]) == [
@@ -62,15 +62,15 @@ def test_a_step_with_an_inner_loop_counts_as_many_as_that_has_turns(fitted):
     ]  # F fell in those
 
 
-@pytest.mark.parametrize("turns", [WINDOW - 1, WINDOW, WINDOW + 1, 40])
+@pytest.mark.parametrize("turns", [WINDOW_STEPS - 1, WINDOW_STEPS, WINDOW_STEPS + 1, 40])
 def test_what_an_inner_loop_gains_is_shared_evenly_among_its_turns(fitted, turns):
     objective, states = fitted
     high, flat = states[0], states[-1]
     fall = high.point.objective / flat.point.objective - 1.0
     for tol in (0.99, 1.01):
-        judge = ConvergenceTest(objective, 100, tol * fall * min(1.0, WINDOW / turns))
+        judge = ConvergenceTest(objective, 100, tol * fall * min(1.0, WINDOW_STEPS / turns))
         assert codes(judge, [high, replace(flat, turns=turns)])[1] == (
-            "converged" if tol > 1.0 and turns >= WINDOW else None
+            "converged" if tol > 1.0 and turns >= WINDOW_STEPS else None
         )
 
 

@@ -157,7 +157,7 @@ def test_the_center_1_is_what_a_large_alpha_gives():
 
 
 def test_where_no_row_can_validate_it_is_said():
-    with pytest.raises(RecipeError, match=r"validation_fraction=0\.01 of 20 rows leaves none.*bandwidth='loo'"):
+    with pytest.raises(RecipeError, match=r"validation_fraction=0\.01 of 20 rows leaves no row.*bandwidth='loo'"):
         density_run(mixed(20), bandwidth="validation", validation_fraction=0.01).advance()
 
 

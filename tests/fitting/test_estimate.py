@@ -70,7 +70,7 @@ def test_tuples_are_drawn_by_the_cells_that_rows_could_have():
     levels = np.array([50, 2, 3, 10, 7, 2])
     space = CellSpace(levels, 3)
     for n_rows in (10**9, 200):
-        chosen, most = table_shape._drawn(space, n_rows)
+        chosen, most = table_shape._sampled_tuples(space, n_rows)
         assert most.tolist() == np.minimum(levels[chosen].prod(axis=1), n_rows).tolist()
         cells = np.minimum(space.cards, n_rows)
         share = cells[(space.tuples == 0).any(axis=1)].sum() / cells.sum()

@@ -191,7 +191,7 @@ def test_a_run_begins_where_another_ended():
     assert again.advance().objective == pytest.approx(end.trace[-1].objective, rel=1e-12)
     assert len(drain(again).trace) < len(end.trace) / 2
     other = Run.of(mixed(150, 2), Recipe("dlr", bandwidth="loo"), n_jobs=1, start=end.model)
-    with pytest.raises(RecipeError, match=r"start is no model of these 3 columns and 2 classes"):
+    with pytest.raises(RecipeError, match=r"start is not a model of these 3 columns and 2 classes"):
         other.advance()
 
 

@@ -225,7 +225,7 @@ def test_where_a_sample_has_hardly_a_row_of_a_class_steps_go_row_by_row(monkeypa
     codes, y = rows(4000)
     own = objective(counted(codes, y, 1, "dense", size=1000), "alr", codes, y)
     chosen = np.flatnonzero((y != 2) | (np.cumsum(y == 2) <= drawn))
-    own.sample = replace(own.sample, learned=CodedRows(codes[:, chosen].copy(), y[chosen], CLASSES))
+    own.sample = replace(own.sample, training=CodedRows(codes[:, chosen].copy(), y[chosen], CLASSES))
     found, why, learner = stream_choice.chosen_learner(own, np.zeros(own.scale.shape), 10, 0)
     assert found == name
     assert isinstance(learner, StreamAdaGrad) == (name == "averaged")

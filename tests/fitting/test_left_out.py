@@ -14,7 +14,7 @@ from alrviz.fitting.families.left_out import TRAINING_SHARE, TRIAL_SHARE, LeaveO
 from alrviz.fitting.families.selection_rows import InMemory
 from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.prepare import TrainingData, prepare
-from alrviz.fitting.solvers.stochastic import PASSES
+from alrviz.fitting.solvers.stochastic import TRIAL_PASSES
 from alrviz.models.streamed import count_stream
 from alrviz.stop import StopToken
 from tests.fitting.test_streamed import CLASSES, LEVELS, chunked, objective, rows
@@ -42,7 +42,7 @@ def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
             seen = dict(zip(part.tables.seen.tolist(), part.tables.counts.sum(axis=1), strict=True))
             visits = np.array([max(1.0, seen.get(cell, 0.0)) for cell in streamed.tables.seen.tolist()] + [learned])
             table[np.append(streamed.rows, len(table) - 2), 3, :CLASSES] = 2 * alpha / visits[:, None]
-        for _ in range(PASSES):
+        for _ in range(TRIAL_PASSES):
             own.passes.visit(apart.codes, apart.y, order.permutation(learned), table, 0.2)
         judged = CodedRows(apart.codes[:, tried:].copy(), apart.y[tried:], CLASSES)
         z = own.scores(own.weights_in(table), judged)

@@ -124,7 +124,7 @@ def test_runs_on_other_numbers_of_threads_share_them_and_keep_to_theirs(counts, 
     assert one._fit.objective.rows.n_jobs == 1
     prepared = prepare(dataset, Recipe("lr"))
     assert prepared.n_jobs == prepared.covered(2).rows.n_jobs == prepared.covered(2).heldout.n_jobs == 4
-    alone = prepared.on(1).covered(2)
+    alone = prepared.with_jobs(1).covered(2)
     assert alone.rows.n_jobs == alone.heldout.n_jobs == 1
     assert alone.rows.keys is prepared.covered(2).rows.keys
 
@@ -186,6 +186,6 @@ def test_levels_and_cuts_come_from_training_rows_alone():
 
 def test_waiting_for_a_turn_ends_with_the_holder():
     lock = threading.Lock()
-    with module._turn(lock, module.NEVER):
+    with module._locked(lock, module.NEVER):
         assert lock.locked()
     assert not lock.locked()

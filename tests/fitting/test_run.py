@@ -316,7 +316,7 @@ def test_unseen_cells_take_the_center_s_phi_or_the_start_s():
 def test_snapshots_follow_the_steps():
     run = drain(make(max_iter=10))
     assert run.snapshots == list(range(11))
-    with pytest.raises(IndexError, match="no weights are kept at or before step -1"):
+    with pytest.raises(IndexError, match="no weights are stored at or before step -1"):
         run.model_at(-1)
     assert run.model_at(10_000)[0] == 10
 

@@ -22,7 +22,7 @@ def test_thinning_keeps_first_last_and_an_even_grid(steps, room):
         grid = [i for i in kept.indices if i != k]
         gaps = set(np.diff(grid).tolist())
         assert len(gaps) <= 1
-        assert len(kept._kept) <= room
+        assert len(kept._snapshots) <= room
         assert gaps <= {2**e for e in range(10)}
     for k in range(steps):
         index, w = kept.at(k)
@@ -43,7 +43,7 @@ def test_copies_are_single_precision_and_our_own():
 def test_nothing_is_kept_before_the_first():
     kept = Snapshots()
     assert kept.indices == []
-    with pytest.raises(IndexError, match="no weights are kept at or before step 0"):
+    with pytest.raises(IndexError, match="no weights are stored at or before step 0"):
         kept.at(0)
 
 

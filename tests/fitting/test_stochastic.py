@@ -9,7 +9,7 @@ import pytest
 from alrviz.errors import RecipeError, Stopped
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers import Stochastic, stochastic
-from alrviz.fitting.solvers.stochastic import ENDS, ETA_HALF_LIFE_PASSES, PASSES, Search, Training, draw_sample
+from alrviz.fitting.solvers.stochastic import ENDS, ETA_HALF_LIFE_PASSES, TRIAL_PASSES, Search, Training, draw_sample
 from alrviz.stop import StopToken
 from tests.fitting.tables import drain, prepared_objective, run_of, same_steps, states, table
 from tests.oracles.stochastic import naive_adagrad, naive_loss, naive_sgd
@@ -132,7 +132,7 @@ def test_trials_come_first_and_passes_follow(method):
     tried = [state.extra["eta0"] for state in fitted[1:12]]
     np.testing.assert_allclose(np.log10(tried), np.linspace(*ENDS[method], 11), atol=1e-12)
     plan = fitted[1].carry.plan
-    trial = (PASSES + 0.5) * len(plan.sample) / len(plan.rows.visit_order)
+    trial = (TRIAL_PASSES + 0.5) * len(plan.sample) / len(plan.rows.visit_order)
     spent = np.diff([state.passes for state in fitted])
     np.testing.assert_allclose(spent, [trial] * searched + [1.0] * (59 - searched), rtol=1e-9)
     assert fitted[-1].evaluations == 1  # a look for the report is on nobody's account
@@ -148,10 +148,10 @@ def test_the_search_keeps_the_neighbours_of_the_best_until_they_are_close(monkey
 
     def trial(self, objective, state, search, x):
         asked.append(x)
-        return replace(state, kind="search", carry=replace(search, known={**search.known, x: 1.0 + abs(x - 0.3)}))
+        return replace(state, kind="search", carry=replace(search, values={**search.values, x: 1.0 + abs(x - 0.3)}))
 
     monkeypatch.setattr(Stochastic, "_trial", trial)
-    monkeypatch.setattr(stochastic, "CLOSE", 0.05)
+    monkeypatch.setattr(stochastic, "CLOSE_DIFFERENCE", 0.05)
     state = replace(state, carry=Search(plan, -5.0, 2.0))
     while not isinstance(state.carry, Training):
         state = Stochastic("sgd").advance(objective, state)
@@ -169,10 +169,10 @@ def test_the_search_is_clamped_at_its_ends(monkeypatch):
     solver = Stochastic("adagrad")
     search = Search(solver._plan(objective), -6.0, 6.0, {x: -x for x in np.linspace(-6, 6, 11).tolist()})
     state = solver.init(objective, w0)
-    narrowed = solver._narrowed(state, search, np.linspace(-6, 6, 11).tolist())
+    narrowed = solver._narrow(state, search, np.linspace(-6, 6, 11).tolist())
     assert (narrowed.low, narrowed.high) == pytest.approx((4.8, 6.0))
     far = replace(search, rounds=stochastic.MAX_ROUNDS - 1)
-    assert isinstance(solver._narrowed(state, far, np.linspace(-6, 6, 11).tolist()), Training)
+    assert isinstance(solver._narrow(state, far, np.linspace(-6, 6, 11).tolist()), Training)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -188,7 +188,7 @@ def test_a_trial_is_a_short_fit_of_the_sample_judged_by_its_share_of_f(method, m
 
     w, memory = w0.ravel().copy(), np.zeros(2 if method == "sgd" else w0.size)
     mean = w
-    for k in range(PASSES):
+    for k in range(TRIAL_PASSES):
         order = np.random.default_rng((5, 1, k)).permutation(plan.sample)
         decay = (1 / (ETA_HALF_LIFE_PASSES * 100),) if method == "sgd" else ()
         getattr(plan.rows, method)(order, w, plan.center, plan.ridge, eta0, *decay, memory)

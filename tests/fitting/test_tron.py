@@ -14,7 +14,7 @@ from alrviz.fitting.solvers.tron import (
     DAMPING,
     MAX_PAIRS,
     MIN_DECREASE,
-    PATIENCE,
+    PATIENCE_STEPS,
     CurvaturePairs,
     LBFGSStart,
     Region,
@@ -124,7 +124,7 @@ def test_the_metric_is_milder_than_the_diagonal_where_rows_and_penalty_meet(alph
 def test_every_step_descends_and_every_pass_is_counted(loss, alpha, monkeypatch):
     objective, w0 = make("alr", objective=loss, alpha=alpha)
     calls = []
-    for name in ("_expanded", "_gather"):
+    for name in ("_expand", "_gather"):
         method = getattr(objective, name)
         monkeypatch.setattr(objective, name, lambda *a, _of=method, **k: calls.append(1) or _of(*a, **k))
     fitted = []
@@ -154,8 +154,8 @@ def test_the_start_ends_where_steps_have_become_slow():
     values = [state.point.objective for state in path]
     end = next(k for k, state in enumerate(path) if not isinstance(state.carry, LBFGSStart))
     slow = [a - b < MIN_DECREASE * a for a, b in pairwise(values)][:end]
-    assert slow[-PATIENCE:] == [True] * PATIENCE
-    assert not any(all(slow[k : k + PATIENCE]) for k in range(end - PATIENCE))
+    assert slow[-PATIENCE_STEPS:] == [True] * PATIENCE_STEPS
+    assert not any(all(slow[k : k + PATIENCE_STEPS]) for k in range(end - PATIENCE_STEPS))
     assert [state.extra["products"] == 0 for state in path[1:]] == [k <= end for k in range(1, 25)]
     assert all(isinstance(state.carry, Region) for state in path[end + 1 :])
     assert [state.turns for state in path[end + 1 :]] == [state.extra["products"] for state in path[end + 1 :]]
@@ -171,9 +171,9 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
     objective, w0 = make("lr", {"alpha": 0.1})
     point = objective.value_grad(w0)
     loop = (objective, point, 1 / objective.hessian_diagonal(point), 1e9, 1e-6)
-    few, every = CurvaturePairs(MAX_PAIRS, objective.buffers), CurvaturePairs(1000, objective.room)
-    plain, turns = newton_step(*loop, seen=few)
-    newton_step(*loop, seen=every)
+    few, every = CurvaturePairs(MAX_PAIRS, objective.buffers), CurvaturePairs(1000, objective.buffers)
+    plain, turns = newton_step(*loop, new_pairs=few)
+    newton_step(*loop, new_pairs=every)
     assert len(few.pairs) <= MAX_PAIRS < turns == len(every.pairs)
     for direction, bent, weight in few.pairs:
         np.testing.assert_allclose(objective.hvp(point, direction.astype(float)), bent, rtol=1e-4, atol=1e-3)
@@ -201,9 +201,9 @@ def test_pairs_are_evenly_spread_over_their_loop(turns):
 
 def test_pairs_too_few_to_tell_are_not_followed(monkeypatch):
     objective, w0 = make()
-    monkeypatch.setattr(tron_module, "LOOSE", 0.9)  # loops of a turn or two
+    monkeypatch.setattr(tron_module, "MAX_ETA", 0.9)  # loops of a turn or two
     for before, state in pairwise(islice(states(Tron(), objective, w0), 40)):
-        if isinstance(before.carry, Region) and state.turns < tron_module.FEWEST:
+        if isinstance(before.carry, Region) and state.turns < tron_module.MIN_PAIRS:
             assert state.carry.pairs is before.carry.pairs
             break
     else:

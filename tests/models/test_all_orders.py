@@ -191,7 +191,7 @@ def test_a_huge_penalty_toward_the_class_shares_gives_them(car, family, scale, p
 
 def test_several_alphas_are_checked_told_saved_and_taken_over_passes(tmp_path, car):
     for given, words in [
-        ({"alpha": (1.0,)}, "has 1 numbers, and there are 2 orders"),
+        ({"alpha": (1.0,)}, "has 1 numbers, but there are 2 orders"),
         ({"alpha": (float("inf"),) * 2}, "leaves every order out"),
         ({"alpha": (-1.0, 1.0)}, r"alpha\[0\]=-1.0 is out of range"),
         ({"alpha": (1.0, 2.0), "order": "auto"}, "order='auto' may choose another; expected order=2"),

@@ -9,7 +9,7 @@ from bokeh.models import Text
 
 from alrviz.pictures.convergence import BEST, MAX_MARKED_POINTS, RacerCurve, convergence, legend_rows
 from alrviz.pictures.labels import LETTER, LINE, WIDTH, Box
-from alrviz.pictures.measures import FIRST, MEASURES, axis_label
+from alrviz.pictures.measures import FIRST_ITERATIONS, MEASURES, axis_label
 from alrviz.pictures.palette import FAMILY_COLOURS, GROUNDS, MARKERS, contrast, racer_colours
 
 ROWS = 10.0
@@ -160,9 +160,9 @@ def test_nothing_yet_and_nothing_watched():
 def test_the_first_iterations_alone_have_the_whole_picture():
     long = curve("lr", [2.0, *np.linspace(1.5, 1.2, 199), 1.0])
     what = convergence([long, ALR], span="first")
-    assert what["train"][0]["step"].tolist() == [*range(FIRST + 1)]
+    assert what["train"][0]["step"].tolist() == [*range(FIRST_ITERATIONS + 1)]
     assert what["train"][1]["step"].tolist() == [0, 1, 2]
-    assert FIRST * 1.1 < box_of(what).right < FIRST * 1.5
+    assert FIRST_ITERATIONS * 1.1 < box_of(what).right < FIRST_ITERATIONS * 1.5
     last = what["heldout"][1]["y"].min()
     assert last - 0.2 < box_of(what).bottom, "nothing below what is shown stretches it"
     assert convergence([long], span="first").plot().figure.xaxis[0].axis_label == "first 30 iterations"
@@ -174,7 +174,7 @@ def test_the_first_iterations_alone_have_the_whole_picture():
     )
     ten = convergence([curve("lr", np.linspace(2, 1, 200), upto=10)], span="first")
     assert there(ten["heads"])["x"] == [10.0]
-    assert len(ten["beyond"][0]["x"]) == FIRST + 1
+    assert len(ten["beyond"][0]["x"]) == FIRST_ITERATIONS + 1
 
 
 def test_iteration_0_has_a_place_left_of_1_on_a_logarithmic_axis_and_is_called_0():

@@ -9,7 +9,7 @@ from bokeh.models import Label, PlainText, Text
 from alrviz.pictures import bandwidths, density
 from alrviz.pictures import gram as gram_pictures
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.palette import FAMILY_COLOURS, GREY, READABLE, contrast, readable
+from alrviz.pictures.palette import FAMILY_COLOURS, GREY, MIN_TEXT_CONTRAST, contrast, readable
 from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio
 from alrviz.studies.density.gram import gram
 
@@ -161,7 +161,7 @@ def test_columns_have_none_of_the_classes_colours(dark):
     assert len(set(drawn)) == 7
     assert not taken & set(drawn)
     ground = {False: "#ffffff", True: "#1b1c22"}[dark]
-    assert all(contrast(colour, ground) >= READABLE for colour in drawn)
+    assert all(contrast(colour, ground) >= MIN_TEXT_CONTRAST for colour in drawn)
 
 
 def test_names_end_before_the_end_of_the_picture_whatever_their_length():

@@ -10,7 +10,7 @@ from alrviz.pictures.palette import (
     FAMILY_COLOURS,
     GREY,
     GROUNDS,
-    READABLE,
+    MIN_TEXT_CONTRAST,
     contrast,
     difference,
     family_shades,
@@ -94,10 +94,10 @@ def test_numbers_in_cells_can_be_read_however_opaque_these_are(dark):
     for colour in (FOR_COLOUR, AGAINST_COLOUR):
         grounds = [on_ground(colour, amount, dark) for amount in np.linspace(0, 1, 101)]
         assert grounds[-1] == colour
-        assert min(contrast(ink_on(ground), ground) for ground in grounds) >= READABLE
+        assert min(contrast(ink_on(ground), ground) for ground in grounds) >= MIN_TEXT_CONTRAST
     values = np.array([[0.87, -0.87, 0.5], [-0.5, 1.0, -1.0]])
     picture = heat_map(values, np.full((2, 3), 90.0), ("ab", "xyz"), ("", ""), "pure", signed=True, dark=dark)
     cells = picture["cells"]
     assert all(cells["words"])
     for ink, colour, alpha in zip(cells["ink"], cells["colour"], cells["alpha"], strict=True):
-        assert contrast(ink, on_ground(colour, alpha, dark)) >= READABLE
+        assert contrast(ink, on_ground(colour, alpha, dark)) >= MIN_TEXT_CONTRAST

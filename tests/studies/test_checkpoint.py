@@ -98,7 +98,7 @@ def test_a_key_knows_the_memory_of_a_fit_and_the_format_of_its_numbers(monkeypat
     assert keys() == keys()
     assert not set(keys(max_memory=10**8)) & set(keys(max_memory=10**9))
     before = keys()
-    monkeypatch.setattr(study_task, "NUMBERS", -1)
+    monkeypatch.setattr(study_task, "NUMBERS_VERSION", -1)
     assert not set(before) & set(keys())
 
 

@@ -16,7 +16,7 @@ from alrviz.stop import StopToken
 from alrviz.studies.maps import decision_map as numbers
 from alrviz.studies.maps.axes import MAX_LEVELS, axes_of, axis_of, first_axes, one_scale
 from alrviz.studies.maps.decision_map import decision_map
-from alrviz.studies.maps.partial_dependence import NEAREST, WIDTH, others_of
+from alrviz.studies.maps.partial_dependence import N_NEAREST, WIDTH, others_of
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +105,9 @@ def test_near_rows_weigh_more(mixed, model):
     side, level = len(surface.values), surface.across.levels.index("m")
     v = surface.up.centres(side)[12]
     squares = (X["size"] != "m").to_numpy() + ((X["length"] - v) / X["length"].std(ddof=0)).to_numpy() ** 2
-    near = np.argsort(squares)[:NEAREST]
+    near = np.argsort(squares)[:N_NEAREST]
     weights = np.exp(-squares[near] / (2 * WIDTH**2))
-    rows = X.iloc[near].assign(size=pd.Categorical(["m"] * NEAREST, dtype=X["size"].dtype), length=v)
+    rows = X.iloc[near].assign(size=pd.Categorical(["m"] * N_NEAREST, dtype=X["size"].dtype), length=v)
     expected = weights @ model.predict_proba(rows) / weights.sum()
     np.testing.assert_allclose(surface.values[12, level], expected, atol=1e-6)
 
@@ -218,7 +218,7 @@ def test_a_stop_ends_a_map_between_chunks(mixed, model):
 
 def test_chunks_change_nothing(mixed, model, monkeypatch):
     whole = last(decision_map(model, mixed[0], others="near", sides=(30,)))
-    monkeypatch.setattr(numbers, "CHUNK", 37)
+    monkeypatch.setattr(numbers, "CHUNK_ROWS", 37)
     np.testing.assert_array_equal(last(decision_map(model, mixed[0], others="near", sides=(30,))).values, whole.values)
 
 

@@ -27,7 +27,7 @@ def test_rows_are_sorted_and_the_kernel_is_the_sum_over_columns():
 
 @pytest.mark.parametrize("chunk", [3, 1000])
 def test_the_share_of_pairs(chunk, monkeypatch):
-    monkeypatch.setattr(numbers, "CHUNK", chunk)
+    monkeypatch.setattr(numbers, "CHUNK_ROWS", chunk)
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 40)
     phi = (2 * y - 1 + rng.normal(size=(2, 1, 40))) * 1.0

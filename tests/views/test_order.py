@@ -28,7 +28,7 @@ def slow(monkeypatch):
 
 def test_before_it_runs_it_says_what_run_will_do():
     view = alrviz.OrderStudyView(study())
-    assert "Press Run: 3 orders, judged on the same 4 test folds of 432 rows" in view.sentence.object
+    assert "Press Run: 3 orders, tested on the same 4 test folds of 432 rows" in view.sentence.object
     assert "0 of 12 fits" in view.bar.progress.object
     assert (view.bar.run.disabled, view.bar.stop.disabled) == (False, True)
 

@@ -24,11 +24,11 @@ from alrviz.studies.protocols import report_facts as report_module
 from alrviz.studies.protocols.report_facts import report_facts, report_of_run
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import loss_text, row_losses
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.report.effects import column_points, effect_sentences
 from alrviz.views.report.groups import hardest_group, most_divided, most_missed
-from alrviz.views.report.judged import calibration_sentence, reference_sentence, worst_calibrated
 from alrviz.views.report.page import report_html
+from alrviz.views.report.quality import calibration_sentence, reference_sentence, worst_calibrated
 
 
 class Reader(HTMLParser):
@@ -615,7 +615,7 @@ def test_how_points_were_found_is_told_twice(shown):
     ("model", "words"),
     [
         (alrviz.LRClassifier(), "is a value of a column; numbers are cut into intervals"),
-        (alrviz.DLRClassifier(), "is a value of a column; numbers are not cut, each is looked at as it is."),
+        (alrviz.DLRClassifier(), "is a value of a column; numbers are not cut, each value is used unchanged."),
         (RandomForestClassifier(5), "is a value of a column."),
     ],
 )

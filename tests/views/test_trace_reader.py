@@ -8,7 +8,7 @@ import pytest
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.race.player import Player
-from alrviz.views.race.words import TABLE_ROWS, ends_html, numbers_html, separation_html, values_html
+from alrviz.views.race.texts import TABLE_ROWS, ends_html, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step, searching
 
 TRIALS = 12

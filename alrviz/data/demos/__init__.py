@@ -1,11 +1,11 @@
-"""Demo sets: made by generators of our own with a known truth, played out from rules, or shipped with scikit-learn.
+"""Demo sets: generated from a known distribution, derived from rules of games, or shipped with scikit-learn.
 
     load_demo("led")                    the usual size, seed 0
-    load_demo("poker-hand", 100_000)    any size, where rows are drawn
-    load_demo("tic-tac-toe", 500)       part of a complete set: rows drawn without replacement, kept in order
+    load_demo("poker-hand", 100_000)    any size, if rows are generated
+    load_demo("tic-tac-toe", 500)       part of a complete set: rows drawn without replacement, in their order
 
-Nothing is downloaded and nothing read from disk but scikit-learn's own files. Where the generator's own p(class | row)
-is known whatever the seed, `demo_truth` gives it.
+Nothing is downloaded, and only scikit-learn's files are read from disk. `demo_truth` returns p(class | row) if it does
+not depend on the seed.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from alrviz.data.demos import clouds, games, made, patients
+from alrviz.data.demos import clouds, games, generators, patients
 from alrviz.errors import TableError, nearest
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Demo:
-    """One set: a line about it, the kind of its columns, and its maker.
+    """One set: a description, the kinds of its columns, and its generator.
 
-    `make(rows, rng)` draws any number of rows, usually `rows`; where `rows` is None the set is complete: `make()`.
-    `truth(frame)`, where it is known, is p(class | row), (N, C), the classes sorted.
+    `make(rows, rng)` generates any number of rows, by default `rows`; a complete set has `rows` None and `make()`.
+    `truth(frame)`, if known, returns p(class | row), (N, C), with classes sorted.
     """
 
     line: str
@@ -42,8 +42,8 @@ def _plane(line: str, classes: tuple[clouds.Cloud, ...], rows: int) -> Demo:
     return Demo(line, "numeric", partial(clouds.draw, classes), rows, partial(clouds.truth, classes))
 
 
-def _shipped(loader: str) -> Callable[[], pd.DataFrame]:
-    """Return a function that loads a set of scikit-learn's (imported only then)."""
+def _from_sklearn(loader: str) -> Callable[[], pd.DataFrame]:
+    """Return a function that loads a set of scikit-learn, imported only when it is called."""
 
     def whole() -> pd.DataFrame:
         from sklearn import datasets
@@ -64,37 +64,40 @@ _DEMOS = {
     "led": Demo(
         "LED: digits on a 7-segment display, each segment wrong in one case of ten; Bayes error 26 %.",
         "categorical",
-        made.led,
+        generators.led,
         3000,
     ),
     "led24": Demo(
-        "LED with 17 irrelevant columns: the same digits, more to be misled by.", "categorical", made.led24, 3000
+        "LED with 17 irrelevant columns: the same digits, more to be misled by.", "categorical", generators.led24, 3000
     ),
     "waveform": Demo(
         "Waveform: mixtures of two of three triangular waves at 21 places, with noise; Bayes error 14 %.",
         "numeric",
-        made.waveform,
+        generators.waveform,
         5000,
     ),
     "skewed": Demo(
         "Skewed: 8 columns with levels from frequent to rare (Zipf), 3 classes planted on pairs of columns.",
         "categorical",
-        made.skewed,
+        generators.skewed,
         5000,
     ),
     "parity": Demo(
         "Parity: is the number of ones among 3 of 8 bits odd? 5 % noise; orders below 3 see nothing.",
         "categorical",
-        made.parity,
+        generators.parity,
         2000,
     ),
     "xor": Demo(
-        "XOR: two of four bits differ, 10 % noise; order 1 sees nothing, order 2 all.", "categorical", made.xor, 1000
+        "XOR: two of four bits differ, 10 % noise; order 1 sees nothing, order 2 all.",
+        "categorical",
+        generators.xor,
+        1000,
     ),
     "twelve-bits": Demo(
         "Twelve bits: some tell of the class each alone, some only together; a search from below misses these.",
         "categorical",
-        made.twelve_bits,
+        generators.twelve_bits,
         4000,
     ),
     "tic-tac-toe": Demo(
@@ -157,18 +160,20 @@ _DEMOS = {
         partial(patients.truth, patients.mixed_score),
     ),
     "iris": Demo(
-        "Iris: three species by four lengths, 150 flowers (scikit-learn's).", "numeric", _shipped("load_iris")
+        "Iris: three species by four lengths, 150 flowers (scikit-learn's).", "numeric", _from_sklearn("load_iris")
     ),
     "wine": Demo(
-        "Wine: three growers by 13 measurements, 178 wines (scikit-learn's).", "numeric", _shipped("load_wine")
+        "Wine: three growers by 13 measurements, 178 wines (scikit-learn's).", "numeric", _from_sklearn("load_wine")
     ),
     "breast-cancer": Demo(
         "Breast cancer: benign or malignant by 30 measurements, 569 cases (scikit-learn's).",
         "numeric",
-        _shipped("load_breast_cancer"),
+        _from_sklearn("load_breast_cancer"),
     ),
     "digits": Demo(
-        "Digits: 1,797 handwritten digits as 8 x 8 grey values (scikit-learn's).", "numeric", _shipped("load_digits")
+        "Digits: 1,797 handwritten digits as 8 x 8 grey values (scikit-learn's).",
+        "numeric",
+        _from_sklearn("load_digits"),
     ),
 }
 
@@ -184,20 +189,20 @@ def demo_names() -> list[str]:
 
 
 def demo_line(name: str) -> str:
-    """Return one line about a demo set."""
+    """Return the description of a demo set."""
     return _find(name).line
 
 
 def demo_truth(name: str) -> Callable[[pd.DataFrame], np.ndarray] | None:
-    """Return the function that gives p(class | row), (N, C), the classes sorted, of any rows; None if unknown."""
+    """Return the function of rows that returns p(class | row), (N, C), with classes sorted; None if unknown."""
     return _find(name).truth
 
 
 def demo_frame(name: str, rows: int | None = None, seed: int = 0) -> pd.DataFrame:
-    """Return a demo set as a DataFrame whose last column is "class"; `load_demo` says more.
+    """Return a demo set as a DataFrame whose last column is "class"; see `load_demo`.
 
     Raises:
-        TableError: no set of that name, or rows that it cannot have.
+        TableError: no set of that name, or an impossible number of rows.
     """
     demo = _find(name)
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1):
@@ -219,8 +224,8 @@ def load_demo(name: str, rows: int | None = None, seed: int = 0) -> "Dataset":
     Parameters
     ----------
     name : one of `demo_names()`.
-    rows : how many; None: the usual number. Complete sets give at most what they have.
-    seed : of the generator, or of the choice of rows.
+    rows : number of rows; None: the usual number. A complete set has at most its own number.
+    seed : of the generator, or of the selection of rows.
 
     Raises `TableError` for an unknown name or number of rows.
 

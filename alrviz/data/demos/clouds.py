@@ -1,10 +1,10 @@
-"""Demo sets whose classes are clouds in a plane: four Gaussians, three classes, two moons, rings.
+"""Demo sets of classes in a plane: four Gaussians, three classes, two moons, rings.
 
-Each class is a mixture of normal clouds with equal shares, so that the truth is known:
+Each class is a mixture of normal distributions ("clouds") with equal shares, so that the truth is known:
 
     p(k | x) = s_k p_k(x) / sum_j s_j p_j(x),     p_k(x) = mean over its centres m of N(x; m, diag(spread^2))
 
-Moons and rings are arcs, blurred: their centres lie as densely on the arc as the blur makes one of them.
+Moons and rings are blurred arcs, with centres so dense that the blur merges them.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 
 COLUMNS = ["x1", "x2"]
-_CENTRES = 240  # on an arc; the widest (2 pi * 3) has one every 0.08, a quarter of the blur
+_CENTRES = 240  # of an arc: at most 0.08 apart, a quarter of the blur
 
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """One class: its label, its share of the rows, the centres (M, 2) and the spreads (M, 2) of its normal clouds."""
+    """One class: label, share of the rows, centres (M, 2) and standard deviations (M, 2) of its normal clouds."""
 
     label: str
     share: float
@@ -27,10 +27,10 @@ class Cloud:
     spreads: np.ndarray
 
     def draw(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Return points (rows, 2), as many from each centre as from any other, but for a remainder."""
+        """Return points (rows, 2), the same number from each centre up to a remainder."""
         start = rng.integers(len(self.centres))
-        which = (start + np.arange(rows) * len(self.centres) // max(rows, 1)) % len(self.centres)
-        return self.centres[which] + self.spreads[which] * rng.normal(size=(rows, 2))
+        indices = (start + np.arange(rows) * len(self.centres) // max(rows, 1)) % len(self.centres)
+        return self.centres[indices] + self.spreads[indices] * rng.normal(size=(rows, 2))
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         """Return log p_k at points (N, 2)."""
@@ -45,18 +45,18 @@ def cloud(label: str, share: float, centres: list[tuple[float, float]], spreads:
 
 
 def arc(label: str, centre: tuple[float, float], radius: float, begin: float, end: float, blur: float) -> Cloud:
-    """Return a class along an arc of equal shares, angles in radians."""
+    """Return a class of half of the rows along an arc; angles in radians."""
     angles = begin + (end - begin) * (np.arange(_CENTRES) + 0.5) / _CENTRES
     centres = np.array(centre) + radius * np.column_stack([np.cos(angles), np.sin(angles)])
     return Cloud(label, 0.5, centres, np.full((_CENTRES, 2), blur))
 
 
-# [DLR]'s toy: 4 x 300 points, two clouds of each class across the two of the other.
+# The toy example of [DLR]: 4 x 300 points, two clouds of each class crossing those of the other.
 FOUR_GAUSSIANS = (
     cloud("A", 0.5, [(-10, 0), (10, 0)], [(1, 10), (1, 10)]),
     cloud("B", 0.5, [(0, -10), (0, 10)], [(10, 1), (10, 1)]),
 )
-# One class lies between the halves of another, so that no column is monotone; the third is wide and above both.
+# One class is between the halves of another, so that no column is monotone; the third is wide, above both.
 THREE_CLASSES = (
     cloud("inside", 0.3, [(0, 0)], [(0.8, 1)]),
     cloud("outside", 0.4, [(-3, 0), (3, 0)], [(0.8, 1), (0.8, 1)]),
@@ -67,11 +67,11 @@ RINGS = (arc("inner", (0, 0), 1, 0, 2 * np.pi, 0.35), arc("outer", (0, 0), 2, 0,
 
 
 def draw(clouds: tuple[Cloud, ...], rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return points of these classes, each class with its share of the rows (rounded), in random order."""
-    ends = np.rint(rows * np.cumsum([each.share for each in clouds])).astype(int)
+    """Return points of these classes, each with its rounded share of the rows, in random order."""
+    ends = np.rint(rows * np.cumsum([part.share for part in clouds])).astype(int)
     counts = np.diff(ends, prepend=0)
-    points = np.vstack([each.draw(count, rng) for each, count in zip(clouds, counts, strict=True)])
-    classes = np.repeat(np.array([each.label for each in clouds], dtype=object), counts)
+    points = np.vstack([part.draw(count, rng) for part, count in zip(clouds, counts, strict=True)])
+    classes = np.repeat(np.array([part.label for part in clouds], dtype=object), counts)
     order = rng.permutation(rows)
     frame = pd.DataFrame(points[order].round(3), columns=COLUMNS)
     return frame.assign(**{"class": classes[order]})
@@ -80,5 +80,5 @@ def draw(clouds: tuple[Cloud, ...], rows: int, rng: np.random.Generator) -> pd.D
 def truth(clouds: tuple[Cloud, ...], frame: pd.DataFrame) -> np.ndarray:
     """Return p(class | x1, x2) of every row, (N, C), the classes sorted by their labels."""
     x = frame[COLUMNS].to_numpy(dtype=float)
-    ordered = sorted(clouds, key=lambda each: each.label)
-    return softmax(np.column_stack([np.log(each.share) + each.log_density(x) for each in ordered]), axis=1)
+    sorted_clouds = sorted(clouds, key=lambda part: part.label)
+    return softmax(np.column_stack([np.log(part.share) + part.log_density(x) for part in sorted_clouds]), axis=1)

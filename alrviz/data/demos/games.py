@@ -1,6 +1,6 @@
-"""Demo sets that follow from rules alone: tic-tac-toe, balance-scale, the three monks, poker-hand.
+"""Demo sets defined by rules: tic-tac-toe, balance-scale, the three monks, poker-hand.
 
-All but poker-hand are complete: every case once. Poker hands are dealt fairly, five cards from 52.
+All but poker-hand are complete, with every case once. Poker hands are five random cards of 52.
 """
 
 from itertools import product
@@ -28,12 +28,12 @@ HANDS = (
 def tic_tac_toe() -> pd.DataFrame:
     """Return every board at which a game can end (x begins); the class is whether x has won."""
     ends: dict[str, bool] = {}
-    seen: set[str] = set()
+    visited: set[str] = set()
 
     def play(board: str, player: str) -> None:
-        if board in seen:
+        if board in visited:
             return
-        seen.add(board)
+        visited.add(board)
         won = next((board[a] for a, b, c in _LINES if board[a] != "b" and board[a] == board[b] == board[c]), None)
         if won or "b" not in board:
             ends[board] = won == "x"
@@ -82,13 +82,13 @@ def poker_hand(rows: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def deal(rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Return hands (rows, 5) of different cards 0..51, every order of every hand equally likely."""
+    """Return hands (rows, 5) of different cards 0 .. 51; every order of every hand is equally likely."""
     cards = np.empty((rows, 5), dtype=np.int64)
-    for drawn in range(5):
-        card = rng.integers(0, 52 - drawn, rows)  # its place among the cards that are left
-        for taken in np.sort(cards[:, :drawn], axis=1).T:
-            card += card >= taken
-        cards[:, drawn] = card
+    for n_drawn in range(5):
+        card = rng.integers(0, 52 - n_drawn, rows)  # its position among the remaining cards
+        for earlier in np.sort(cards[:, :n_drawn], axis=1).T:
+            card += card >= earlier
+        cards[:, n_drawn] = card
     return cards
 
 
@@ -97,20 +97,20 @@ def worth(suits: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     times = np.zeros((len(ranks), 14), dtype=np.int8)  # how often each rank occurs in the hand
     for card in range(5):
         times[np.arange(len(ranks)), ranks[:, card]] += 1
-    most, pairs = times.max(axis=1), (times == 2).sum(axis=1)
+    max_times, pairs = times.max(axis=1), (times == 2).sum(axis=1)
     lowest, highest = ranks.min(axis=1), ranks.max(axis=1)
-    to_ace = (most == 1) & (ranks.sum(axis=1) == 1 + 10 + 11 + 12 + 13) & (times[:, 10:14].all(axis=1))
-    straight = ((most == 1) & (highest - lowest == 4)) | to_ace
+    to_ace = (max_times == 1) & (ranks.sum(axis=1) == 1 + 10 + 11 + 12 + 13) & (times[:, 10:14].all(axis=1))
+    straight = ((max_times == 1) & (highest - lowest == 4)) | to_ace
     flush = (suits == suits[:, :1]).all(axis=1)
     return np.select(
         [
             flush & to_ace,
             flush & straight,
-            most == 4,
-            (most == 3) & (pairs == 1),
+            max_times == 4,
+            (max_times == 3) & (pairs == 1),
             flush,
             straight,
-            most == 3,
+            max_times == 3,
             pairs == 2,
         ],
         [9, 8, 7, 6, 5, 4, 3, 2],

@@ -1,4 +1,4 @@
-"""Demo sets of made-up patients, whose risk is a known function: the age curve, mixed types.
+"""Demo sets of simulated patients whose risk is a known function: the age curve, mixed types.
 
     p(ill | x) = 1 / (1 + exp(-score(x)))
 
@@ -16,30 +16,28 @@ _STAGES = ("I", "II", "III", "IV")
 _REGIONS = ("north", "east", "south", "west", "islands")
 _REGION_SHARES = (0.4, 0.3, 0.2, 0.09, 0.01)
 _REGION_RISK = dict(zip(_REGIONS, (0.0, 0.8, -0.8, 0.4, -1.5), strict=True))
-MISSING = 0.1  # share of pressures that are missing, whatever they were
+MISSING = 0.1  # share of missing pressures, independent of their values
 
 
 def age_risk(age: np.ndarray) -> np.ndarray:
-    """The score's part (N,) by age (N,) in years: high for the newborn, lowest near 29, highest near 68, lower again in
-    the very old.
-    """
+    """Return the part (N,) of the score due to age (N,) in years: high at birth, lowest near 29, highest near 68."""
     newborn, old = np.exp(-((age / 12) ** 2)), np.exp(-(((age - 68) / 16) ** 2))
     return -2.0 + 3.2 * newborn + 4.0 * old
 
 
 def age_score(frame: pd.DataFrame) -> np.ndarray:
-    """The score (N,) of the age curve: by age, and a little by pressure."""
+    """Return the score (N,) of the age curve, which depends on age and slightly on pressure."""
     return np.asarray(age_risk(frame["age"].to_numpy()) - 0.04 * (frame["pressure"].to_numpy() - 85))
 
 
 def age_curve(rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return patients of 0 to 95 years, all ages alike, and a pressure that has little to say."""
+    """Return patients with uniform ages from 0 to 95 years, and a pressure of little influence."""
     frame = pd.DataFrame({"age": rng.uniform(0, 95, rows).round(1), "pressure": rng.normal(85, 12, rows).round(1)})
     return _ill(frame, age_score, rng)
 
 
 def mixed_score(frame: pd.DataFrame) -> np.ndarray:
-    """The score (N,) of mixed types: a hump in temperature, log pressure, region, stage and smoking add up."""
+    """Return the score (N,) of mixed types: a sum over temperature, log pressure, region, stage and smoking."""
     pressure = np.log(frame["pressure"].to_numpy() / 120)
     stage = frame["stage"].astype(object).map({name: k for k, name in enumerate(_STAGES)}).to_numpy(dtype=float)
     region = frame["region"].astype(object).map(_REGION_RISK).to_numpy(dtype=float)
@@ -51,7 +49,7 @@ def mixed_score(frame: pd.DataFrame) -> np.ndarray:
 
 
 def mixed_types(rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return patients by two numbers (one of them missing in one row of ten), two columns of words, and an order."""
+    """Return patients with two numeric columns, one with missing values, two categorical ones and an ordinal one."""
     pressure = np.exp(rng.normal(np.log(120), 0.2, rows)).round(0)
     pressure[rng.random(rows) < MISSING] = np.nan
     frame = pd.DataFrame(

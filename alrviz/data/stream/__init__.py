@@ -1,1 +1,1 @@
-"""Tables larger than memory: read in batches, coded once into a file, and passed over chunk by chunk."""
+"""Tables larger than memory: read in batches, encoded once into a file, and processed chunk by chunk."""

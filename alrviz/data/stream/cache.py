@@ -1,11 +1,11 @@
-"""The code cache: rows as codes in one file, written once and passed over many times.
+"""The code cache: encoded rows in one file, which is written once and read in every pass.
 
-    "ALRVIZC1" | chunk after chunk | what the file holds, as JSON | its length (8 bytes) | "ALRVIZC1"
+    "ALRVIZC1" | chunk after chunk | description as JSON | its length (8 bytes) | "ALRVIZC1"
 
-A chunk is about 2^18 rows, drawn from the whole table: the codes of one column after the other (uint8, or more where
-levels are many), then the classes. Each has a checksum. The file is written under another name and renamed when it is
-whole, so that nothing half-written is ever taken for it. Chunks are read ahead by a thread, and copied: mapped pages
-would count as memory.
+A chunk has about 2^18 rows, drawn from the whole table: the codes of one column after the other (uint8, or more for
+many levels), then the classes. Each has a checksum. The file is written under another name and renamed when it is
+complete, so that an incomplete file is never read. A thread reads chunks ahead and copies them: mapped pages would
+count as memory.
 """
 
 import errno
@@ -31,9 +31,9 @@ from alrviz.errors import TableError, TableFileError
 from alrviz.home import make_private_folder, open_private
 from alrviz.stop import NEVER, StopToken
 
-QUOTA = 50 * 10**9  # bytes of all caches in a folder; beyond, the oldest go
-SUFFIX, READING = ".codes", "reading-"  # of caches, and of folders in which tables are read
-IN_USE, LEFT = 3600.0, 7 * 86400.0  # seconds since the last use in which nothing is removed
+QUOTA_BYTES = 50 * 10**9  # of all caches in a folder; beyond, the oldest are removed
+SUFFIX, SPOOL_PREFIX = ".codes", "reading-"  # of cache files, and of temporary folders
+IN_USE_SECONDS, ABANDONED_SECONDS = 3600.0, 7 * 86400.0  # age below which caches, and temporary files, are kept
 _MAGIC = b"ALRVIZC1"
 
 
@@ -45,9 +45,9 @@ class Chunk(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a chunk stands in the file."""
+    """The position of a chunk in the file."""
 
-    at: int
+    offset: int
     rows: int
     checksum: int
 
@@ -58,10 +58,10 @@ class CodeCache:
 
     Attributes:
         path: of the file.
-        facts: what its writer knew: the encoder, the table's name, notes.
+        facts: its description by the writer: the encoder, the table's name, counts.
         n_columns: a.
-        dtypes: of codes and of classes, as numpy names them.
-        parts: by name ("train", "test"), the chunks.
+        dtypes: names of numpy's dtypes of codes and classes.
+        parts: the chunks of "train" and "test".
     """
 
     path: Path
@@ -75,81 +75,81 @@ class CodeCache:
         return f"<CodeCache {self.path.name!r}: {rows}>"
 
     def n_rows(self, part: str) -> int:
-        """Return how many rows a part has."""
+        """Return the number of rows of a part."""
         return sum(place.rows for place in self.parts.get(part, ()))
 
     def chunks(self, part: str, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterator[Chunk]:
-        """Yield the chunks of a part, in their own order or in another, the next one read while one is worked on.
+        """Yield the chunks of a part, in the file's order or in `order`; the next ones are read ahead.
 
         Raises:
-            TableError: bytes are not those that were written.
+            TableError: a checksum does not match; the file is removed.
         """
         places = self.parts.get(part, ())
-        wanted = [places[k] for k in (range(len(places)) if order is None else order)]
-        ahead: Queue[Chunk | BaseException] = Queue(maxsize=2)
-        left = threading.Event()
+        selected = [places[k] for k in (range(len(places)) if order is None else order)]
+        queue: Queue[Chunk | BaseException] = Queue(maxsize=2)
+        is_closed = threading.Event()
 
         def read() -> None:
             try:
                 with self.path.open("rb") as file:
                     os.utime(self.path)
-                    for place in wanted:
-                        if left.is_set():
+                    for place in selected:
+                        if is_closed.is_set():
                             return
-                        ahead.put(self._read(file, place))
+                        queue.put(self._read(file, place))
             except FileNotFoundError:
-                ahead.put(TableFileError(f"the codes kept in {os.fspath(self.path)!r} are gone; begin again"))
+                queue.put(TableFileError(f"the codes kept in {os.fspath(self.path)!r} are gone; run it again"))
             except BaseException as error:
-                ahead.put(error)
+                queue.put(error)
 
         reader = threading.Thread(target=read, name="alrviz-code-cache", daemon=True)
         reader.start()
         try:
-            for _ in wanted:
+            for _ in selected:
                 stop.check()
-                found = ahead.get()
-                if isinstance(found, BaseException):
-                    raise found
-                yield found
+                chunk = queue.get()
+                if isinstance(chunk, BaseException):
+                    raise chunk
+                yield chunk
         finally:
-            left.set()
-            while not ahead.empty():  # a reader that waits for room finds some
-                ahead.get_nowait()
+            is_closed.set()
+            while not queue.empty():  # wakes the reader if it waits for a free place
+                queue.get_nowait()
 
     def rest(
         self, part: str, n_first: int, order: Sequence[int] | None = None, stop: StopToken = NEVER
     ) -> Iterator[Chunk]:
-        """Yield the chunks of a part, the first one without its `n_first` first rows."""
+        """Yield the chunks of a part without the `n_first` first rows, all of which are in the first chunk."""
         numbers = range(len(self.parts[part])) if order is None else order
         for k, (codes, y) in zip(numbers, self.chunks(part, order, stop), strict=True):
             yield Chunk(codes, y) if k else Chunk(np.ascontiguousarray(codes[:, n_first:]), y[n_first:])
 
     def whole(self, part: str) -> Chunk:
-        """Return all rows of a part."""
-        found = list(self.chunks(part))
-        if not found:
+        """Return all rows of a part as one chunk."""
+        chunks = list(self.chunks(part))
+        if not chunks:
             return Chunk(np.empty((self.n_columns, 0), self.dtypes[0]), np.empty(0, np.int32))
-        return Chunk(np.concatenate([c.codes for c in found], axis=1), np.concatenate([c.y for c in found]))
+        return Chunk(np.concatenate([c.codes for c in chunks], axis=1), np.concatenate([c.y for c in chunks]))
 
     def _read(self, file: BinaryIO, place: _Place) -> Chunk:
         codes, classes = map(np.dtype, self.dtypes)
         size = place.rows * (self.n_columns * codes.itemsize + classes.itemsize)
-        file.seek(place.at)
+        file.seek(place.offset)
         data = bytearray(size)
         if file.readinto(data) != size or zlib.crc32(data) != place.checksum:  # type: ignore[attr-defined]
             with suppress(OSError):
                 self.path.unlink()
             raise TableError(
-                f"the codes kept in {os.fspath(self.path)!r} are damaged (at byte {place.at:,}); the file was removed: "
-                "do it again, and they are made anew"
+                f"the stored codes {os.fspath(self.path)!r} are damaged (at byte {place.offset:,}); the file was "
+                "removed: run it again, and the table is encoded again"
             )
         end = place.rows * self.n_columns * codes.itemsize
-        own = np.frombuffer(data, codes, place.rows * self.n_columns).reshape(self.n_columns, place.rows)
-        return Chunk(own, np.frombuffer(data, classes, place.rows, end).astype(np.int32))
+        codes_of_chunk = np.frombuffer(data, codes, place.rows * self.n_columns).reshape(self.n_columns, place.rows)
+        return Chunk(codes_of_chunk, np.frombuffer(data, classes, place.rows, end).astype(np.int32))
 
 
 def open_cache(path: Path) -> CodeCache | None:
-    """Return what is kept in `path`; None where there is nothing whole of this version."""
+    """Return the cache in `path`; None if there is none, or it is incomplete or of another version."""
     try:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
@@ -161,14 +161,14 @@ def open_cache(path: Path) -> CodeCache | None:
             file.seek(end - size)
             state = json.loads(file.read(size))
             parts = {name: tuple(_Place(*place) for place in places) for name, places in state["parts"].items()}
-            os.utime(path)  # what was used last is kept longest
+            os.utime(path)  # `keep_quota` removes the least recently used
             return CodeCache(path, state["facts"], state["columns"], tuple(state["dtypes"]), parts)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 class CacheWriter:
-    """Writes a code cache; nothing is there under its name until `close`, and nothing is left after `abandon`."""
+    """Writes a code cache under another name; `close` renames the complete file, `abandon` removes it."""
 
     def __init__(self, path: Path, n_columns: int, dtypes: tuple[str, str]):
         self._path, self._n_columns, self._dtypes = path, n_columns, dtypes
@@ -176,7 +176,7 @@ class CacheWriter:
         self._draft = path.with_name(f"{path.stem}.{uuid4().hex}.part")
         try:
             make_private_folder(path.parent)
-            # The file holds all values of the table; `close` and `abandon` close it.
+            # Only its owner may read the file, which has all values of the table; `close` and `abandon` close it.
             self._file = open(self._draft, "wb", opener=open_private)  # noqa: SIM115
         except OSError as error:
             raise no_room(path.parent, error) from error
@@ -190,7 +190,7 @@ class CacheWriter:
         self._parts.setdefault(part, []).append(place)
 
     def close(self, facts: Mapping[str, Any]) -> CodeCache:
-        """Say what the file holds, give it its name, and return it."""
+        """Write the description, rename the file, and return the cache."""
         parts = {name: list(map(list, places)) for name, places in self._parts.items()}
         state = {"facts": dict(facts), "columns": self._n_columns, "dtypes": self._dtypes, "parts": parts}
         data = json.dumps(state).encode()
@@ -203,12 +203,12 @@ class CacheWriter:
         except OSError as error:
             raise no_room(self._path.parent, error) from error
         keep_quota(self._path)
-        made = open_cache(self._path)
-        assert made is not None
-        return made
+        cache = open_cache(self._path)
+        assert cache is not None
+        return cache
 
     def abandon(self) -> None:
-        """Remove what was written."""
+        """Remove the incomplete file."""
         self._file.close()
         self._draft.unlink(missing_ok=True)
 
@@ -220,7 +220,7 @@ class CacheWriter:
 
 
 def no_room(folder: Path, error: OSError) -> TableFileError:
-    """Return the error for a folder that cannot be written to."""
+    """Return the error for a folder that cannot be written to, with the free space if none is left."""
     if error.errno == errno.ENOSPC:
         free = size_text(shutil.disk_usage(folder).free)
         return TableFileError(
@@ -232,18 +232,19 @@ def no_room(folder: Path, error: OSError) -> TableFileError:
     )
 
 
-def keep_quota(newest: Path, quota: int = QUOTA) -> None:
-    """Remove the oldest caches beside `newest` until all are within the quota, but none that was used in the last hour,
-    and what was left half-made days ago.
+def keep_quota(newest: Path, quota: int = QUOTA_BYTES) -> None:
+    """Remove the least recently used caches in the folder of `newest` beyond the quota, and abandoned temporary files.
+
+    Caches that were used in the last hour are kept.
     """
-    now, total = time.time(), 0
-    found = [(file, file.stat()) for file in newest.parent.iterdir()]
-    for file, stat in sorted(found, key=lambda one: one[1].st_mtime, reverse=True):
+    time_now, total = time.time(), 0
+    files = [(file, file.stat()) for file in newest.parent.iterdir()]
+    for file, stat in sorted(files, key=lambda entry: entry[1].st_mtime, reverse=True):
         if file.suffix == SUFFIX:
             total += stat.st_size
-            if total > quota and file != newest and now - stat.st_mtime > IN_USE:
+            if total > quota and file != newest and time_now - stat.st_mtime > IN_USE_SECONDS:
                 file.unlink(missing_ok=True)
-        elif now - stat.st_mtime > LEFT and file.suffix == ".part":
+        elif time_now - stat.st_mtime > ABANDONED_SECONDS and file.suffix == ".part":
             file.unlink(missing_ok=True)
-        elif now - stat.st_mtime > LEFT and file.name.startswith(READING):
+        elif time_now - stat.st_mtime > ABANDONED_SECONDS and file.name.startswith(SPOOL_PREFIX):
             shutil.rmtree(file, ignore_errors=True)

@@ -1,12 +1,12 @@
-"""From the batches of a table to codes in a cache: two passes over the files, and no more than a column in memory.
+"""Encode the batches of a table into a cache, with no more than one column in memory.
 
-    learn    every value is read as the sample was; numbers and the numbers of levels go to a file a column; the levels
-             and cuts are learned on the training rows of one column after the other
-    encode   codes of training rows and of held-out rows are written, each chunk drawn from the whole table by a hash of
-             the rows' numbers: rows that are sorted, by class say, would spoil steps that are taken row by row
+    learn    every value is parsed by its column's spec and spooled, a file for each column; then levels and cuts are
+             learned on the training rows, column by column
+    encode   the codes of training and test rows are written in chunks that are drawn from the whole table by a hash of
+             the row numbers: sorted rows, for example by class, would spoil stochastic steps
 
-Held-out rows are chosen by a hash of the row's number, so that they are the same however the table is cut into files;
-of every class at least its first row is learned from.
+Test rows are drawn by a hash of the row's number, so that they are the same however the table is divided into files;
+every class keeps at least its first row for training.
 """
 
 import shutil
@@ -29,19 +29,19 @@ from alrviz.data.kinds import sort_levels
 from alrviz.data.parse_cells import parse_column
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.splits import SHUFFLE_SEED, chunk_of, hash_test_rows, row_hash, validation_rows
-from alrviz.data.stream.cache import READING, CacheWriter, CodeCache, no_room
+from alrviz.data.stream.cache import SPOOL_PREFIX, CacheWriter, CodeCache, no_room
 from alrviz.data.stream.source import Batch, Source
 from alrviz.data.values import as_text, source_cells
 from alrviz.errors import TableError, short
 from alrviz.home import make_private_folder
 from alrviz.stop import NEVER, StopToken
 
-Progress = Callable[[str, int], None]  # hears what is done, and of how many rows it is done
+Progress = Callable[[str, int], None]  # called with the activity and the number of rows finished
 
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How a table is coded: features, class, treatment of unreadable values, cuts, held-out rows."""
+    """The settings by which a table is encoded: features, class, unreadable values, cuts, share of test rows."""
 
     source: Source
     features: tuple[ColumnSpec, ...]
@@ -55,10 +55,10 @@ class Coding:
 def code_table(
     coding: Coding, path: Path, facts: dict[str, Any], progress: Progress, stop: StopToken = NEVER
 ) -> CodeCache:
-    """Read the table of `coding`, code it, and return the cache, kept in `path`."""
+    """Read and encode the table of `coding`; return the cache, stored in `path`."""
     try:
         make_private_folder(path.parent)
-        folder = Path(tempfile.mkdtemp(prefix=READING, dir=path.parent))
+        folder = Path(tempfile.mkdtemp(prefix=SPOOL_PREFIX, dir=path.parent))
     except OSError as error:
         raise no_room(path.parent, error) from error
     try:
@@ -85,7 +85,7 @@ class _Levels:
 
 
 class _Spool:
-    """The values read, in a file per column: float64 of numbers, int32 of levels; and each row's class, -1 for none."""
+    """Parsed values in a file for each column, float64 or int32 levels, and the class of each row, -1 for none."""
 
     def __init__(self, coding: Coding, folder: Path):
         self.coding, self.folder = coding, folder
@@ -97,7 +97,7 @@ class _Spool:
         self._y: list[NDArray[np.int16]] = []
 
     def add(self, batch: Batch) -> None:
-        """Read and keep the rows of a batch."""
+        """Parse the rows of a batch and append them to the files."""
         y = self._coded(batch, self.coding.target, self.classes)
         if len(self.classes.numbers) > np.iinfo(np.int16).max:
             raise TableError(f"column {self.coding.target.source!r} has more than {np.iinfo(np.int16).max:,} classes")
@@ -116,19 +116,19 @@ class _Spool:
                 raise no_room(path.parent, error) from error
         self.n_rows += batch.n_rows
 
-    def taken_y(self) -> NDArray[np.int16]:
-        """Return (N,) the class of every row as numbered, -1 for none; it is kept here no more."""
+    def take_classes(self) -> NDArray[np.int16]:
+        """Return the class number of every row (N,), -1 for none, and release the array to save memory."""
         y, self._y = np.concatenate([np.empty(0, np.int16), *self._y]), []
         return y
 
     def column(self, j: int, begin: int = 0, end: int | None = None) -> NDArray[Any]:
-        """Return rows begin..end of a column."""
+        """Return rows begin .. end - 1 of a column."""
         kind = np.dtype(np.float64 if self.levels[j] is None else np.int32)
         end = self.n_rows if end is None else end
         return np.fromfile(self._paths[j], kind, end - begin, offset=begin * kind.itemsize)
 
     def _coded(self, batch: Batch, feature: ColumnSpec, levels: _Levels) -> NDArray[np.int32]:
-        """A column's levels by number: each different value is read once."""
+        """Return the level number of each row; each distinct text is parsed once."""
         text = as_text(batch.columns[feature.source])
         places = text.codes
         values, bad = feature.parse_texts(text.levels)
@@ -156,22 +156,22 @@ class _Spool:
 def _encoded(
     coding: Coding, spool: _Spool, path: Path, facts: dict[str, Any], progress: Progress, stop: StopToken
 ) -> CodeCache:
-    """Learn levels and cuts on the training rows, and write the codes of all."""
+    """Learn levels and cuts on the training rows, and write the codes of all rows with a class."""
     y, test, labels = _split(coding, spool)
     train = (y >= 0) & ~test
-    _, last = validation_rows(np.where(train, y, np.int16(-1)), coding.seed)
-    train_y = y[train] if None in spool.levels else y[:0]  # only cuts of numbers need it
+    _, moved_rows = validation_rows(np.where(train, y, np.int16(-1)), coding.seed)
+    train_y = y[train] if None in spool.levels else y[:0]  # only cuts of numeric columns need classes
     weights = np.broadcast_to(1.0, train_y.shape)
-    encoder, columns, lost = coding.encoder, [], []
+    encoder, columns, undivided = coding.encoder, [], []
     for j, feature in enumerate(coding.features):
         stop.check()
         progress(f"learning {feature.name!r}", spool.n_rows)
-        values = spool.column(j)[train] if spool.levels[j] is None else _occurring(spool, j, train)
+        values = spool.column(j)[train] if spool.levels[j] is None else _training_levels(spool, j, train)
         series = _series(feature, spool.levels[j], values)
         column = encoder.code_column(series, feature.name, feature.kind, train_y, labels, weights, stop)
-        lost += [feature.name] * encoder.loses(column, series)
+        undivided += [feature.name] * encoder.loses(column, series)
         columns.append(column)
-    encoder.take(columns, labels, lost)
+    encoder.take(columns, labels, undivided)
     lookups = [
         None if levels is None else _lookup(levels, column)
         for levels, column in zip(spool.levels, columns, strict=True)
@@ -186,12 +186,12 @@ def _encoded(
         for j, (column, lookup) in enumerate(zip(columns, lookups, strict=True)):
             values = spool.column(j, begin, end)
             codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
-        drawn = row_hash(begin, end - begin, coding.seed + SHUFFLE_SEED)
-        put_last = np.flatnonzero((last >= begin) & (last < end))
-        drawn[last[put_last] - begin] = np.uint64(2**64 - 1 - len(last)) + put_last.astype(np.uint64)
+        hashes = row_hash(begin, end - begin, coding.seed + SHUFFLE_SEED)
+        positions = np.flatnonzero((moved_rows >= begin) & (moved_rows < end))
+        hashes[moved_rows[positions] - begin] = np.uint64(2**64 - 1 - len(moved_rows)) + positions.astype(np.uint64)
         for name, rows in parts.items():
-            chosen = np.flatnonzero(rows[begin:end])
-            shuffled[name].add(np.take(codes, chosen, axis=1), y[begin:end][chosen], drawn[chosen])
+            rows_here = np.flatnonzero(rows[begin:end])
+            shuffled[name].add(np.take(codes, rows_here, axis=1), y[begin:end][rows_here], hashes[rows_here])
         progress("encoding", end)
     writer = CacheWriter(path, len(columns), (kinds[0].name, kinds[1].name))
     try:
@@ -206,44 +206,44 @@ def _encoded(
         raise
 
 
-def _occurring(spool: _Spool, j: int, train: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The levels that training rows have in a column, -1 among them where one is missing: each once is enough."""
+def _training_levels(spool: _Spool, j: int, train: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the distinct levels of a column's training rows, -1 included if a value is missing."""
     levels = spool.levels[j]
     assert levels is not None
-    there = np.zeros(len(levels.numbers) + 1, bool)
+    occurs = np.zeros(len(levels.numbers) + 1, bool)
     for begin in range(0, spool.n_rows, splits.CHUNK):
         end = min(begin + splits.CHUNK, spool.n_rows)
-        there[spool.column(j, begin, end)[train[begin:end]] + 1] = True
-    return np.flatnonzero(there) - 1
+        occurs[spool.column(j, begin, end)[train[begin:end]] + 1] = True
+    return np.flatnonzero(occurs) - 1
 
 
 class _Shuffled:
-    """Rows dealt out over files by their hash, so that each holds a chunk drawn from the whole table."""
+    """Rows distributed over files by their hash, so that each file has a chunk drawn from the whole table."""
 
     def __init__(self, path: Path, n_rows: int, kinds: tuple[np.dtype, np.dtype]):
         self._kinds, self._path = kinds, path
         self._pieces: list[list[int]] = [[] for _ in range(-(-n_rows // splits.CHUNK))]
         self._columns = 0
 
-    def add(self, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer], drawn: NDArray[np.uint64]) -> None:
-        """Deal out rows: codes (a, m), classes (m,) and their hashes (m,)."""
+    def add(self, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer], hashes: NDArray[np.uint64]) -> None:
+        """Distribute rows: codes (a, m), classes (m,) and hashes (m,)."""
         self._columns = len(codes)
-        goal = chunk_of(drawn, len(self._pieces)).astype(np.min_scalar_type(len(self._pieces)))
+        goal = chunk_of(hashes, len(self._pieces)).astype(np.min_scalar_type(len(self._pieces)))
         order = np.argsort(goal, kind="stable")
         ends = np.cumsum(np.bincount(goal, minlength=len(self._pieces)))
-        codes, y, drawn = np.take(codes, order, axis=1), y[order].astype(self._kinds[1]), drawn[order]
+        codes, y, hashes = np.take(codes, order, axis=1), y[order].astype(self._kinds[1]), hashes[order]
         for k, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
             if end > begin:
                 piece = slice(begin, end)
                 self._pieces[k].append(end - begin)
                 try:
                     with self._file(k).open("ab") as file:
-                        file.write(codes[:, piece].tobytes() + y[piece].tobytes() + drawn[piece].tobytes())
+                        file.write(codes[:, piece].tobytes() + y[piece].tobytes() + hashes[piece].tobytes())
                 except OSError as error:
                     raise no_room(self._path.parent, error) from error
 
     def chunks(self) -> Iterator[tuple[NDArray[np.unsignedinteger], NDArray[np.integer]]]:
-        """Yield the rows of each file, in the order of their hashes, and remove it."""
+        """Yield codes and classes of each file, in the order of the hashes, and remove the file."""
         for k, pieces in enumerate(self._pieces):
             if not pieces:
                 continue
@@ -263,29 +263,29 @@ class _Shuffled:
 
 
 def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.int16], NDArray[np.bool_], NDArray[Any]]:
-    """The class of every row among the sorted labels, -1 for none; which are test rows; the labels."""
+    """Return the class of every row among the sorted labels, -1 for none, the mask of test rows, and the labels."""
     names = np.array(list(spool.classes.numbers), dtype=object)
     order = np.argsort(names.astype(str), kind="stable")
-    y = np.append(np.argsort(order), -1).astype(np.int16)[spool.taken_y()]
+    y = np.append(np.argsort(order), -1).astype(np.int16)[spool.take_classes()]
     if len(names) < 2:
         raise TableError(f"column {coding.target.source!r} has {len(names)} class; two classes at least were expected")
     return y, hash_test_rows(y, len(names), coding.holdout, coding.seed), names[order].astype(str)
 
 
 def _series(feature: ColumnSpec, levels: _Levels | None, values: NDArray[Any]) -> pd.Series:
-    """Rows of a column as an encoder takes them."""
+    """Return rows of a column in the form that `Encoder.code_column` accepts."""
     if levels is None:
         return pd.Series(values, name=feature.name)
     names = list(levels.numbers)
-    ordered = sort_levels(names) if feature.kind == "ordinal" else None
+    order = sort_levels(names) if feature.kind == "ordinal" else None
     categorical = pd.Categorical.from_codes(values, categories=names, ordered=False)
-    if ordered is not None:
-        categorical = categorical.set_categories(ordered, ordered=True)
+    if order is not None:
+        categorical = categorical.set_categories(order, ordered=True)
     return pd.Series(categorical, name=feature.name)
 
 
 def _lookup(levels: _Levels, column: ColumnEncoder) -> NDArray[np.integer]:
-    """The code of each level as numbered; the last entry answers -1, missing."""
+    """Return the code of each level number, then that of missing, for index -1."""
     missing = column.n_levels if column.missing_code is None else column.missing_code
     codes: NDArray[np.integer] = np.append(column.transform(pd.Series(list(levels.numbers), dtype=object)), missing)
     return codes

@@ -1,4 +1,4 @@
-"""New rows in batches, read as a table was read before: `read_new_rows` for files larger than memory."""
+"""Read new rows in batches by the spec of a table: `read_new_rows` for files larger than memory."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,17 +14,20 @@ from alrviz.data.stream.source import Source, format_of, head_of, open_source
 from alrviz.data.text import RawTable
 from alrviz.stop import NEVER, StopToken
 
-LARGE = 2**21  # bytes of a file from which on it is read in batches
+MIN_LARGE_BYTES = 2**21  # size of a file from which it is read in batches
 
 
 def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> Source | None:
-    """Return a file that is large, laid out as the table was, or else as it is detected to be, which is added to
-    `notes`; None where it is small, or has to be read whole: a workbook, JSON, lines of comments or behind the table,
-    stray bytes, tables under one another.
+    """Return a large file as a source, in the spec's layout or, with a note, in the detected one.
+
+    None for a small file, and for one that must be read whole: a workbook, JSON, text with comments, a footer, stray
+    bytes or tables under one another.
     """
-    if any(column.fill_down for column in spec.columns):
+    if options.fills_down or any(
+        column.fill_down and options.for_column(column.source).fill_down is not False for column in spec.columns
+    ):
         return None
-    if path.stat().st_size < LARGE or (kind := format_of(path)) is None:
+    if path.stat().st_size < MIN_LARGE_BYTES or (kind := format_of(path)) is None:
         return None
     if kind != "delimited":
         return open_source(path, options)
@@ -41,10 +44,10 @@ def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[st
 def read_batches_again(
     source: Source, spec: ParseSpec, options: ReadOptions, notes: list[str], stop: StopToken = NEVER
 ) -> Iterator[NewRows]:
-    """Yield the rows of a file, batch after batch; sentences are added to `notes`, the last at the end.
+    """Yield the rows of a file batch by batch; sentences are added to `notes`, the last ones at the end.
 
     Raises:
-        TableError: a column that is not there, at the end one of which no value can be read; a damaged file.
+        TableError: a missing column, a damaged file, or at the end a column without any readable value.
     """
     features, counts = None, Counts()
     for batch in source.batches(stop, notes=notes):

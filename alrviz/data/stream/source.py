@@ -1,10 +1,10 @@
-"""Files of one table as batches of rows: Parquet, Arrow and delimited text, of which any may be packed.
+"""Read the files of one table in batches of rows: Parquet, Arrow and delimited text, which may be compressed.
 
     source = open_source("part-*.parquet")
-    for batch in source.batches():      # columns as a table's reader has them, before any meaning
+    for batch in source.batches():      # columns of text or typed values, not yet interpreted
 
-Every pass checks that the files are still those that were opened: size and time of their last change. Batches come in
-the order of the files' names, and rows are numbered through all of them.
+Every pass checks by size and modification time that the files have not changed since they were opened. Batches are in
+the order of the files' names, and rows are numbered through all files.
 """
 
 import glob
@@ -37,16 +37,16 @@ from alrviz.data.values import Values
 from alrviz.errors import NOT_IN_BATCHES, MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
 
-BATCH = 2**17  # rows of a Parquet batch
-BLOCK = 2**23  # bytes of delimited text parsed at a time
-HEAD = 2**20  # bytes from which the layout of delimited text is found
+BATCH_ROWS = 2**17  # rows of a Parquet batch
+BLOCK_BYTES = 2**23  # bytes of delimited text parsed at a time
+HEAD_BYTES = 2**20  # from which the layout of delimited text is detected
 STACKED = "repeats the names: tables under one another are not joined in batches; read_table, which reads whole, does"
 PARTED = (
     "repeats the names, or holds totals or another table beside its rows: these are not found in batches; read_table, "
     "which reads whole, finds them"
 )
-_BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
-_NAMED = {
+_READ_ERRORS = (pa.ArrowException, UnicodeError, *DAMAGES)
+_FORMAT_NAMES = {
     "workbook": "a workbook or a zip archive",
     "stat": "a file of SPSS, Stata or SAS",
     "json": "JSON",
@@ -57,7 +57,7 @@ Column = TextColumn | Values
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows: which file they are of, the number of the first one in the whole table, from 0, and the columns."""
+    """Rows of one file: its path, the number of the first row in the whole table, from 0, and the columns."""
 
     path: Path
     first: int
@@ -73,11 +73,11 @@ class Source:
         paths: in the order of their rows.
         format: "parquet", "arrow" or "delimited".
         names: of the columns.
-        options: how delimited text is laid out, and what was said.
+        options: the user's options, with the detected layout of delimited text.
         types: of the columns, as the files declare them; text in delimited text.
-        head: the cells of the row of names as they stand, () where the format has types.
-        stamps: size and time of the last change of each file, as it was opened.
-        stated_kinds: those that the first file states beside its names.
+        head: the unchanged cells of the row of names, () if the format has types.
+        stamps: size and modification time of each file when it was opened.
+        stated_kinds: the kinds that the first file states beside its names.
     """
 
     paths: tuple[Path, ...]
@@ -91,12 +91,12 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What the table is called: its first file, or the folder of several."""
+        """The table's name: that of its file, or of the folder of several."""
         return default_name(self.paths[0] if len(self.paths) == 1 else self.paths[0].resolve().parent)
 
     @property
     def identity(self) -> list[Any]:
-        """What tells these files from others and from themselves after a change, as JSON holds it."""
+        """Path, size and modification time of each file, as JSON values: equal only for the same, unchanged files."""
         return [[os.fspath(path.resolve()), *stamp] for path, stamp in zip(self.paths, self.stamps, strict=True)]
 
     def batches(
@@ -107,8 +107,8 @@ class Source:
     ) -> Iterator[Batch]:
         """Yield all rows, batch by batch.
 
-        `sample_rows` returns which rows (m,) of a batch its columns have, given the number of its first row and of its
-        rows; None for all. Remarks on mended lines are added to `notes`.
+        `sample_rows` selects the rows (m,) of a batch that are read, given the number of its first row and the number
+        of its rows; None reads all. Notes on repaired lines are added to `notes`.
 
         Raises:
             TableError: a file is damaged, cut short, or has other columns than the first.
@@ -117,7 +117,7 @@ class Source:
         first, notes = 0, [] if notes is None else notes
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             _require_unchanged(path, stamp)
-            with _broken(path):
+            with _file_named(path):
                 for batch in _FORMATS[self.format][1](path, self, stop, notes):
                     stop.check()
                     sampled = batch if sample_rows is None else batch.take(pa.array(sample_rows(first, batch.num_rows)))
@@ -130,36 +130,40 @@ class Source:
             _require_unchanged(path, stamp)
 
 
-def open_source(paths: Any, options: ReadOptions | None = None, expected: Collection[str] = ()) -> Source:
-    """Return the files that `paths` names: a path, a folder, a pattern such as "part-*.csv.gz", or a list of them.
+def open_source(paths: Any, options: ReadOptions | None = None, expected_names: Collection[str] = ()) -> Source:
+    """Return the files of a path, a folder, a pattern such as "part-*.csv.gz", or a list of them.
 
-    `expected`: names of columns that are known, by which the row of names of delimited text is recognised.
+    `expected_names` are known column names, which help to recognise a row of names.
 
     Raises:
-        MissingFileError: nothing of that name.
+        MissingFileError: no such file.
         TableError: files of different formats or columns, a format that is not read in batches, no file.
     """
     files = tuple(_files(paths))
     options, first = options or ReadOptions(), files[0]
-    fill_down = options.fill_down or any(own.fill_down for _, own in options.columns)
-    for name, value in (("skip_footer", options.skip_footer), ("sheet", options.sheet), ("fill_down", fill_down)):
+    for name, value in (
+        ("skip_footer", options.skip_footer),
+        ("sheet", options.sheet),
+        ("fill_down", options.fills_down),
+    ):
         if value:
             raise TableError(
-                f"{name}={value!r} is not there for a table read in batches; mend the file beforehand, or read it "
+                f"{name}={value!r} is not available for a table read in batches; edit the file first, or read it "
                 "whole with read_table",
                 code=NOT_IN_BATCHES,
             )
     kinds = {path: _format(path) for path in files}
-    if other := next((path for path in files if kinds[path] != kinds[first]), None):
+    if odd_file := next((path for path in files if kinds[path] != kinds[first]), None):
         raise TableError(
-            f"{first.name!r} is {kinds[first]} and {other.name!r} is {kinds[other]}; files of one format were expected"
+            f"{first.name!r} is {kinds[first]} and {odd_file.name!r} is {kinds[odd_file]}; files of one format were "
+            "expected"
         )
     layout = _FORMATS[kinds[first]][0]
-    with _broken(first):
-        head = layout(first, options, expected)
+    with _file_named(first):
+        head = layout(first, options, expected_names)
     for path in files[1:]:
-        with _broken(path):
-            other_layout = layout(path, head.options, expected)
+        with _file_named(path):
+            other_layout = layout(path, head.options, expected_names)
         if other_layout.schema != head.schema:
             raise TableError(_other_columns(path, other_layout.schema, first, head.schema))
     names, types = zip(*head.schema, strict=True)
@@ -171,9 +175,9 @@ def _files(paths: Any) -> Iterator[Path]:
     sources = [paths] if isinstance(paths, str | os.PathLike) else paths
     is_list = isinstance(sources, list | tuple) and bool(sources)
     if not is_list or not all(isinstance(source, str | os.PathLike) for source in sources):
-        what = "an empty list" if isinstance(sources, list | tuple) and not sources else type(paths).__name__
+        description = "an empty list" if isinstance(sources, list | tuple) and not sources else type(paths).__name__
         raise TableError(
-            f"a table cannot be opened from {what}; a path, a folder, a pattern or a list of them was expected "
+            f"a table cannot be opened from {description}; a path, a folder, a pattern or a list of them was expected "
             "(read_table takes what is in memory)"
         )
     for source in sources:
@@ -202,47 +206,47 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 def _require_unchanged(path: Path, stamp: tuple[int, int]) -> None:
     try:
-        now = _stamp(path)
+        new_stamp = _stamp(path)
     except OSError as error:
         raise TableFileError(
             f"{path.name!r} is gone since it was opened ({error.strerror}); open the table anew"
         ) from error
-    if now != stamp:
+    if new_stamp != stamp:
         raise TableFileError(
-            f"{path.name!r} has changed since it was opened ({stamp[0]:,} bytes then, {now[0]:,} now); open the table "
-            "anew: what was learned so far is of other rows"
+            f"{path.name!r} has changed since it was opened ({stamp[0]:,} bytes then, {new_stamp[0]:,} now); open the "
+            "table again, as the model so far is of other rows"
         )
 
 
-def _other_columns(path: Path, schema: "_Schema", first: Path, expected: "_Schema") -> str:
-    types, new = dict(expected), dict(schema)
-    absent, surplus = [name for name in types if name not in new], [name for name in new if name not in types]
-    changed = [name for name in types if name in new and new[name] != types[name]]
-    differences = [f"without {listed(absent)}"] * bool(absent) + [f"with {listed(surplus)} besides"] * bool(surplus)
-    differences += [f"{name!r} is {new[name]}, not {types[name]}" for name in changed]
-    how = " and ".join(differences) or "in another order"
+def _other_columns(path: Path, schema: "_Schema", first: Path, first_schema: "_Schema") -> str:
+    types, new = dict(first_schema), dict(schema)
+    missing, surplus = [name for name in types if name not in new], [name for name in new if name not in types]
+    changed_names = [name for name in types if name in new and new[name] != types[name]]
+    differences = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(surplus)} besides"] * bool(surplus)
+    differences += [f"{name!r} is {new[name]}, not {types[name]}" for name in changed_names]
+    text = " and ".join(differences) or "in another order"
     return (
-        f"{path.name!r} has other columns than {first.name!r}: {how}; files "
+        f"{path.name!r} has other columns than {first.name!r}: {text}; files "
         "of one table have the same columns in the same order"
     )
 
 
 @contextmanager
-def _broken(path: Path) -> Iterator[None]:
-    """Say of which file it is that something is wrong with it."""
+def _file_named(path: Path) -> Iterator[None]:
+    """Add the file's name to errors, and raise `TableError` for errors of pyarrow and of compression."""
     try:
         yield
     except TableError as error:
         if path.name in str(error):
             raise
-        named = type(error)(f"{path.name!r}: {error}")
-        named.code = error.code
-        raise named from error
+        named_error = type(error)(f"{path.name!r}: {error}")
+        named_error.code = error.code
+        raise named_error from error
     except MemoryError:
         raise
     except FileNotFoundError as error:
         raise MissingFileError(f"no file {os.fspath(path)!r}") from error
-    except _BROKEN as error:
+    except _READ_ERRORS as error:
         if "UTF8" in str(error) or isinstance(error, UnicodeError):
             raise TableError(
                 f"{path.name!r} is not UTF-8 throughout ({error}); say its encoding, such as "
@@ -255,7 +259,7 @@ def _broken(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _unpacked(path: Path) -> Iterator[Any]:
     """Open a file as a stream of its unpacked bytes."""
     with path.open("rb") as file:
         start = file.read(6)
@@ -266,28 +270,28 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format of a file that can be read in batches, None of any other."""
+    """Return the format of a file that can be read in batches; None for other formats."""
     kind = _sniffed(path)
     return kind if kind in _FORMATS else None
 
 
 def _sniffed(path: Path) -> str:
-    with _broken(path), _opened(path) as stream:
-        return sniff_format(stream.read(HEAD))
+    with _file_named(path), _unpacked(path) as stream:
+        return sniff_format(stream.read(HEAD_BYTES))
 
 
 def head_of(path: Path) -> bytes:
-    """Return the first whole lines of a file of text, unpacked, HEAD bytes at most."""
-    with _opened(path) as stream:
-        return first_lines(bytes(stream.read(HEAD + 1)), HEAD)
+    """Return the first complete lines of a text file, decompressed, at most `HEAD_BYTES`."""
+    with _unpacked(path) as stream:
+        return first_lines(bytes(stream.read(HEAD_BYTES + 1)), HEAD_BYTES)
 
 
 def _format(path: Path) -> str:
     kind = _sniffed(path)
     if kind not in _FORMATS:
         raise TableError(
-            f"{path.name!r} is {_NAMED.get(kind, kind)}, which is not read in batches; Parquet, Arrow or delimited "
-            "text was expected, or read_table, which reads it whole",
+            f"{path.name!r} is {_FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
+            "delimited text was expected, or read_table, which reads it whole",
             code=NOT_IN_BATCHES,
         )
     return kind
@@ -298,7 +302,7 @@ _Schema = list[tuple[str, pa.DataType]]
 
 @dataclass(frozen=True)
 class _Layout:
-    """The columns of a file, its options with what was found filled in, the cells of its row of names, stated kinds."""
+    """The columns of a file, its options with the detected layout, the cells of its row of names, stated kinds."""
 
     schema: _Schema
     options: ReadOptions
@@ -306,11 +310,13 @@ class _Layout:
     kinds: Mapping[str, str] = field(default_factory=dict)
 
 
-def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
-    raw = read_delimited(head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected_names=expected)
+def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
+    raw = read_delimited(
+        head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected_names=expected_names
+    )
     if raw.options.encoding == MIXED and options.encoding is None:
-        how = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
-        raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {how}",
+        advice = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
+        raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {advice}",
                          code=NOT_IN_BATCHES)  # fmt: skip
     if raw.is_stacked:
         raise TableError(f"{path.name!r} {PARTED}", code=NOT_IN_BATCHES)
@@ -329,28 +335,28 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
     delimiter = options.delimiter or ","
     n_skipped = int(options.skip_rows or 0) + int(options.header if options.header is not None else 1)
     uneven = UnevenRows(len(source.names), delimiter, n_skipped)
-    n_rows, waiting = 0, list[pa.RecordBatch]()  # as many rows wait as may be no rows of the table
-    with _opened(path) as stream:
+    n_rows, pending = 0, list[pa.RecordBatch]()  # the last rows are held back, as they may be a footer
+    with _unpacked(path) as stream:
         text = RepairedStream(stream, delimiter, options.encoding or "utf-8", stop)
         try:
-            for batch in record_batches(text, uneven, BLOCK):
+            for batch in record_batches(text, uneven, BLOCK_BYTES):
                 _require_no_names(batch, source, n_rows)
                 n_rows += batch.num_rows
-                waiting.append(batch)
-                while sum(other.num_rows for other in waiting[1:]) >= MAX_TITLE_LINES:
-                    yield waiting.pop(0)
+                pending.append(batch)
+                while sum(later.num_rows for later in pending[1:]) >= MAX_TITLE_LINES:
+                    yield pending.pop(0)
         except pa.ArrowInvalid as error:
             if not any(words in str(error) for words in ("Empty CSV", "Could not skip initial")):
                 raise
-            return  # names, and no rows behind them
+            return  # only a row of names
     tail = (text.tail if len(text.tail) < TAIL_BYTES else text.tail.partition(b"\n")[2]).decode("utf-8", "replace")
     last = last_rows(tail, delimiter)[0] if options.skip_footer is None else []
     n_footer = count_footer(last, len(source.names))
-    left = sum(batch.num_rows for batch in waiting) - n_footer
-    for batch in waiting:
-        if left > 0:
-            yield batch.slice(0, left)
-        left -= batch.num_rows
+    n_left = sum(batch.num_rows for batch in pending) - n_footer
+    for batch in pending:
+        if n_left > 0:
+            yield batch.slice(0, n_left)
+        n_left -= batch.num_rows
     n_rows -= n_footer
     uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
@@ -362,7 +368,7 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
 
 
 def _require_no_names(batch: pa.RecordBatch, source: Source, n_before: int) -> None:
-    """Raise `TableError` where a row repeats the names, as in tables under one another."""
+    """Raise `TableError` if a row repeats the names, as in tables under one another."""
     if not source.options.header or len(source.names) < 2:
         return
     repeats = np.ones(batch.num_rows, dtype=bool)
@@ -377,7 +383,7 @@ def _require_no_names(batch: pa.RecordBatch, source: Source, n_before: int) -> N
 def _parquet_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:
     text = [name for name, declared in zip(source.names, source.types, strict=True) if is_text(declared)]
     with pq.ParquetFile(path, pre_buffer=False, read_dictionary=text) as file:
-        yield from file.iter_batches(batch_size=BATCH)
+        yield from file.iter_batches(batch_size=BATCH_ROWS)
 
 
 def _arrow_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:
@@ -386,23 +392,23 @@ def _arrow_batches(path: Path, source: Source, stop: StopToken, notes: list[str]
         yield from (file.get_batch(i) for i in range(file.num_record_batches))
 
 
-def _typed(schema: pa.Schema, options: ReadOptions) -> _Layout:
-    twice = [name for name in schema.names if schema.names.count(name) > 1]
-    if twice:
-        raise TableError(f"two columns are called {twice[0]!r}; names that differ were expected")
-    return _Layout([(each.name, each.type) for each in schema], options)
+def _typed_layout(schema: pa.Schema, options: ReadOptions) -> _Layout:
+    duplicates = [name for name in schema.names if schema.names.count(name) > 1]
+    if duplicates:
+        raise TableError(f"two columns are called {duplicates[0]!r}; names that differ were expected")
+    return _Layout([(column.name, column.type) for column in schema], options)
 
 
-def _parquet_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
-    return _typed(pq.read_schema(path), options)
+def _parquet_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
+    return _typed_layout(pq.read_schema(path), options)
 
 
-def _arrow_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
+def _arrow_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
     with pa.memory_map(os.fspath(path)) as mapped:
-        return _typed(pa.ipc.open_file(mapped).schema, options)
+        return _typed_layout(pa.ipc.open_file(mapped).schema, options)
 
 
-# By format: how the layout of a file is found, and how its rows are read.
+# For each format the functions that detect the layout of a file and read its rows.
 _FindLayout = Callable[[Path, ReadOptions, Collection[str]], _Layout]
 _FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source, StopToken, list[str]], Iterator[pa.RecordBatch]]]] = {
     "delimited": (_text_layout, _text_batches),

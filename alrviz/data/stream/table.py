@@ -1,10 +1,10 @@
-"""`open_table`: a table that is never whole in memory, with its meaning; the counterpart of `read_table`.
+"""`open_table`: open a table larger than memory; the counterpart of `read_table`.
 
-    files -> a sample of their rows -> kinds, target, how each column is read      (one pass, here)
+    files -> a sample of their rows -> kinds, target, the spec of each column      (one pass, here)
     files -> levels, cuts -> codes                                                  (one pass, coding.py, once)
 
-Kinds are guessed from a sample of rows of the whole table, chosen by a hash of their numbers. A value that does not fit
-its column's spec is an error with its row, or missing if `unreadable` says so.
+Kinds are guessed from a sample of rows of the whole table, drawn by a hash of their numbers. A value that does not fit
+its column's spec is an error that names its row, or missing if `unreadable="missing"`.
 """
 
 import hashlib
@@ -38,16 +38,16 @@ from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
 from alrviz.home import home, restrict_home
 from alrviz.stop import NEVER, StopToken
 
-SAMPLE = 50_000  # rows that tell what columns are
+SAMPLE_ROWS = 50_000  # from which target, kinds and specs are guessed
 UNREADABLE = ("error", "missing")
-_SAMPLED = 2**40  # seed of the sample's hash: no recipe's, or the sample would be rows that are held out
-_FORMAT = 3  # of codes: raised where the same table would be coded otherwise
+_SAMPLE_SEED = 2**40  # of the sample's hash: above all seeds of recipes, or the sample would be test rows
+_FORMAT = 3  # of codes; increased when the same table would get other codes
 
 
-_turns = threading.Lock()
+_coding_lock = threading.Lock()
 
 
-def no_progress(what: str, rows: int) -> None:
+def no_progress(activity: str, rows: int) -> None:
     """Progress callback that does nothing."""
 
 
@@ -60,7 +60,7 @@ class Stream:
         sample: rows of the whole table as a `Dataset`, from which kinds and the target were guessed.
         target: name of the class.
         spec: how its columns, and new rows, are read.
-        n_rows: rows of all files, those without a class too.
+        n_rows: number of rows of all files, with or without a class.
         unreadable: treatment of values that do not fit their column's spec: "error" or "missing".
         cache: the folder of codes.
         notes: decisions and changes made while reading, as sentences.
@@ -81,12 +81,12 @@ class Stream:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        used = len(self.sample.X.columns)
-        return f"<Stream {self.name!r}: {self.n_rows:,} rows, {used} columns, class {self.target!r}>"
+        n_features = len(self.sample.X.columns)
+        return f"<Stream {self.name!r}: {self.n_rows:,} rows, {n_features} columns, class {self.target!r}>"
 
     @property
     def name(self) -> str:
-        """What the table is called."""
+        """The table's name, of its file or folder."""
         return self.source.name
 
     @property
@@ -96,7 +96,7 @@ class Stream:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns, with what each is used as; levels are counted on the sample."""
+        """The columns and their kinds; levels are counted in the sample."""
         return self.sample.columns
 
     @property
@@ -106,12 +106,12 @@ class Stream:
 
     @property
     def spec(self) -> ParseSpec:
-        """How columns are read."""
+        """The spec by which columns, and new rows, are read."""
         return self.sample.spec
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the files' names, sizes and times, the target, the kinds and how they are read."""
+        """SHA-256 of the files' names, sizes and times, the target, the kinds and the spec."""
         return self._key([])
 
     def with_kinds(self, **kinds: str) -> "Stream":
@@ -128,20 +128,20 @@ class Stream:
         seed: int = 0,
         progress: Progress = no_progress,
         stop: StopToken = NEVER,
-    ) -> "CodedTable":
-        """Return the table as codes, read and encoded once and kept in the cache.
+    ) -> "EncodedTable":
+        """Return the encoded table, which is read and encoded once and then stored in the cache.
 
         Args:
             discretize, n_bins, missing: as in `Encoder`; learned on training rows.
-            holdout: share of the rows that are held out, from 0 to 0.95; `seed` and the row's number decide which.
+            holdout: share of test rows, from 0 to 0.95, drawn by `seed` and the row's number.
             progress: called with the activity and the number of rows finished.
             stop: ends it from another thread.
 
         Raises:
             TableError: a value, file or class that cannot be used, with its place; a column of weights, groups or
-                times, for rows are held out by their numbers alone, and count alike.
-            TableFileError: files that changed, or no space for the codes.
-            RecipeError: numbers that are to be kept as they are, or a setting that is not known.
+                times, because test rows are drawn by row number alone and all rows count equally.
+            TableFileError: files have changed, or there is no space for the codes.
+            RecipeError: `discretize="keep"` or smooth levels, or an unknown setting.
         """
         for name, kind in self.kinds.items():
             if kind in ROLES:
@@ -154,37 +154,39 @@ class Stream:
         if not isinstance(seed, int) or not 0 <= seed < 2**32:
             raise RecipeError(f"seed={seed!r} is out of range; expected a whole number from 0 to {2**32 - 1}")
         if discretize == "keep":
-            raise RecipeError("numbers are not kept as they are in a table read in batches; expected discretize='mdl'")
+            raise RecipeError(
+                "discretize='keep' is not available for a table read in batches; expected discretize='mdl'"
+            )
         if discretize in SMOOTH_WAYS:
-            raise RecipeError("smooth levels are not there for a table read in batches; expected discretize='mdl' or "
-                              "'quantile', or read_table, which reads it whole")  # fmt: skip
+            raise RecipeError("smooth levels are not available for a table read in batches; expected discretize='mdl' "
+                              "or 'quantile', or read_table, which reads it whole")  # fmt: skip
         encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)
         key = self._key([discretize, n_bins, missing, holdout, seed, self.unreadable])
         path = self.cache / f"{key[:32]}{SUFFIX}"
         coding = Coding(self.source, self.spec.features, self._class_spec, self.unreadable, encoder, holdout, seed)
-        cache = coded_cache(coding, path, progress, stop)
-        fitted = Encoder.from_dict(cache.facts["encoder"])
-        fitted.lost_ = tuple(cache.facts["lost"])
-        return CodedTable(cache, fitted, coding)
+        cache = load_or_encode(coding, path, progress, stop)
+        encoder_in_cache = Encoder.from_dict(cache.facts["encoder"])
+        encoder_in_cache.lost_ = tuple(cache.facts["lost"])
+        return EncodedTable(cache, encoder_in_cache, coding)
 
     @property
     def _class_spec(self) -> ColumnSpec:
-        """How the class is read: as texts, whatever it is."""
-        return replace(next(each for each in self.spec.columns if each.kind == "target"), kind="categorical")
+        """The spec of the class, which is always read as text."""
+        return replace(next(column for column in self.spec.columns if column.kind == "target"), kind="categorical")
 
-    def _key(self, more: list[Any]) -> str:
-        state = [_FORMAT, self.source.identity, self.spec.to_dict(), *more]
+    def _key(self, settings: list[Any]) -> str:
+        state = [_FORMAT, self.source.identity, self.spec.to_dict(), *settings]
         return hashlib.sha256(json.dumps(state, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CodedTable:
-    """A stream's rows as codes: the cache and what wrote it.
+class EncodedTable:
+    """The encoded rows of a stream.
 
     Attributes:
-        cache: parts "train" and "test".
+        cache: the codes, in parts "train" and "test".
         encoder: fitted on the training rows.
-        coding: how it was written, and can be again.
+        coding: the settings with which the cache can be written again.
     """
 
     cache: CodeCache
@@ -193,12 +195,12 @@ class CodedTable:
 
     @property
     def levels(self) -> NDArray[np.int64]:
-        """(a,) levels of each column."""
+        """Number of levels of each column (a,)."""
         return self.encoder.levels_
 
     @property
     def classes(self) -> NDArray[Any]:
-        """(C,) class labels, sorted."""
+        """Sorted class labels (C,)."""
         return self.encoder.classes_
 
     @property
@@ -206,21 +208,21 @@ class CodedTable:
         """The columns' names."""
         return tuple(column.name for column in self.encoder.columns_)
 
-    def some_rows(self, part: str, most: int) -> Encoded:
-        """Return rows of "train" or "test", at most so many: they lie in an order drawn at random."""
-        chunks, taken = [], 0
+    def first_rows(self, part: str, max_rows: int) -> Encoded:
+        """Return the first rows of "train" or "test": a random sample, because rows are stored in random order."""
+        chunks, n_rows = [], 0
         for chunk in self.cache.chunks(part):
             chunks.append(chunk)
-            taken += len(chunk.y)
-            if taken >= most:
+            n_rows += len(chunk.y)
+            if n_rows >= max_rows:
                 break
-        codes = np.concatenate([chunk.codes for chunk in chunks], axis=1)[:, :most]
-        y = np.concatenate([chunk.y for chunk in chunks])[:most].astype(np.int32)
+        codes = np.concatenate([chunk.codes for chunk in chunks], axis=1)[:, :max_rows]
+        y = np.concatenate([chunk.y for chunk in chunks])[:max_rows].astype(np.int32)
         return Encoded(codes, y, np.ones(len(y)), self.levels, self.classes, self.names)
 
     @property
     def notes(self) -> list[str]:
-        """Sentences: rows and values that were not used, columns whose numbers no cut divides."""
+        """Sentences on rows and values that are not used, and on numeric columns without a cut."""
         facts, notes = self.cache.facts, []
         if facts["dropped"]:
             notes.append(f"{facts['dropped']:,} of {facts['rows']:,} rows have no class and are not used")
@@ -229,18 +231,18 @@ class CodedTable:
         return notes + [text for text in [lost_text(self.encoder)] if text]
 
 
-def coded_cache(coding: Coding, path: Path, progress: Progress = no_progress, stop: StopToken = NEVER) -> CodeCache:
-    """Return the codes kept in `path`; where none are, make them.
+def load_or_encode(coding: Coding, path: Path, progress: Progress = no_progress, stop: StopToken = NEVER) -> CodeCache:
+    """Return the cache in `path`, written first if there is none.
 
     Raises:
-        TableError: as `Stream.coded`.
+        TableError: see `Stream.coded`.
     """
-    while not _turns.acquire(timeout=0.05):  # runs of one table that begin at once code it once
+    while not _coding_lock.acquire(timeout=0.05):  # runs of one table that begin together encode it once
         stop.check()
     try:
         return open_cache(path) or code_table(coding, path, {"name": coding.source.name}, progress, stop)
     finally:
-        _turns.release()
+        _coding_lock.release()
 
 
 def open_table(
@@ -256,14 +258,21 @@ def open_table(
 ) -> Stream:
     """Open a table that need not fit into memory: Parquet, Arrow or delimited text, in one file or many.
 
-    `paths` is a path, a folder, a pattern (``part-*.csv.gz``) or a list of them; text may be packed (gzip, bzip2, xz,
-    Zstandard). `target`, `options` and `kinds` (name to kind) are as in `read_table`, but a numeric target is not cut
-    into classes. All rows are gone over once, for a sample that tells what columns are. `unreadable` says what becomes
-    of a value that is not what its column's are ("abc" among numbers): "error", with its row, or "missing". `cache` is
-    the folder of codes (default: beside the runs that are kept), `progress` hears how many rows are read, `stop` ends
-    it.
+    All rows are read once, to draw a sample from which kinds and specs are guessed.
 
-    Raises `TableError` for files that cannot be used, `MissingFileError` where there is none, `Stopped`.
+    Args:
+        paths: a path, a folder, a pattern (``part-*.csv.gz``) or a list of them; text may be compressed (gzip, bzip2,
+            xz, Zstandard).
+        target, options, kinds: as in `read_table`, `kinds` as a mapping; a numeric target is not cut into classes.
+        unreadable: treatment of a value that does not fit its column ("abc" among numbers): "error", which names the
+            row, or "missing".
+        cache: the folder of codes (default: in alrviz's folder, see `alrviz.home`).
+        progress: called with the activity and the number of rows finished.
+        stop: ends it from another thread.
+
+    Raises:
+        TableError: files that cannot be used; `MissingFileError` if there are none.
+        Stopped: the stop token was pulled.
 
     >>> import pandas as pd, tempfile, os
     >>> file = os.path.join(tempfile.mkdtemp(), "t.csv")
@@ -276,14 +285,14 @@ def open_table(
         raise TableError(f"unreadable={unreadable!r}: expected one of {UNREADABLE}{nearest(unreadable, UNREADABLE)}")
     options = options or ReadOptions()
     source = open_source(paths, options, {str(name) for name in (target, *(kinds or ())) if name is not None})
-    drawn = _RowSampler(SAMPLE)
+    sampler = _RowSampler(SAMPLE_ROWS)
     rows, notes = 0, list[str]()
-    for batch in source.batches(stop, drawn.wanted, notes):
-        drawn.add(batch.columns)
+    for batch in source.batches(stop, sampler.select, notes):
+        sampler.add(batch.columns)
         rows = batch.first + batch.n_rows
         progress("looking", rows)
     require_rows(rows)
-    raw = RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort, source.stated_kinds)
+    raw = RawTable(sampler.columns(), source.options, [], (), source.head, sampler.sort, source.stated_kinds)
     table = Table.from_raw(source.name, interpret(raw, stop), OWN_LIMITS, options, notes)
     try:
         sample = dataset_of(table, target, kinds=kinds, stop=stop)
@@ -296,9 +305,9 @@ def open_table(
             f"column {name!r} holds {n_values:,} different numbers; a class of few values was expected: choose another "
             "target, or cut this one beforehand"
         ) from error
-    notes = [*table.notes]  # not the sample's own: what repeats there, or is rare, need not in the table
-    if rows > SAMPLE:
-        notes.append(f"column types were inferred from {SAMPLE:,} of {rows:,} rows: pass kinds= to override them")
+    notes = [*table.notes]  # those of `sample` on duplicates and rare levels may not hold for the whole table
+    if rows > SAMPLE_ROWS:
+        notes.append(f"column types were inferred from {SAMPLE_ROWS:,} of {rows:,} rows: pass kinds= to override them")
     notes += [sample.leaks_note] if sample.leaks_note else []
     if cache is None:
         restrict_home(home())
@@ -307,47 +316,47 @@ def open_table(
 
 
 class _RowSampler:
-    """Samples the rows with the smallest hashes of their numbers, so that the files' boundaries make no difference."""
+    """Samples the rows with the smallest hashes of their numbers, independently of the boundaries of files."""
 
     def __init__(self, size: int):
         self.sort = "typed"
         self._size = size
         self._parts: list[tuple[NDArray[np.uint64], dict[str, StreamColumn]]] = []
-        self._most = np.uint64(2**64 - 1)
-        self._kept = 0
+        self._max_hash = np.uint64(2**64 - 1)
+        self._n_rows = 0
 
-    def wanted(self, first: int, n_rows: int) -> NDArray[np.intp]:
-        """Return which of the next rows are sampled, before their columns are read."""
-        hashes = row_hash(first, n_rows, _SAMPLED)
-        rows = np.flatnonzero(hashes <= self._most)
+    def select(self, first: int, n_rows: int) -> NDArray[np.intp]:
+        """Return which of the next rows are in the sample so far, before their columns are read."""
+        hashes = row_hash(first, n_rows, _SAMPLE_SEED)
+        rows = np.flatnonzero(hashes <= self._max_hash)
         self._hashes = hashes[rows]
         return rows
 
     def add(self, columns: dict[str, StreamColumn]) -> None:
-        """Add the columns of the rows that `wanted` returned."""
+        """Add the columns of the rows that `select` returned last."""
         if any(isinstance(column, TextColumn) for column in columns.values()):
             self.sort = "text" if all(isinstance(column, TextColumn) for column in columns.values()) else "typed"
         self._parts.append((self._hashes, columns))
-        self._kept += len(self._hashes)
-        if self._kept > 4 * self._size:
+        self._n_rows += len(self._hashes)
+        if self._n_rows > 4 * self._size:
             self._shrink()
 
     def _shrink(self) -> None:
-        every = np.concatenate([hashes for hashes, _ in self._parts])
-        if len(every) > self._size:
-            self._most = np.partition(every, self._size - 1)[self._size - 1]
+        hashes_of_all = np.concatenate([hashes for hashes, _ in self._parts])
+        if len(hashes_of_all) > self._size:
+            self._max_hash = np.partition(hashes_of_all, self._size - 1)[self._size - 1]
         for k, (hashes, columns) in enumerate(self._parts):
-            rows = np.flatnonzero(hashes <= self._most)
-            self._parts[k] = hashes[rows], {name: _within(column, rows) for name, column in columns.items()}
-        self._kept = sum(len(hashes) for hashes, _ in self._parts)
+            rows = np.flatnonzero(hashes <= self._max_hash)
+            self._parts[k] = hashes[rows], {name: _rows_of(column, rows) for name, column in columns.items()}
+        self._n_rows = sum(len(hashes) for hashes, _ in self._parts)
 
     def columns(self) -> list[StreamColumn]:
-        """Return the columns of the sample, its rows in the table's order."""
+        """Return the columns of the sample, with rows in the table's order."""
         self._shrink()
         return [_joined([columns[name] for _, columns in self._parts]) for name in self._parts[0][1]]
 
 
-def _within(column: StreamColumn, rows: NDArray[np.intp]) -> StreamColumn:
+def _rows_of(column: StreamColumn, rows: NDArray[np.intp]) -> StreamColumn:
     if isinstance(column, TextColumn):
         is_number = None if column.is_number is None else column.is_number[rows]
         return TextColumn.from_codes(column.name, column.codes[rows], column.levels, is_number)

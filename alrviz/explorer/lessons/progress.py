@@ -38,9 +38,9 @@ class Progress:
 
 def progress_of(owner: str, lesson: Lesson) -> Progress:
     """Return a visitor's progress in a lesson; at the first step if none was saved. owner: the visitor's id."""
-    stored = _read(owner).get(_key(lesson), {})
-    step = stored.get("step", 0)
-    answers = (_answers(lesson, stored.get(name) or {}) for name in ("said", "was"))
+    stored_fields = _read(owner).get(_key(lesson), {})
+    step = stored_fields.get("step", 0)
+    answers = (_answers(lesson, stored_fields.get(name) or {}) for name in ("said", "was"))
     return Progress(min(step, len(lesson.steps)) if isinstance(step, int) else 0, *answers)
 
 

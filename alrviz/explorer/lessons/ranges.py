@@ -10,7 +10,7 @@ _RANGE = re.compile(rf"([<>])\s*({_NUMBER})|({_NUMBER})\s+to\s+({_NUMBER})")
 
 
 def is_range(text: str) -> bool:
-    """Whether a text is a range."""
+    """Return whether a text is a range of numbers, such as "3 to 5" or "> 2"."""
     return _RANGE.fullmatch(text.strip()) is not None
 
 

@@ -29,7 +29,7 @@ from alrviz.job import Job
 from alrviz.stop import StopToken
 
 LETTERS = "BCDFGHJKMNPQRSTVWXZ"  # no similar letters and no vowels, so no words: 47 million codes
-CODE_LENGTH = 6
+CODE_CHARS = 6
 # Rate limits: (burst, seconds until one more).
 BROWSER_CODES = (20, 3.0)  # wrong codes of a browser
 ADDRESS_CODES = (200, 3.0)  # of all browsers at an address: a lecture hall is behind one router
@@ -253,9 +253,9 @@ class Classroom:
             ClassRefused: if the rate is too high, the round is closed, the answer is invalid, or the class is full.
         """
         with self._lock:
-            if wait := self._votes.wait(student):
+            if wait := self._votes.seconds_to_wait(student):
                 raise ClassRefused(429, "Too many answers in a short time; wait a moment.", wait)
-            self._votes.count(student)
+            self._votes.count_attempt(student)
             current = self.round
             if current is None or number != self.number or not current.open:
                 raise ClassRefused(409, "This question is closed; it takes no more answers.")
@@ -302,7 +302,7 @@ class Classroom:
 
 def new_code() -> str:
     """Return a random code of a class."""
-    return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+    return "".join(secrets.choice(LETTERS) for _ in range(CODE_CHARS))
 
 
 class Classes:
@@ -406,13 +406,15 @@ class Classes:
             if classroom is not None and cookie and classroom.student(cookie) in classroom.students:
                 return classroom
             if wait := max(
-                self._browser_limit.wait(browser_key), self._address_limit.wait(address), self._total_limit.wait("")
+                self._browser_limit.seconds_to_wait(browser_key),
+                self._address_limit.seconds_to_wait(address),
+                self._total_limit.seconds_to_wait(""),
             ):
                 raise ClassRefused(429, "Too many wrong codes. Use the QR code, or try again", wait)
             if classroom is None:
-                self._browser_limit.count(browser_key)
-                self._address_limit.count(address)
-                self._total_limit.count("")
+                self._browser_limit.count_attempt(browser_key)
+                self._address_limit.count_attempt(address)
+                self._total_limit.count_attempt("")
                 raise ClassRefused(404, "No class has this code. It has six letters and is on the wall.")
             return classroom
 

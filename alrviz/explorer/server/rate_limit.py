@@ -15,11 +15,11 @@ class RateLimit:
         self._until: dict[str, float] = {}  # by key, when its attempts no longer count
         self._sweep_size = _SWEEP_KEYS
 
-    def wait(self, key: str) -> float:
+    def seconds_to_wait(self, key: str) -> float:
         """Return the seconds until a key's next attempt is allowed; 0 if it is allowed now."""
         return max(self._until.get(key, 0.0) - self._clock() - (self.burst - 1) * self.interval, 0.0)
 
-    def count(self, key: str) -> None:
+    def count_attempt(self, key: str) -> None:
         """Count an attempt."""
         now = self._clock()
         if len(self._until) >= self._sweep_size:

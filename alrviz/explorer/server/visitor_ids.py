@@ -18,7 +18,7 @@ LOCAL_SWITCH = "ALRVIZ_LOCAL_OWNER"
 # Headers of requests that a proxy or tunnel has forwarded.
 FORWARDED_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
 _ID = re.compile(r"[0-9a-f]{32}\Z")
-_YEAR = 365 * 24 * 3600
+_YEAR_SECONDS = 365 * 24 * 3600
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -34,7 +34,7 @@ def is_id(text: object) -> bool:
 
 def cookie_text(owner: str, secure: bool = False) -> str:
     """Return the Set-Cookie header's value for `owner`."""
-    return f"{COOKIE}={owner}; Max-Age={_YEAR}; Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
+    return f"{COOKIE}={owner}; Max-Age={_YEAR_SECONDS}; Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
 
 
 def owner_of(

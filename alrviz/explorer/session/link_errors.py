@@ -33,9 +33,9 @@ def check_link(query: str, state: State, choices: Choices) -> tuple[State, list[
         return state, ["it has more properties than any link of the explorer"]
     for key, text in dict(pairs).items():
         if key not in PROPERTIES:
-            near = get_close_matches(key, PROPERTIES, n=1, cutoff=0.75)
-            if near:
-                problems.append(f"it has no property {_shorten(key)!r}; did you mean {near[0]!r}?")
+            close_keys = get_close_matches(key, PROPERTIES, n=1, cutoff=0.75)
+            if close_keys:
+                problems.append(f"it has no property {_shorten(key)!r}; did you mean {close_keys[0]!r}?")
             continue
         name, metadata = PROPERTIES[key].name, PROPERTIES[key].metadata
         parts = text.split(metadata["separator"]) if metadata["separator"] else []
@@ -72,8 +72,8 @@ def _invalid_choice(key: str, text: str, choices: Iterable[str]) -> str:
     valid_choices = [choice for choice in choices if choice]
     if not valid_choices:
         return f"its page has no {key} {_shorten(text)!r}"
-    if near := get_close_matches(text, valid_choices, n=3, cutoff=0.5):
-        return f"there is no {key} {_shorten(text)!r} (nearest: {', '.join(near)})"
+    if close_choices := get_close_matches(text, valid_choices, n=3, cutoff=0.5):
+        return f"there is no {key} {_shorten(text)!r} (nearest: {', '.join(close_choices)})"
     ellipsis = ", ..." if len(valid_choices) > MAX_CHOICES else ""
     return (
         f"there is no {key} {_shorten(text)!r}; it is one of {', '.join(sorted(valid_choices)[:MAX_CHOICES])}{ellipsis}"

@@ -76,8 +76,8 @@ class Sketch:
     @property
     def classes_with_points(self) -> tuple[str, ...]:
         """The classes that have points, in the order of `classes`."""
-        present = set(self.y)
-        return tuple(name for name in self.classes if name in present)
+        classes_present = set(self.y)
+        return tuple(name for name in self.classes if name in classes_present)
 
     @property
     def full(self) -> bool:

@@ -194,7 +194,7 @@ class Frame:
                 self._classes.place,
             ],
             sidebar_variant="permanent",
-            sidebar_width=theme.RAIL,
+            sidebar_width=theme.RAIL_WIDTH_PX,
             sidebar_resizable=False,
             theme_toggle=False,
             busy_indicator=None,

@@ -20,7 +20,7 @@ from alrviz.views.core.style import safe as safe  # one way to show a stranger's
 
 ACCENT = {"light": "#4a4896", "dark": "#b9b7ff"}
 THEME_COOKIE = "alrviz_theme"
-RAIL = 176  # px
+RAIL_WIDTH_PX = 176  # px
 FONT = "Roboto, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 
 _TYPE = {
@@ -188,7 +188,7 @@ def button(label: str, on_press: Callable[[], object], **params: object) -> pmui
 
 
 def card(*parts: Viewable, **params: object) -> pn.Column:
-    """Return a sheet of paper with these parts on it."""
+    """Return a card (a sheet of paper on the page) with these parts below each other. params: of Panel's Column."""
     return pn.Column(*parts, **{"styles": CARD, "sizing_mode": "stretch_width", "margin": 0, **params})
 
 
@@ -198,7 +198,7 @@ _HEAD_SCRIPT = asset("theme.js")
 PROGRESS_CSS = asset("progress.css")
 _OPENING_CSS = PROGRESS_CSS.replace("[role", "#alrviz-opening [role") + asset("opening.css").replace(
     "FONT", FONT
-).replace("RAIL", str(RAIL))
+).replace("RAIL", str(RAIL_WIDTH_PX))
 OPENING = (
     f"<style>{_OPENING_CSS}</style><div id='alrviz-opening'><b>alrviz</b><div><p role='status'>Opening …</p>"
     "<div role='progressbar' aria-label='Opening the page'></div></div></div>"

@@ -70,7 +70,7 @@ class _TokenForm(PlainPage):
         """Set the cookie and redirect, or ask for the token; a valid cookie stays, whatever token the address has."""
         token, address = self.get_query_argument("token", ""), self.request.remote_ip or ""
         is_admitted = _has_cookie(self.request, self._token)
-        wait = 0 if is_admitted or not token else ceil(self._rate_limit.wait(address))
+        wait = 0 if is_admitted or not token else ceil(self._rate_limit.seconds_to_wait(address))
         if wait:  # also for the right token, which an attacker would recognise otherwise
             self.set_header("Retry-After", str(wait))
             self.write_html(
@@ -87,7 +87,7 @@ class _TokenForm(PlainPage):
             self.redirect(address_without(self.request, "token"), status=303)
             return
         if token:
-            self._rate_limit.count(address)
+            self._rate_limit.count_attempt(address)
         hint = "<p>The token in this address is wrong. A server has a new token after every start.</p>"
         self.write_html(
             403,

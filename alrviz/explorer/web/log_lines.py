@@ -48,10 +48,10 @@ class LineLimit(logging.Filter):
 
     def _shorten(self, record: logging.LogRecord) -> bool:
         source_place = f"{record.pathname}:{record.lineno}"
-        if self._limit.wait(source_place):
+        if self._limit.seconds_to_wait(source_place):
             self._n_dropped[source_place] = self._n_dropped.get(source_place, 0) + 1
             return False
-        self._limit.count(source_place)
+        self._limit.count_attempt(source_place)
         try:
             text = record.getMessage()
         except Exception:  # the handler reports a format that does not match its arguments

@@ -233,9 +233,9 @@ class MessageHandler:
 
 
 def _count(limit: RateLimit, reason: str) -> None:
-    if limit.wait(""):
+    if limit.seconds_to_wait(""):
         raise MessageRefused(reason)
-    limit.count("")
+    limit.count_attempt("")
 
 
 def _property_names(message: Message[Any], document: Document) -> str:

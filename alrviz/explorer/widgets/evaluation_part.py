@@ -155,7 +155,7 @@ class EvaluationPart:
         self.start.visible, self._activity = False, "evaluating"
 
         def work(stop: StopToken) -> Evaluation:
-            evaluation = model.work(stop, lambda activity: setattr(self, "_at", activity))
+            evaluation = model.work(stop, lambda activity: setattr(self, "_activity", activity))
             evaluation.summary()  # sorts all rows for each class; cached, so that the page need not wait for it
             return evaluation
 

@@ -236,7 +236,7 @@ class StudyPage(Page):
         return choices | dict(cls.valid_values)
 
     def read(self, state: State) -> StudySpec:
-        """Parse the link."""
+        """Return the study's settings that a link's state asks for; unsupported ones become the page's defaults."""
         return self.spec_class.read(state, self.session.cuts)
 
     # -- building ------------------------------------------------------------------------------------------------------
@@ -422,9 +422,9 @@ class StudyPage(Page):
 
     def pump(self) -> bool:
         """Take over what threads have finished; return whether there may be more."""
-        waiting = super().pump()
+        base_busy = super().pump()
         dragging = self.is_front and self.drag is not None and self.drag.write()
-        return self.runner.pump() or waiting or dragging
+        return self.runner.pump() or base_busy or dragging
 
     def on_shown(self) -> None:
         """Catch up with changes made while another page was in front."""

@@ -194,7 +194,7 @@ def estimate_levels(
     rows = RowCounts(n_rows, n_heldout, *(merged or (n_rows, n_heldout)))
     n_seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
     tables = tables_of(used_levels, sizes[-1], rows, cells_seen, plan, resolve_jobs(n_jobs))
-    n_free = _free(recipe.params.get("share"), n_seen, n_tuples, n_classes)
+    n_free = _n_free_weights(recipe.params.get("share"), n_seen, n_tuples, n_classes)
     dimensions = (levels, order, rows, n_classes, n_tuples, cells, n_seen, n_free, tables)
     steps = int(recipe.params.get("max_iter", 0))
     max_bytes = allowed_bytes(max_memory)
@@ -234,7 +234,7 @@ def without_seconds(estimate: Estimate) -> Estimate:
     return replace(estimate, cost=replace(estimate.cost, seconds=0.0, passes=0))
 
 
-def _free(share: object, n_seen: int, n_tuples: int, n_classes: int) -> int:
+def _n_free_weights(share: object, n_seen: int, n_tuples: int, n_classes: int) -> int:
     """Return the number of free weights, intercepts included.
 
     share: which weights are equal: none ("cell-class"), those of a cell ("cell"), of a tuple ("tuple") or "all".

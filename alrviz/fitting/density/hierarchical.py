@@ -150,12 +150,12 @@ def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spac
     features = objective.training(log_h, spacing, point.features)
     weights_objective = objective.at(features)
     if objective.mode == "paper":
-        inner, evaluations, passes = weights_objective.value_grad(point.inner.w), 1, 1.0
+        inner_point, evaluations, passes = weights_objective.value_grad(point.inner.w), 1, 1.0
     else:
-        inner, evaluations, passes = minimise(weights_objective, point.inner.w)
+        inner_point, evaluations, passes = minimise(weights_objective, point.inner.w)
     validation_features = objective.validate(features, spacing, point.validation_features)
-    e, _, _ = objective.outer_value(inner, validation_features)
-    return OuterTrial(weights_objective, inner, features, validation_features, e, evaluations, passes + 1.0)
+    e, _, _ = objective.outer_value(inner_point, validation_features)
+    return OuterTrial(weights_objective, inner_point, features, validation_features, e, evaluations, passes + 1.0)
 
 
 def _accepted(

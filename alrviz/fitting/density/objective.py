@@ -177,8 +177,8 @@ class DensityObjective:
         low, high = self.features.bounds
         features = self.training(np.clip(log_h, low, high), previous=previous)
         weights_objective = self.at(features)
-        inner, _, _ = minimise(weights_objective, np.array(w, np.float64))
-        return self.point(weights_objective, inner, features, self.validate(features))
+        inner_point, _, _ = minimise(weights_objective, np.array(w, np.float64))
+        return self.point(weights_objective, inner_point, features, self.validate(features))
 
     def outer_value(
         self, inner: Point, validation_features: VoteFeatures | None

@@ -44,7 +44,7 @@ class WeightsObjective(ScoredObjective):
 
     def hessian_diagonal(self, point: Point) -> Floats:
         """Return the diagonal of the Hessian of F, shaped as w."""
-        curvature = self.rows.diagonal(point.z, self.stop, buffer=self._lend(self.rows))
+        curvature = self.rows.diagonal(point.z, self.stop, buffer=self._score_buffer(self.rows))
         diagonal = self.feature_rows.sums(self.feature_rows.phi, curvature, squared=True, stop=self.stop)
         return diagonal if self._q is None else diagonal + self._q
 

@@ -93,7 +93,7 @@ def _assemble(
     rows: Rows, cover: Cover, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken,
     chains: NDArray[np.int64] | None,
 ) -> Fit:  # fmt: skip
-    parameterisation, unseen, w0 = _weights(tables, name, params, seed, chains)
+    parameterisation, unseen_weights, w0 = _weights(tables, name, params, seed, chains)
     objective = LinearObjective(
         rows,
         cover,
@@ -101,7 +101,7 @@ def _assemble(
         alpha=params["alpha"],
         penalty=params["penalty"],
         center=params["center"],
-        unseen=unseen,
+        unseen=unseen_weights,
         loss=LOSSES[params["objective"]],
         bounds=params["bounds"],
         stop=stop,
@@ -125,14 +125,16 @@ def assemble_stream(
     steps to take, the fit does not begin with a fit to the sample.
     """
     complete_params = {**_NO_STEPS, **params}
-    parameterisation, unseen, w0 = _weights(streamed.tables, _METRICS[complete_params["scale"]], complete_params, seed)
+    parameterisation, unseen_weights, w0 = _weights(
+        streamed.tables, _METRICS[complete_params["scale"]], complete_params, seed
+    )
     objective = StreamObjective(
         streamed,
         parameterisation,
         alpha=complete_params["alpha"],
         penalty=complete_params["penalty"],
         center=complete_params["center"],
-        unseen=unseen,
+        unseen=unseen_weights,
         trial=trial,
         sample=sample,
         spent=spent,

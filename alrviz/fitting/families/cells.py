@@ -215,12 +215,12 @@ class CellFamily(Family):
         the scale between w and phi (for lr without a scale w is phi).
         """
         params = recipe.params
-        common: tuple[Hashable, ...] = (*self._cells_key(params), *rows_key(recipe), params.get("objective"))
+        common_key: tuple[Hashable, ...] = (*self._cells_key(params), *rows_key(recipe), params.get("objective"))
         scale = (recipe.family, params.get("scale"), params.get("smoothing"))
         if params.get("share", "cell-class") != "cell-class" or params.get("bounds") is not None:
-            common = (*common, params.get("share"), params.get("bounds"), *scale)
+            common_key = (*common_key, params.get("share"), params.get("bounds"), *scale)
         if not params.get("alpha"):
-            return (*common, 0.0)
+            return (*common_key, 0.0)
         one_is_anje = params["order"] == 1 or params.get("scale") == "theta-gamma"
         center = "anje" if params["center"] == 1 and one_is_anje else params["center"]
         toward = (center, None if center == 0 else params.get("smoothing"))
@@ -231,7 +231,7 @@ class CellFamily(Family):
         )
         # each recipe chooses its own alpha
         alpha_key = recipe.to_json() if params["alpha"] == AUTO else params["alpha"]
-        return (*common, alpha_key, *toward, *penalty_key)
+        return (*common_key, alpha_key, *toward, *penalty_key)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
         """Return a key that is equal for the cells of the same tuples."""
@@ -278,8 +278,9 @@ class WeightedFamily(CellFamily):
             )
 
     def check_smooth(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` for settings that do not support smooth levels, whose steps move the weights of many
-        cells.
+        """Raise `RecipeError` for settings that do not support smooth levels.
+
+        A step between smooth levels moves the weights of many cells.
         """
         for name, supported in _SMOOTH_SETTINGS.items():
             if self.smooths and params[name] not in supported:
@@ -306,7 +307,7 @@ class WeightedFamily(CellFamily):
         )
 
     def training_method(self, params: Mapping[str, Any]) -> str:
-        """Name the loss that is minimised."""
+        """Return how the model is fitted, in words: "logistic regression", or that another loss is minimised."""
         loss_text = (
             "logistic regression" if params["objective"] == "nll" else f"minimising the {params['objective']} loss"
         )

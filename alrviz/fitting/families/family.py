@@ -13,7 +13,7 @@ from alrviz.fitting.families.param import Param
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.stream.table import CodedTable
+    from alrviz.data.stream.table import EncodedTable
     from alrviz.fitting.cost.estimate import Estimate
     from alrviz.fitting.cost.table_shape import TableShape
     from alrviz.fitting.families.build_fit import Fit
@@ -95,7 +95,7 @@ class StreamRequest:
         start: a model at whose phi the fit starts; None for the recipe's start.
     """
 
-    coded: "CodedTable"
+    coded: "EncodedTable"
     chunks: "Callable[[int], Chunks]"
     recipe: "FitSettings"
     allowed: int

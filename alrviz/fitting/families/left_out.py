@@ -2,9 +2,9 @@
 
     score(t) = log loss of D_CV's last rows by the model without t  -  by the model of all tuples      nats per row
 
-D_CV are rows that log theta is not counted from. TRAINING_SHARE of them are learned in PASSES passes of AdaGrad; on
-another TRIAL_SHARE the step length is search_eta0 once, with all tuples; the rest gives the scores. (The paper leaves
-open
+D_CV are rows that log theta is not counted from. TRAINING_SHARE of them are learned in TRIAL_PASSES passes of AdaGrad;
+on another TRIAL_SHARE the step length is search_eta0 once, with all tuples; the rest gives the scores. (The paper
+leaves open
 which error: log loss also changes where a tuple moves probabilities but no row's class.) A model per tuple is work of
 T^2, so that for many tuples fewer rows are used.
 """
@@ -20,7 +20,7 @@ from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.build_fit import weights_of
 from alrviz.fitting.objectives.linear import ridge_of
 from alrviz.fitting.objectives.streamed import CodedRows
-from alrviz.fitting.solvers.stochastic import PASSES, search_eta0
+from alrviz.fitting.solvers.stochastic import TRIAL_PASSES, search_eta0
 from alrviz.models.index import CellIndex
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, class_widths
@@ -32,7 +32,7 @@ from alrviz.stop import NEVER, StopToken
 TRAINING_SHARE, TRIAL_SHARE = 0.6, 0.1
 # Cells looked up for all scores together, about a minute on one thread; and the fewest rows that give useful scores.
 MAX_LOOKUPS, MIN_ROWS = 10**10, 1_000
-_VISITS = PASSES * TRAINING_SHARE + 1.0 - TRAINING_SHARE - TRIAL_SHARE  # per row and tuple
+_VISITS = TRIAL_PASSES * TRAINING_SHARE + 1.0 - TRAINING_SHARE - TRIAL_SHARE  # per row and tuple
 
 
 def rows_for(n_tuples: int) -> int:
@@ -134,7 +134,7 @@ class LeaveOneTupleOut:
             keys = keys.copy()
             keys[excluded] = self._empty_row
         order = np.random.default_rng((self._seed, 1))
-        for _ in range(PASSES):
+        for _ in range(TRIAL_PASSES):
             self._stop.check()
             rows = order.permutation(self._n_training)
             self._visit(np.take(keys, rows, axis=1), self._y[rows], table, eta)

@@ -72,14 +72,14 @@ def first_rise() -> Observer:
 
     It is the step before the training error first rises.  ([ELR] 4)
     """
-    before, rise_index = math.inf, math.nan
+    wrong_before, rise_index = math.inf, math.nan
 
     def observe(state: SolverState) -> dict[str, float]:
-        nonlocal before, rise_index
+        nonlocal wrong_before, rise_index
         wrong = state.point.sums.wrong
-        if math.isnan(rise_index) and wrong > before:
+        if math.isnan(rise_index) and wrong > wrong_before:
             rise_index = state.index - 1.0
-        before = wrong
+        wrong_before = wrong
         return {} if math.isnan(rise_index) else {"naive_stop": rise_index}
 
     return observe

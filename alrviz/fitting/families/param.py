@@ -107,25 +107,25 @@ class Param:
     def _number(self, name: str, value: Any) -> float | int:
         kind = "a whole number" if self.integer else "a number"
         low, high = (_plain(self.low), _plain(self.high))
-        expected = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
+        expected_text = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
             f" to {high}" if math.isfinite(self.high) else ""
         )
         if self.keywords and "[" not in name:  # each of several is a number
-            expected += f", or {' or '.join(map(repr, self.keywords))}"
+            expected_text += f", or {' or '.join(map(repr, self.keywords))}"
         if self.each and "[" not in name:
-            expected += ", or one for each order"
+            expected_text += ", or one for each order"
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise RecipeError(f"{name}={value!r} is not a number; {expected}")
+            raise RecipeError(f"{name}={value!r} is not a number; {expected_text}")
         try:
             number = float(value)
         except OverflowError:  # a whole number with hundreds of digits
             number = math.inf
         if self.integer and number != int(number) if math.isfinite(number) else True:
-            raise RecipeError(f"{name}={value!r} does not fit; {expected}")
+            raise RecipeError(f"{name}={value!r} does not fit; {expected_text}")
         if number < self.low or number > self.high or (self.open_low and number <= self.low):
             clamped = min(max(number, self.low), self.high)
             hint = "" if self.open_low and clamped == self.low else f"; the nearest is {_plain(clamped)}"
-            raise RecipeError(f"{name}={value!r} is out of range; {expected}{hint}")
+            raise RecipeError(f"{name}={value!r} is out of range; {expected_text}{hint}")
         return int(number) if self.integer else number
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from alrviz.data.encoded import Encoded
 from alrviz.data.splits import n_validation_rows
 from alrviz.data.stream.cache import CodeCache
-from alrviz.data.stream.table import CodedTable
+from alrviz.data.stream.table import EncodedTable
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.alpha_folds import with_number
 from alrviz.fitting.families.build_fit import Fit, assemble, assemble_stream
@@ -85,7 +85,9 @@ class InMemory(SelectionRows):
 
 
 class OverPasses(SelectionRows):
-    """`SelectionRows` of rows read in chunks: counts take a pass, residuals a fit by full passes."""
+    """The rows of a selection of tuples, read in chunks: counting cells takes a pass, and residuals a fit by full
+    passes.
+    """
 
     def __init__(
         self,
@@ -142,7 +144,7 @@ def _approximate_weights(fit: Fit) -> Floats:
     return w
 
 
-def first_rows(coded: CodedTable, skipped: int = 0) -> Encoded:
+def first_rows(coded: EncodedTable, skipped: int = 0) -> Encoded:
     """Return rows sampled from a table read in batches: those of the first chunk without the first `skipped`."""
     codes, y = (part[..., skipped:] for part in next(iter(coded.cache.chunks("train", [0]))))
     return Encoded(codes, y, np.ones(len(y)), coded.levels, coded.classes, coded.names)

@@ -77,7 +77,7 @@ class CellWeights:
         """Return the w whose phi is that of a model of the same cells, or the nearest if weights are shared.
 
         Raises:
-            RecipeError: the model has other cells or classes.
+            RecipeError: the model has other cells or classes than these rows.
         """
         if model.n_classes != self._tables.n_classes or not np.array_equal(model.seen, self._tables.seen):
             raise RecipeError(
@@ -139,7 +139,7 @@ class LinearObjective(CellWeights, ScoredObjective):
 
     def slopes_on(self, w: Floats, rows: Rows) -> Floats:
         """Return the slopes by `w` (S + 1, C) of the sum of -log p(y) over other rows: a forward and a scatter pass."""
-        z, residual = self.scores(w, rows), self._lend(rows)
+        z, residual = self.scores(w, rows), self._score_buffer(rows)
         rows.loss_and_residual(z, None, 0.0, z, residual, self.stop)
         return self.slopes(residual, rows)
 
@@ -147,12 +147,12 @@ class LinearObjective(CellWeights, ScoredObjective):
         """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
         rows = self.rows if rows is None else rows
         table, bias = self._expand(w, rows, change=False)
-        return rows.forward(self._cover.blocks, table, bias, self._lend(rows), self.stop)
+        return rows.forward(self._cover.blocks, table, bias, self._score_buffer(rows), self.stop)
 
     def change(self, direction: Floats) -> Floats:
         """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
         table, bias = self._expand(direction, self.rows, change=True)
-        return self.rows.forward_change(self._cover.blocks, table, bias, self._lend(self.rows), self.stop)
+        return self.rows.forward_change(self._cover.blocks, table, bias, self._score_buffer(self.rows), self.stop)
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> LineObjective:
         """Return the line through `point` along `direction`: one forward pass, which also evaluates the loss at
@@ -161,7 +161,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         if guess is None:
             return super().line_along(point, direction)
         table, bias = self._expand(direction, self.rows, change=True)
-        args = (self._cover.blocks, table, bias, point.z, guess, self._lend(self.rows), self.stop, self.loss)
+        args = (self._cover.blocks, table, bias, point.z, guess, self._score_buffer(self.rows), self.stop, self.loss)
         dz, derivatives = self.rows.forward_and_line_eval(*args)
         return LineObjective(self, point, direction, dz, {guess: derivatives})
 
@@ -174,7 +174,7 @@ class LinearObjective(CellWeights, ScoredObjective):
 
     def curvature(self, point: Point) -> Floats:
         """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
-        diagonal = self.rows.diagonal(point.z, self.stop, self.loss, self._lend(self.rows))
+        diagonal = self.rows.diagonal(point.z, self.stop, self.loss, self._score_buffer(self.rows))
         cells, total = self._gather(diagonal)
         return np.concatenate([cells[:, : self.n_classes], total[None, :]])
 

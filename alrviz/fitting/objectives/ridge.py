@@ -184,7 +184,7 @@ class ScoredObjective(Objective):
     def value_grad(self, w: Floats) -> Point:
         """Return the point at `w`, shaped as the center: one forward and one scatter pass."""
         z = self.scores(w)
-        return self._point(w, z, None, 0.0, z, self._lend(self.rows))
+        return self._point(w, z, None, 0.0, z, self._score_buffer(self.rows))
 
     def hvp(self, point: Point, direction: Floats) -> Floats:
         """Return the Hessian's product with `direction`, shaped as w: one forward and one scatter pass."""
@@ -206,13 +206,13 @@ class ScoredObjective(Objective):
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is overwritten."""
         point = line.start
         w = move_along(point.w, t, line.direction, self.buffers.empty(*point.w.shape), self.n_jobs)
-        return self._point(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
+        return self._point(w, point.z, line.dz, t, self._score_buffer(self.rows), line.dz)
 
     def _point(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
         sums = self.rows.loss_and_residual(z, dz, t, out, residual, self.stop, self.loss)
         return self._penalised(w, out, sums, self.slopes(residual))
 
-    def _lend(self, rows: Rows) -> Floats:
+    def _score_buffer(self, rows: Rows) -> Floats:
         """Return a buffer for the scores of `rows` (N, W), not initialised; that of training rows serves fewer others
         too.
         """

@@ -34,8 +34,8 @@ class PassCheckpoint:
         if not self.path.exists():
             return None
         try:
-            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                arrays_by_name = {name: stored[name] for name in stored.files}
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays_by_name = {name: archive[name] for name in archive.files}
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise AlrvizError(f"{os.fspath(self.path)!r} is damaged ({error}); remove it to start again") from error
         difference = _differences(str(arrays_by_name.pop("of", "{}")), self._settings)
@@ -65,8 +65,8 @@ def _differences(text: str, settings: Mapping[str, Any]) -> str:
         stored_settings = {}
     differences = []
     for name in sorted({*stored_settings, *settings}):
-        stored, current = stored_settings.get(name), json.loads(json.dumps(settings.get(name)))
-        if stored != current:
-            differences.append((name, f"{name} was {stored!r} and is {current!r}"))
+        stored_value, current_value = stored_settings.get(name), json.loads(json.dumps(settings.get(name)))
+        if stored_value != current_value:
+            differences.append((name, f"{name} was {stored_value!r} and is {current_value!r}"))
     texts = [text for name, text in differences if name != ROWS]
     return ", ".join(texts) or ("other files or rows" if differences else "")

@@ -24,7 +24,7 @@ import numpy as np
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
-from alrviz.data.stream.table import CodedTable, Stream, no_progress
+from alrviz.data.stream.table import EncodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
 from alrviz.fitting.choose_n_tuples import Build, choose_n_tuples
 from alrviz.fitting.choose_order import choose_order
@@ -160,7 +160,7 @@ class Run(RunAttributes, Job[Step]):
         self._ending = threading.Lock()
         self._scheduler, self._connection = scheduler, ExitStack()
         self._prepared: TrainingData | None = None
-        self._coded: CodedTable | None = None
+        self._coded: EncodedTable | None = None
         self._checkpoint: PassCheckpoint | None = None
         self._checkpoint_path, self._progress = None if checkpoint is None else Path(checkpoint), progress
         self._fit: Fit | None = None
@@ -371,11 +371,15 @@ class Run(RunAttributes, Job[Step]):
             settings = json.loads(self.recipe.to_json())
             settings |= settings.pop("params", {})  # the fit's identity: all settings of its recipe by name
             self._checkpoint = PassCheckpoint(self._checkpoint_path, {**settings, ROWS: self._coded.cache.path.name})
-        stored = self._checkpoint.read() if self._checkpoint else None
-        self._seconds = float(stored["seconds"]) if stored else 0.0
-        if stored:
-            self._convergence_test.resume(stored["judged"])
-        return fit.solver.init(fit.objective, fit.w0) if stored is None else fit.solver.resume(fit.objective, stored)
+        checkpoint = self._checkpoint.read() if self._checkpoint else None
+        self._seconds = float(checkpoint["seconds"]) if checkpoint else 0.0
+        if checkpoint:
+            self._convergence_test.resume(checkpoint["judged"])
+        return (
+            fit.solver.init(fit.objective, fit.w0)
+            if checkpoint is None
+            else fit.solver.resume(fit.objective, checkpoint)
+        )
 
     def _step_of(self, state: SolverState, extra: dict[str, float]) -> Step:
         point = state.point

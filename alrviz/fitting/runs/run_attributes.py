@@ -22,7 +22,7 @@ from alrviz.passes.rows import Floats
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.data.encoded import Encoded
-    from alrviz.data.stream.table import CodedTable
+    from alrviz.data.stream.table import EncodedTable
     from alrviz.models.density_model import DensityModel
     from alrviz.models.networks import NetworkModel
 
@@ -35,7 +35,7 @@ class RunAttributes:
     trace: Trace
     estimate: Estimate | None
     _prepared: TrainingData | None
-    _coded: "CodedTable | None"
+    _coded: "EncodedTable | None"
     _scheduler: object
     _fit: Fit | None
     _tables: Tables | None
@@ -74,7 +74,7 @@ class RunAttributes:
         return self._prepared.encoded if self._prepared else None
 
     @property
-    def coded(self) -> "CodedTable | None":
+    def coded(self) -> "EncodedTable | None":
         """The rows of a table read in batches as codes, once read; None for a table in memory."""
         return self._coded
 

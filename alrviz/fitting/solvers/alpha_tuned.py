@@ -96,7 +96,7 @@ class RowFold:
 
     Attributes:
         fit: the fit to the training rows.
-        by_order: (orders, m, n) what each validation row shares with each training row.
+        by_order: (orders, m, n) inner products of the features of each validation row and each training row.
         y, weights: (m,) of the validation rows.
     """
 

@@ -118,7 +118,11 @@ def evaluate_folds(
     folds: Sequence[Fold], value: Floats, stop: StopToken = NEVER, *, sloped: bool = False, close: bool = False,
     log_values: Floats | None = None,
 ) -> Candidate:  # fmt: skip
-    """Fit each fold at these values (G,), and evaluate it on its validation rows."""
+    """Fit each fold at these values (G,) of the setting; return them with the loss of all validation rows.
+
+    sloped: whether to compute the slope of the loss. close: fit more accurately. log_values: (G,) logarithms of
+    `value`; None to compute them.
+    """
     results = [fold.evaluate(value, sloped, stop, close) for fold in folds]
     losses, slopes, passes = zip(*results, strict=True)
     candidate = candidate_of(folds, losses, value, log_values, sum(passes))

@@ -12,7 +12,7 @@ from alrviz.fitting.solvers.step import CONVERGED, DIVERGED, FAILED, SEPARATED, 
 from alrviz.passes.rows import Floats
 
 # Steps over which the decrease is measured, so that one short step does not end a fit.
-WINDOW = 5
+WINDOW_STEPS = 5
 # NLL per row below which a training set without errors counts as separated.
 SEPARATED_NLL = 1e-6
 # The relative difference allowed between scores kept along the run and scores recomputed from the weights.
@@ -67,8 +67,8 @@ class ConvergenceTest:
                            "no finite optimum exists, weights would grow without end")  # fmt: skip
         if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
             monitored = self._objective.monitored_name
-            return Outcome(CONVERGED, f"{monitored} fell by less than {self._tol:g} of itself over {WINDOW} steps "
-                           "and its slopes are small")  # fmt: skip
+            return Outcome(CONVERGED, f"{monitored} fell by less than {self._tol:g} of itself over {WINDOW_STEPS} "
+                           "steps and its slopes are small")  # fmt: skip
         if state.stalled:
             return Outcome(CONVERGED, state.note or _NO_DECREASE)
         n_taken, unit = (state.index, "steps") if self._spent is None else (state.passes - self._spent, "passes")
@@ -82,7 +82,7 @@ class ConvergenceTest:
         return f"{self._objective.monitored_name} was {'still falling' if is_falling else 'not settled'}"
 
     def _flat(self) -> bool:
-        since = self._turns - WINDOW
+        since = self._turns - WINDOW_STEPS
         while len(self._values) > 1 and self._values[1][0] <= since:
             self._values.popleft()
         (turns, first), last = self._values[0], self._values[-1][1]
@@ -98,9 +98,9 @@ class ConvergenceTest:
         if outcome.code == DIVERGED:
             return outcome
         difference = self._objective.scores(state.point.w)[:, : self._objective.n_classes]
-        stored = state.point.z[:, : self._objective.n_classes]
+        stored_z = state.point.z[:, : self._objective.n_classes]
         scale = _largest(difference)
-        difference -= stored  # in place: another array of scores would be the peak of a fit's memory
+        difference -= stored_z  # in place: another array of scores would be the peak of a fit's memory
         relative = _largest(difference) / max(1.0, scale)
         if relative <= SCORES_TOL:
             return outcome

@@ -1,7 +1,7 @@
 """Cross-tuning: the number of iterations that is best on validation rows.                                    [ELR] 4
 
     the training rows in five folds; each is held out in turn, and the others are fitted until the fit ends,
-    or until the validation log loss has not been lower for PATIENCE iterations
+    or until the validation log loss has not been lower for PATIENCE_ITERATIONS iterations
     m = the median over the folds of the iteration with the lowest validation log loss
     m iterations on all training rows
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 # Iterations without a lower validation log loss after which a fold's fit ends.
-PATIENCE = 20
+PATIENCE_ITERATIONS = 20
 # A fold's fit ends when F falls by less than this share of itself.
 MIN_DECREASE = 1e-6
 
@@ -106,25 +106,30 @@ class CrossTuned(Solver):
         fold = tuning.fold or self.make(len(tuning.chosen))
         previous = tuning.state
         if previous is None:
-            inner, evaluations, passes = self.solver.init(fold.objective, fold.objective.start), 0, 0.0
+            inner_state, evaluations, passes = self.solver.init(fold.objective, fold.objective.start), 0, 0.0
         else:
-            inner, evaluations, passes = (
+            inner_state, evaluations, passes = (
                 self.solver.advance(fold.objective, previous),
                 previous.evaluations,
                 previous.passes,
             )
-        extra = _losses(fold, inner, len(tuning.chosen))
-        loss, index = extra["fold_heldout_log_loss"], inner.index
+        extra = _losses(fold, inner_state, len(tuning.chosen))
+        loss, index = extra["fold_heldout_log_loss"], inner_state.index
         lowest, best = (loss, index) if loss < tuning.lowest else (tuning.lowest, tuning.best)
-        has_ended = inner.stalled or index >= self.max_iter or index - best >= PATIENCE or _flat(previous, inner)
-        carry: Tuning | Tuned = Tuning(tuning.chosen, fold, inner, lowest, best)
+        has_ended = (
+            inner_state.stalled
+            or index >= self.max_iter
+            or index - best >= PATIENCE_ITERATIONS
+            or _flat(previous, inner_state)
+        )
+        carry: Tuning | Tuned = Tuning(tuning.chosen, fold, inner_state, lowest, best)
         if has_ended:
             chosen = (*tuning.chosen, best)
             carry = Tuning(chosen) if len(chosen) < self.n_folds else Tuned(median_low(chosen))
         return replace(
             state,
-            evaluations=state.evaluations + inner.evaluations - evaluations,
-            passes=state.passes + fold.share * (inner.passes - passes),
+            evaluations=state.evaluations + inner_state.evaluations - evaluations,
+            passes=state.passes + fold.share * (inner_state.passes - passes),
             kind="search",
             carry=carry,
             extra=extra,

@@ -19,7 +19,7 @@ from alrviz.passes.rows import Floats, Sums
 from alrviz.passes.vectors import dot
 
 # Limits of the fit to the sample: steps, and steps without a lower validation loss.
-_MAX_STEPS, _PATIENCE = 60, 10
+_MAX_STEPS, _PATIENCE_STEPS = 60, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def fit_sample(objective: StreamObjective, w0: Floats) -> tuple[Floats, float]:
     sample_objective, solver, validation = objective.sampled.objective, Tron(), objective.sample.validation
     state = solver.init(sample_objective, w0)
     best, lowest, n_worse = w0, objective.log_loss(w0, validation), 0
-    while state.index < _MAX_STEPS and n_worse < _PATIENCE and not state.stalled:
+    while state.index < _MAX_STEPS and n_worse < _PATIENCE_STEPS and not state.stalled:
         state = solver.advance(sample_objective, state)
         loss = objective.log_loss(state.point.w, validation)
         n_worse += 1

@@ -149,7 +149,7 @@ class GramFit:
 
 
 def combine_orders(by_order: GramMatrices, alpha: Sequence[float]) -> GramMatrices:
-    """Return K at these alphas, with the part of the intercepts."""
+    """Return the Gram matrix K: the sum over orders of `by_order` / (2 alpha), plus the intercepts' part."""
     result = np.full(by_order.shape[1:], 0.5 / min(alpha), np.float32)
     for matrix, order_alpha in zip(by_order, alpha, strict=True):
         result += matrix * np.float32(0.5 / order_alpha)

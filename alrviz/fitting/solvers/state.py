@@ -15,7 +15,7 @@ from alrviz.passes.rows import Floats
 
 # Scores drift from their weights by rounding as they move along lines. They are recomputed at steps whose index is a
 # multiple of this, and not when a run pauses or ends, so that the first k steps of any run are the same.
-REFRESH = 50
+REFRESH_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def line_search_step(
             objective, replace(state, evaluations=evaluations, passes=passes), direction, guess, share, False
         )
     index = state.index + 1
-    if index % REFRESH == 0:
+    if index % REFRESH_STEPS == 0:
         w = point.w
         del point
         point, evaluations, passes = objective.value_grad(w), evaluations + 1, passes + 1.0

@@ -6,9 +6,10 @@
     eta_t   for sgd, eta0 / (1 + t / (3 V)), with V rows in a pass
 
 Before the first pass the step length eta0 is searched, with one trial fit per state of kind "search": 11 points of
-log10 eta0 between two ends, each fitted by PASSES passes over a sample of the rows and compared by F there; the
-neighbours of the best become the ends, until F at them is CLOSE to the best. This is [sALR]'s search (algorithms 4 and
-5) except that it compares F, not the RMSE on a held-out tenth: that is lowest long before F is (LED, n = 2, alpha 0.01
+log10 eta0 between two ends, each fitted by TRIAL_PASSES passes over a sample of the rows and compared by F there; the
+neighbours of the best become the ends, until F at them is CLOSE_DIFFERENCE to the best. This is [sALR]'s search
+(algorithms 4 and 5) except that it compares F, not the RMSE on a held-out tenth: that is lowest long before F is (LED,
+n = 2, alpha 0.01
 on phi: with eta_t as here it chooses an eta0 of 0.01, which is 6.9 % above F* after 50 passes, and F chooses 0.1).
 
 Steps need neither F nor its gradient: they are computed once per pass for the report, and count no time.
@@ -30,9 +31,9 @@ from alrviz.passes.stochastic import SingleRows
 # The first ends of the search, log10, and its number of points.
 ENDS: Mapping[str, tuple[float, float]] = MappingProxyType({"sgd": (-5.0, 2.0), "adagrad": (-6.0, 6.0)})
 POINTS = 11
-PASSES = 5
+TRIAL_PASSES = 5
 # Relative difference of F.
-CLOSE = 0.01
+CLOSE_DIFFERENCE = 0.01
 # The interval is then a hundredth of the first; a finer one is noise. Where F jumps, the ends never come close.
 MAX_ROUNDS = 3
 # eta_t of sgd is half of eta0 after so many passes. Above F* after 50 passes (LED, n = 2, alpha 0.01, lr) with 1, 3 and
@@ -137,14 +138,14 @@ class Stochastic(Solver):
     def _trial(self, objective: LinearObjective, state: SolverState, search: Search, x: float) -> SolverState:
         plan, w = search.plan, state.point.w.ravel()
         training = Training(plan, w, w, self._memory(w), 10.0**x)
-        for k in range(PASSES):
+        for k in range(TRIAL_PASSES):
             training = self._pass_over(objective, training, _shuffled(plan.sample, self.seed, 1, k))
         share = len(plan.sample) / len(plan.rows.visit_order)
         value = plan.rows.loss(plan.sample, training.mean, objective.stop) / share
         value += 0.5 * float((plan.slope * (training.mean - plan.center) ** 2).sum())
         return replace(
             state,
-            passes=state.passes + (PASSES + 0.5) * share,
+            passes=state.passes + (TRIAL_PASSES + 0.5) * share,
             step_size=0.0,
             carry=replace(search, values={**search.values, x: value if math.isfinite(value) else math.inf}),
             kind="search",
@@ -152,7 +153,7 @@ class Stochastic(Solver):
         )
 
     def _narrow(self, state: SolverState, search: Search, grid: list[float]) -> Search | Training:
-        best, low, high, close = narrow(search.values, grid)
+        best, low, high, close = best_and_neighbours(search.values, grid)
         if close or search.rounds + 1 == MAX_ROUNDS:
             w = state.point.w.ravel()
             return Training(search.plan, w, w, self._memory(w), 10.0**best)
@@ -175,12 +176,12 @@ class Stochastic(Solver):
         return np.zeros(2 if self.method == "sgd" else w.size)
 
 
-def narrow(values: Mapping[float, float], grid: Sequence[float]) -> tuple[float, float, float, bool]:
+def best_and_neighbours(values: Mapping[float, float], grid: Sequence[float]) -> tuple[float, float, float, bool]:
     """Return the grid's best point by `values`, its neighbours, and whether these are as good."""
     best = min(range(len(grid)), key=lambda k: values[grid[k]])
     low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
     lowest = values[grid[best]]
-    return grid[best], low, high, max(values[low], values[high]) - lowest <= CLOSE * abs(lowest)
+    return grid[best], low, high, max(values[low], values[high]) - lowest <= CLOSE_DIFFERENCE * abs(lowest)
 
 
 def search_eta0(trial_loss: Callable[[float], float], method: str) -> float:
@@ -191,7 +192,7 @@ def search_eta0(trial_loss: Callable[[float], float], method: str) -> float:
     for _ in range(MAX_ROUNDS):
         grid = np.linspace(low, high, POINTS).tolist()
         values |= {x: trial_loss(10.0**x) for x in grid if x not in values}
-        best, low, high, close = narrow(values, grid)
+        best, low, high, close = best_and_neighbours(values, grid)
         if close:
             break
     return float(10.0**best)

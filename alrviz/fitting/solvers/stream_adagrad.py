@@ -2,7 +2,7 @@
 
     adagrad       [sALR]'s: g_j += ...,  w_j -= eta0 / (1e-9 + sqrt(G_j)) g_j  row by row (kernels/adagrad.py), a state
                   per pass. eta0 by its algorithms 4 and 5, on rows that are no training rows if there are any: POINTS
-                  values of log10 eta0 between two ends, each fitted by PASSES passes over nine tenths of them and
+                  values of log10 eta0 between two ends, each fitted by TRIAL_PASSES passes over nine tenths of them and
                   compared by log loss on the last tenth; the neighbours of the best become the ends, until their loss
                   is within CLOSE of the best. (The paper compares RMSE.)
     averaged      the same steps, up to ten times as long: a state's weights are the mean at N_MOMENTS moments of the
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from alrviz.errors import AlrvizError
 from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.fitting.solvers.stochastic import ENDS, MAX_ROUNDS, PASSES, POINTS, narrow
+from alrviz.fitting.solvers.stochastic import ENDS, MAX_ROUNDS, POINTS, TRIAL_PASSES, best_and_neighbours
 from alrviz.passes.rows import Floats
 
 N_MOMENTS = 8  # of the second half of a pass, at which weights are averaged
@@ -33,7 +33,7 @@ _FIRST_LOG_ETA0, _LOG_ETA0_STEPS = -2.0, (0.5, 0.25)
 # Passes over a sample for each eta0, if there are twice as many rows and if not: the best eta0 of one pass over all
 # rows is too large for a second (adult at n = 2, 10 passes: 0.277 after a search with one, 0.273 with three).
 _PASSES_OVER_SAMPLE, _PASSES_OVER_ALL = 1, 3
-_MIN_LARGE_SAMPLE_ROWS = 10_000  # a smaller sample is passed over PASSES times
+_MIN_LARGE_SAMPLE_ROWS = 10_000  # a smaller sample is passed over TRIAL_PASSES times
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +104,10 @@ class StreamAdaGrad(Solver):
 
     def resume(self, objective: StreamObjective, checkpoint: Mapping[str, Any]) -> SolverState:
         """Return the state of a checkpoint; raise `AlrvizError` if its weights have another shape."""
-        w, expected = checkpoint["weights"], objective.scale.shape
-        if w.shape != expected:
+        w, expected_shape = checkpoint["weights"], objective.scale.shape
+        if w.shape != expected_shape:
             raise AlrvizError(
-                f"the checkpoint has weights of shape {w.shape}, expected {expected}; remove it to start again"
+                f"the checkpoint has weights of shape {w.shape}, expected {expected_shape}; remove it to start again"
             )
         training = _Training(checkpoint["moved"], float(checkpoint["eta0"]), int(checkpoint["passes"]), w)
         point, passes = objective.value_grad(training.weights), objective.spent + float(checkpoint["learned"])
@@ -136,7 +136,10 @@ class _Mean:
 
 
 def search_eta0(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
-    """Return eta0 for steps from `w` (S + 1, C) on, by algorithms 4 and 5, and its validation log loss."""
+    """Return the step size eta0 for steps from `w` (S + 1, C) on, and the validation log loss that it reaches.
+
+    It is searched on the sample, by algorithms 4 and 5 of [sALR].
+    """
     low, high = ENDS["adagrad"]
     values: dict[float, float] = {}
     best = 0.0
@@ -144,8 +147,8 @@ def search_eta0(objective: StreamObjective, w: Floats, seed: int) -> tuple[float
         grid = np.linspace(low, high, POINTS).tolist()
         for x in grid:
             if x not in values:
-                values[x] = loss_of_mean(objective, objective.trial, w, seed, 10.0**x, PASSES, averaged=False)
-        best, low, high, close = narrow(values, grid)
+                values[x] = loss_of_mean(objective, objective.trial, w, seed, 10.0**x, TRIAL_PASSES, averaged=False)
+        best, low, high, close = best_and_neighbours(values, grid)
         if close:
             break
     return float(10.0**best), values[best]
@@ -156,7 +159,11 @@ def search_averaged_eta0(objective: StreamObjective, w: Floats, seed: int) -> tu
     trial = objective.sample
     n = trial.training.n_rows
     passes = (
-        PASSES if n < _MIN_LARGE_SAMPLE_ROWS else _PASSES_OVER_SAMPLE if objective.total >= 2 * n else _PASSES_OVER_ALL
+        TRIAL_PASSES
+        if n < _MIN_LARGE_SAMPLE_ROWS
+        else _PASSES_OVER_SAMPLE
+        if objective.total >= 2 * n
+        else _PASSES_OVER_ALL
     )
     best, lowest_loss = descend(
         lambda x: loss_of_mean(objective, trial, w, seed, 10.0**x, passes), _FIRST_LOG_ETA0, _LOG_ETA0_STEPS

@@ -14,7 +14,7 @@ from alrviz.fitting.objectives.streamed import StreamObjective
 from alrviz.fitting.solvers.full_passes import FullPasses, fit_sample
 from alrviz.fitting.solvers.line_search import LBFGS
 from alrviz.fitting.solvers.state import Solver
-from alrviz.fitting.solvers.stochastic import PASSES
+from alrviz.fitting.solvers.stochastic import TRIAL_PASSES
 from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad, loss_of_mean, search_averaged_eta0
 from alrviz.fitting.solvers.tron import Tron
 from alrviz.passes.rows import Floats
@@ -44,7 +44,7 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
         reason = f"averaged: {classes} fewer than {MIN_CLASS_ROWS} of the {training.n_rows:,} rows of tron's start"
         return "averaged", reason, StreamAdaGrad(seed, True)
     eta0, _ = search_averaged_eta0(objective, w0, seed)
-    averaged_loss = loss_of_mean(objective, sample, w0, seed, eta0, PASSES)
+    averaged_loss = loss_of_mean(objective, sample, w0, seed, eta0, TRIAL_PASSES)
     w, tron_loss = fit_sample(objective, w0)
     name = "tron" if tron_loss <= averaged_loss else "averaged"
     other = "averaged" if name == "tron" else "tron"

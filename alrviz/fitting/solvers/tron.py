@@ -1,7 +1,7 @@
 """Trust region Newton, after a start by L-BFGS.
 
     start  L-BFGS in the metric M_0, the Hessian's diagonal at the class shares (H0 = (s.y / y.M_0^-1 y) M_0^-1), until
-           PATIENCE steps in a row lower F by less than MIN_DECREASE of it, or after MAX_START_STEPS: far from the
+           PATIENCE_STEPS steps in a row lower F by less than MIN_DECREASE of it, or after MAX_START_STEPS: far from the
            minimum a quadratic model says little, and such a step is one pass
     then   min  g.d + d.H d / 2  within  ||d||_M <= radius  by conjugate gradients, preconditioned by P, the two loops
            of L-BFGS over pairs (d, H d) of the previous inner loop, starting with M^-1
@@ -39,7 +39,7 @@ from alrviz.passes.vectors import move_along as add
 # The end of the start. Passes until F is 1e-3 per row above its minimum, n = 2, with 1e-2 and with 1e-3: adult at alpha
 # 1 44 and 52, at 1e-3 88 and 112, connect-4 at alpha 1 250 and 350; but on Covertype at 1e-3, where weights have far to
 # go, F after 20 s was half as high again with 1e-2 as with L-BFGS alone.
-MIN_DECREASE, PATIENCE = 1e-3, 3
+MIN_DECREASE, PATIENCE_STEPS = 1e-3, 3
 # Near F = 0 each step may lower F by a larger share, up to max_iter steps. (Passes to the end, at weak penalties that
 # AutoClassifier chooses, without this limit and with it: pendigits 433, 389, nursery 362, 309.)
 MAX_START_STEPS = 100
@@ -108,7 +108,7 @@ class Tron(Solver):
             if pairs is not None:
                 decrease = state.point.objective - new.point.objective
                 slow = head.slow + 1 if decrease < MIN_DECREASE * state.point.objective else 0
-                has_ended = slow >= PATIENCE or new.index >= self.max_start_steps
+                has_ended = slow >= PATIENCE_STEPS or new.index >= self.max_start_steps
                 carry = None if has_ended else LBFGSStart(head.inverse, pairs, slow)
                 return replace(new, carry=carry, extra={"products": 0.0})
             state = replace(new, carry=None)

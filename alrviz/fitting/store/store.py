@@ -409,9 +409,9 @@ def _updating_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
     (n_parts,) = execute("SELECT count(*) FROM parts WHERE run = ?", (run,)).fetchone()
     if not changes and n_parts == n_parts_before:  # a task was only read
         return
-    stored = replace(StoredRun(id=id, changed=changed, **json.loads(about)), **changes)
+    stored_run = replace(StoredRun(id=id, changed=changed, **json.loads(about)), **changes)
     update_sql = "UPDATE runs SET changed = ?, n_parts = ?, about = ?, checksum = ? WHERE id = ?"
-    execute(update_sql, (*_run_row(owner, stored, n_parts)[2:], id))
+    execute(update_sql, (*_run_row(owner, stored_run, n_parts)[2:], id))
 
 
 def _write_part(execute: Any, part: Part) -> None:

@@ -98,17 +98,17 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     order="auto", discretize_chosen if discretize="auto"; and the bins of `measures.reliability` as lists, which results
     have and frames do not. Figures that a family lacks are None or NaN.
     """
-    fitted = predict_fold(task, table, stop)
+    predicted_fold = predict_fold(task, table, stop)
     row = {
-        "train_rows": len(fitted.fold.splits.train),
-        "test_rows": len(fitted.fold.splits.test),
-        **_losses(fitted.log_p, table, fitted.fold.splits.test),
-        **_fit_columns(fitted.estimator),
-        **_cut_columns(fitted.fold),
-        "train_seconds": fitted.train_seconds,
-        "classify_seconds": fitted.classify_seconds,
+        "train_rows": len(predicted_fold.fold.splits.train),
+        "test_rows": len(predicted_fold.fold.splits.test),
+        **_losses(predicted_fold.log_p, table, predicted_fold.fold.splits.test),
+        **_fit_columns(predicted_fold.estimator),
+        **_cut_columns(predicted_fold.fold),
+        "train_seconds": predicted_fold.train_seconds,
+        "classify_seconds": predicted_fold.classify_seconds,
     }
-    return Result([row], pack(fitted.predicted), str(row["outcome"]))
+    return Result([row], pack(predicted_fold.predicted), str(row["outcome"]))
 
 
 @dataclass(frozen=True, eq=False)

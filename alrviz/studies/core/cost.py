@@ -270,7 +270,7 @@ def estimate_recipes(
     estimates = []
 
     def rows_of(recipe: Recipe) -> TrainingData:
-        return prepare(dataset, with_likely_order(recipe, n_columns).replace(holdout=holdout), stop=stop).on(1)
+        return prepare(dataset, with_likely_order(recipe, n_columns).replace(holdout=holdout), stop=stop).with_jobs(1)
 
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         stop.check()

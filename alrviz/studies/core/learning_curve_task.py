@@ -33,7 +33,7 @@ LOOKUPS_PER_CALL = 1_000_000  # cells looked up between two checks of the stop t
 
 
 def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
-    """Predict, then learn, every row in turn: a row for each point of the curve."""
+    """Predict, then learn, every row in turn; return a result with a row for each point of the curve."""
     recipe, options = Recipe.from_json(task.recipe), json.loads(task.options)
     warm(recipe, len(table.classes))
     warm_prequential()
@@ -85,8 +85,8 @@ class _Stream:
         kind = {"counts": "count", "ones": "ones"}.get(learns) or ("fixed" if theta == "two-pass" else "so far")
         fixed = None
         if kind == "fixed":
-            unseen = np.zeros((self._unseen, tables.n_classes))
-            fixed = np.concatenate([unseen, tables.log_theta, tables.log_pi[None]])
+            unseen_counts = np.zeros((self._unseen, tables.n_classes))
+            fixed = np.concatenate([unseen_counts, tables.log_theta, tables.log_pi[None]])
         sizes = (kind, self._index.n_rows, self._unseen, tables.n_classes, tables.cards, params["smoothing"])
         gamma, adaptive = tables.space.gamma, recipe.solver == "adagrad"
         self._takes_steps = kind != "count"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from types import MappingProxyType
 
-from alrviz.studies.core.study_task import PRIOR, Result, StudyTask
+from alrviz.studies.core.study_task import PRIOR_RACER, Result, StudyTask
 
 
 def duration_text(seconds: float) -> str:
@@ -65,12 +65,12 @@ def _seconds_left(
     durations: dict[int, list[float]] = defaultdict(list)
     for place in timed_places:
         durations[tasks[place].racer].append(_seconds(results[place]))
-    if not set(durations) - {PRIOR}:  # the class prior takes no time
+    if not set(durations) - {PRIOR_RACER}:  # the class prior takes no time
         return None if len(results) < len(tasks) else 0.0
     means = {racer: fmean(seconds) for racer, seconds in durations.items()}
     ratios = [mean / expected[racer] for racer, mean in means.items() if expected.get(racer)]
     predicted = {racer: seconds * median(ratios) for racer, seconds in expected.items()} if ratios else {}
-    predicted |= {PRIOR: 0.0} | means
+    predicted |= {PRIOR_RACER: 0.0} | means
     total_seconds = sum(map(sum, durations.values()))
     remaining = (task.racer for place, task in enumerate(tasks) if place not in results)
     first = min(timed_places, key=lambda place: finished[place])

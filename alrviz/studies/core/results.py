@@ -117,7 +117,10 @@ class StudyResults:
         return [{**fit_columns, "train_share": split.share, **row} for row in flat_rows]
 
     def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
-        """Add a result and notify waiting threads, unless its session was stopped. after: seconds it took."""
+        """Add a result and notify waiting threads; return whether it was added, which it is not after `stop`.
+
+        place: index of the task. after: seconds since the computing began; None for a stored result.
+        """
         with self._changed:
             if stop.stopped:
                 return False

@@ -24,8 +24,8 @@ Row = dict[str, Any]
 # A value of a row that is itself a table, {column: list}: results have it, frames do not.
 RELIABILITY = "reliability"
 # Version of tasks' numbers: raise it if a task gives other numbers or columns under the same version of alrviz.
-NUMBERS = 6
-PRIOR = -1  # the racer of the class prior (the model of order 0), which has no recipe
+NUMBERS_VERSION = 6
+PRIOR_RACER = -1  # the racer of the class prior (the model of order 0), which has no recipe
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class StudyTask:
             self.seed,
             self.max_memory,
         ]
-        return sha256(json.dumps([__version__, NUMBERS, *inputs], sort_keys=True).encode()).hexdigest()
+        return sha256(json.dumps([__version__, NUMBERS_VERSION, *inputs], sort_keys=True).encode()).hexdigest()
 
     @property
     def group(self) -> tuple[Any, ...]:

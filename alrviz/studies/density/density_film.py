@@ -14,7 +14,7 @@ from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, De
 CURVE_POINTS = 160
 RUG_ROWS = 400
 MAX_LEVELS = 200  # of a column in a scene: more are unreadable, and every step sends them to the browser
-MARGIN = 0.04  # share of a column's range beyond its first and last value
+MARGIN_SHARE = 0.04  # share of a column's range beyond its first and last value
 
 
 def density_frame_of(
@@ -36,19 +36,21 @@ def density_frame_of(
     """
     features, tables = model.features, feature_columns(encoded, model.features)
     rug_rows = np.sort(np.random.default_rng(0).permutation(encoded.n_rows)[:RUG_ROWS])
-    known = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
+    previous_by_column = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
     parts = []
     for d, j in enumerate(tables):
         weight: Any = model.w[d] if features.n_values > 1 else float(model.w[d, 0])
         name = str(encoded.names[j])
         if d < len(features.numeric):
-            old = known.get(name)
+            old = previous_by_column.get(name)
             parts.append(_curve(model, encoded, d, name, weight, rug_rows, old))
         else:
             count = int(encoded.levels[j])
             phi = features.levels(d - len(features.numeric)).T[:count]
             texts = labels[j] if len(labels) else range(count)
-            parts.append(_levels(encoded, j, ColumnRatio(name, _narrow(phi), weight), texts, known.get(name)))
+            parts.append(
+                _levels(encoded, j, ColumnRatio(name, _narrow(phi), weight), texts, previous_by_column.get(name))
+            )
     return DensityFrame(tuple(parts), tuple(str(label) for label in encoded.classes), iteration, note)
 
 
@@ -81,7 +83,7 @@ def _curve(
     values = encoded.numbers[model.features.numeric[d]]
     if old is None or old.x is None:
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        air = MARGIN * (high - low)
+        air = MARGIN_SHARE * (high - low)
         x = np.linspace(low - air, high + air, CURVE_POINTS)
     else:
         x = old.x

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from alrviz.passes.aligned_buffers import Floats
 
 MAX_SHOWN = 400  # rows in the picture
-CHUNK = 2_000  # rows of a block of pairs
+CHUNK_ROWS = 2_000  # rows of a block of pairs
 MAX_COUNTED = 3_000  # rows whose pairs are counted; of more rows a sample is drawn
 
 
@@ -56,14 +56,14 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = MAX_SHOWN, seed:
     features = np.asarray(phi, dtype=np.float64)
     if features.shape[1] > 1:
         features = features - features.mean(axis=1, keepdims=True)
-    flat = features.reshape(-1, features.shape[2]).T
+    flat_features = features.reshape(-1, features.shape[2]).T
     codes = np.asarray(y, dtype=np.intp)
     order = np.random.default_rng(seed).permutation(len(codes))
     counted = np.sort(order[:MAX_COUNTED])
-    share, chance = _shares(flat[counted], codes[counted])
+    share, chance = _shares(flat_features[counted], codes[counted])
     drawn_rows = order if len(order) <= limit else order[_spread(codes[order], limit)]
     drawn_rows = drawn_rows[np.argsort(codes[drawn_rows], kind="stable")]
-    shown_phi = flat[drawn_rows]
+    shown_phi = flat_features[drawn_rows]
     names = tuple(str(label) for label in classes)
     values = (shown_phi @ shown_phi.T).astype(np.float32)
     return Gram(values, codes[drawn_rows], drawn_rows, names, len(codes), len(counted), share, chance)
@@ -77,14 +77,14 @@ def _spread(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
 
 def _shares(flat: Floats, codes: NDArray[np.intp]) -> tuple[float, float]:
     agree, same_pairs, n = 0, 0, len(codes)
-    for begin in range(0, n, CHUNK):
-        block = slice(begin, begin + CHUNK)
+    for begin in range(0, n, CHUNK_ROWS):
+        block = slice(begin, begin + CHUNK_ROWS)
         alike = flat[block] @ flat.T > 0
-        same = codes[block, None] == codes
-        itself = np.arange(begin, min(begin + CHUNK, n))
+        has_same_class = codes[block, None] == codes
+        itself = np.arange(begin, min(begin + CHUNK_ROWS, n))
         rows = np.arange(len(itself))
-        agree += int((alike == same).sum()) - int((alike == same)[rows, itself].sum())
-        same_pairs += int(same.sum()) - len(itself)
+        agree += int((alike == has_same_class).sum()) - int((alike == has_same_class)[rows, itself].sum())
+        same_pairs += int(has_same_class.sum()) - len(itself)
     pairs = n * (n - 1)
     if not pairs:
         return float("nan"), float("nan")

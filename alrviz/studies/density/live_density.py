@@ -64,10 +64,10 @@ def follow(
     state: Any = solver.init(objective, first.w)
     for _ in range(_STEPS):
         stop.check()
-        moved = solver.advance(objective, state)
-        if moved.stalled:
+        new_state = solver.advance(objective, state)
+        if new_state.stalled:
             break
-        state = moved
+        state = new_state
         if state.kind == "outer":
             yield _live(encoder, encoded, objective, state.point, False)
     yield _live(encoder, encoded, objective, state.point, True)

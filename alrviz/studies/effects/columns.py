@@ -42,8 +42,10 @@ def binned(rows: Encoded) -> Encoded:
     """Return rows of numbers and codes as codes, with BINS intervals of about equal numbers of rows for each number."""
     codes, levels = rows.codes.astype(np.uint32), rows.levels.copy()
     for values, j in zip(_numbers(rows), rows.numeric, strict=True):
-        present = values[~np.isnan(values)]
-        cuts = np.unique(np.quantile(present, np.arange(1, BINS) / BINS)) if len(present) else present
+        present_values = values[~np.isnan(values)]
+        cuts = (
+            np.unique(np.quantile(present_values, np.arange(1, BINS) / BINS)) if len(present_values) else present_values
+        )
         codes[j] = np.where(np.isnan(values), len(cuts) + 1, np.searchsorted(cuts, values, side="left"))
         levels[j] = len(cuts) + 1 + np.isnan(values).any()
     return Encoded(codes, rows.y, rows.weights, levels, rows.classes, rows.names)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
-from alrviz.data.stream.table import CodedTable
+from alrviz.data.stream.table import EncodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.frames import name_separator, tuple_names
@@ -34,7 +34,7 @@ from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values,
 from alrviz.studies.effects.importance import Importance
 from alrviz.studies.effects.missing_interactions import TupleTests
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, column_number, row_codes
-from alrviz.studies.effects.words import lacking_sentence, verdict
+from alrviz.studies.effects.texts import lacking_sentence, verdict
 from alrviz.studies.statistics.measures import row_losses
 
 # Families whose score is a sum over cells.
@@ -100,10 +100,10 @@ def interactions(
     return Interactions(model.model_, model.encoder_, rows, test_rows, n_jobs, stop, weights, note)
 
 
-def _sample_rows(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
+def _sample_rows(coded: EncodedTable) -> tuple[Encoded, Encoded | None, str]:
     """Return training and test rows of a table read in batches, sampled if there are many, and a note on the sample."""
     parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
-    samples = [coded.some_rows(part, MAX_ROWS) if rows else None for part, rows in parts]
+    samples = [coded.first_rows(part, MAX_ROWS) if rows else None for part, rows in parts]
     texts = [
         f"{MAX_ROWS:,} of {rows:,} {words} rows"
         for (_, rows), words in zip(parts, ("training", "test"), strict=True)

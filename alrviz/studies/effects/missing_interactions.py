@@ -226,23 +226,23 @@ def associations(
     tables, slices, index = counted.tables, counted.slices, counted.index
     sizes, statistics = (tables.space.strides > 0).sum(axis=1), np.zeros((len(counted.tuples), 2))
     counts = np.ascontiguousarray(tables.counts)
-    expected = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
-    tested = expected >= MIN_EXPECTED
+    expected_counts = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
+    is_tested = expected_counts >= MIN_EXPECTED
 
     def fit_tuple(i: int) -> None:
         stop.check()
         t = int(counted.tuples[i])
         size, begin = int(sizes[t]), index.begin
         statistics[i] = kernels.fit_margins(
-            t, size, counts, tested, begin, slices.slices, slices.first_slice, 1e-7, 500
+            t, size, counts, is_tested, begin, slices.slices, slices.first_slice, 1e-7, 500
         )
 
     run_parts(fit_tuple, len(counted.tuples), counted.jobs)
     tuple_of_cell, count = tables.tuple_of_seen, tables.space.n_tuples
     n_cells = np.maximum(np.bincount(tuple_of_cell, minlength=count), 1)
-    share_tested = np.bincount(tuple_of_cell, tested.mean(axis=1), count) / n_cells
-    parts = np.full(tested.shape, 1.0 - 1.0 / tables.n_classes)
-    df, n = counted.free(np.ones_like(tested), parts, stop) * share_tested[counted.tuples], encoded.total
+    share_tested = np.bincount(tuple_of_cell, is_tested.mean(axis=1), count) / n_cells
+    parts = np.full(is_tested.shape, 1.0 - 1.0 / tables.n_classes)
+    df, n = counted.free(np.ones_like(is_tested), parts, stop) * share_tested[counted.tuples], encoded.total
     return pd.DataFrame(
         {
             "mi": mutual_information(tables)[counted.tuples],

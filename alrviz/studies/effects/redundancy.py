@@ -51,8 +51,8 @@ def dependence(
             for column, other in ((j, i), (i, j)):
                 bias = (sizes[column] - 1) * (sizes[other] - 1) / (2 * n)
                 shared = entropy_by_column[column] + entropy_by_column[other] - joint - bias
-                known = 1.0 if len(pairs) == sizes[other] else max(0.0, shared / entropy_by_column[column])
-                lines.append((column, other, known))
+                known_share = 1.0 if len(pairs) == sizes[other] else max(0.0, shared / entropy_by_column[column])
+                lines.append((column, other, known_share))
     return pd.DataFrame(lines, columns=["column", "other", "known"])
 
 
@@ -72,24 +72,24 @@ def ranking(effects: Interactions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     table = effects.importance().sort_values("loss", ascending=False, kind="stable")
     singles = [effects.columns.index(str(name)) for name in table.index[table.order == 1]]
-    known = dependence(effects.encoded.codes, singles[:MAX_COLUMNS], effects.encoded.weights)
-    certain = known[known.known == 1.0]
+    dependences = dependence(effects.encoded.codes, singles[:MAX_COLUMNS], effects.encoded.weights)
+    certain = dependences[dependences.known == 1.0]
     mutual = certain.merge(certain, left_on=["column", "other"], right_on=["other", "column"])
-    same = groups_of(mutual.rename(columns={"column_x": "column", "other_x": "other"}), len(effects.columns))
-    group_by_column = {j: k for k, columns in enumerate(same) for j in columns}
+    column_groups = groups_of(mutual.rename(columns={"column_x": "column", "other_x": "other"}), len(effects.columns))
+    group_by_column = {j: k for k, columns in enumerate(column_groups) for j in columns}
     members: dict[frozenset[int], list[str]] = {}
     for name, columns in zip(effects.names, effects.pure.space.members, strict=True):
         members.setdefault(frozenset(group_by_column[int(j)] for j in columns), []).append(name)
     if len(members) == len(table):
         return table[["order", "share", "loss", "loss_error"]].assign(
             tuples=[[str(name)] for name in table.index]
-        ), known
+        ), dependences
     lines, index = [], []
     for key, names in members.items():
         first = table.loc[names[0]]
         loss = (first.loss, first.loss_error) if len(names) == 1 else effects.cost_without(*names)
         lines.append((len(key), float(table.share[names].sum()), *loss, names))
-        parts = [" + ".join(effects.columns[j] for j in same[k]) for k in sorted(key)]
+        parts = [" + ".join(effects.columns[j] for j in column_groups[k]) for k in sorted(key)]
         index.append(name_separator(effects.columns).join(f"({p})" if "+" in p and len(key) > 1 else p for p in parts))
     merged = pd.DataFrame(lines, pd.Index(index, name="columns"), ["order", "share", "loss", "loss_error", "tuples"])
-    return merged.sort_values("loss", ascending=False, kind="stable"), known
+    return merged.sort_values("loss", ascending=False, kind="stable"), dependences

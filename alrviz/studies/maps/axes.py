@@ -20,10 +20,10 @@ from alrviz.passes.aligned_buffers import Floats
 
 MISSING = "missing"
 MAX_LEVELS = 30  # on one axis: more are unreadable, and the model is evaluated for each
-MARGIN = 0.06  # share of a scale's length beyond its first and last value
+MARGIN_SHARE = 0.06  # share of a scale's length beyond its first and last value
 MAX_RANGE_RATIO = 4  # of two axes with one scale: beyond it the shorter one would be a line
 MAX_ASPECT_RATIO = 2.0  # of a map with one scale: a narrower strip shows little
-FEW_VALUES = 10  # with at most so many values a map would show columns of points
+MAX_FEW_VALUES = 10  # with at most so many values a map would show columns of points
 MAX_SAMPLED_ROWS, MAX_CANDIDATES = 3_000, 60  # rows and columns used to find the most informative columns
 N_INTERVALS = 6  # intervals of a column for that
 _LEVELS = 2
@@ -166,7 +166,7 @@ def _most_informative(
 
 def _kind(column: pd.Series) -> int:
     """Return 0 for a scale with many values, 1 for one with few, _LEVELS for levels."""
-    return _LEVELS if not is_numeric(column) else int(column.nunique() <= FEW_VALUES)
+    return _LEVELS if not is_numeric(column) else int(column.nunique() <= MAX_FEW_VALUES)
 
 
 def _intervals(column: pd.Series) -> NDArray[np.intp]:
@@ -242,7 +242,7 @@ def _scale(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     if keep is not None and keep.numeric and keep.name == name and _fits(keep, low, high):
         return Axis(name, keep.low, keep.high, column=column)
-    air = MARGIN * (high - low) or 0.5 * max(abs(low), 1.0)
+    air = MARGIN_SHARE * (high - low) or 0.5 * max(abs(low), 1.0)
     return Axis(name, low - air, high + air, column=column)
 
 

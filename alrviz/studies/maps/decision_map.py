@@ -21,9 +21,9 @@ from alrviz.studies.maps.axes import Axis, Floats, axes_of, axis_of, first_axes,
 from alrviz.studies.maps.classifier_adapter import ClassifierAdapter
 from alrviz.studies.maps.partial_dependence import PartialDependence, others_of
 
-SIDES = (20, 60, 140)  # places along a scale; a picture 575 pixels wide resolves no more
+SIDE_PLACES = (20, 60, 140)  # places along a scale; a picture 575 pixels wide resolves no more
 MAX_PREDICTIONS = 160_000  # rows that the model predicts for a surface, averaging included
-CHUNK = 8_192  # rows predicted between two checks of the stop token
+CHUNK_ROWS = 8_192  # rows predicted between two checks of the stop token
 MAX_POINTS = 1_500  # more would cover each other and the map
 _SPREAD = 0.8  # share of a level's cell over which its points are spread
 
@@ -144,7 +144,7 @@ def decision_map(
         across, up: two columns or axes; if either is missing both are chosen by `first_axes`.
         others: values of the other columns, a key of `OTHERS`. row: the row for "row".
         classes: order of the classes; None for the model's. seed: seed of samples of rows.
-        sides: number of places along a scale for each surface; None for SIDES.
+        sides: number of places along a scale for each surface; None for SIDE_PLACES.
         stop: checked between chunks.
 
     Raises:
@@ -167,7 +167,7 @@ def decision_map(
         across, up = axes_of(frame, (across, up))
     other_columns = others_of(frame, across, up, how=others, row=row, seed=seed)
     points = None if y is None else points_of(adapter, frame, y, across, up, seed=seed)
-    sides = _sides((across, up), other_columns.per_place, SIDES if sides is None else sides)
+    sides = _sides((across, up), other_columns.per_place, SIDE_PLACES if sides is None else sides)
     for side in sides:
         values = _values(adapter, across, up, other_columns, side, stop)
         yield Surface(across, up, adapter.classes, values, adapter.probability, points, fine=side == sides[-1])
@@ -189,7 +189,7 @@ def _values(
     columns, rows = across.centres(side), up.centres(side)
     u, v = (places.ravel() for places in np.meshgrid(columns, rows))
     parts = []
-    step = max(1, CHUNK // other_columns.per_place)
+    step = max(1, CHUNK_ROWS // other_columns.per_place)
     for begin in range(0, len(u), step):
         stop.check()
         part = slice(begin, begin + step)

@@ -6,7 +6,7 @@ from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.maps.axes import Axis, axes_of
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 
-SIDE = 64  # places along a scale; maps of 120 steps then take half a megabyte
+SIDE_PLACES = 64  # places along a scale; maps of 120 steps then take half a megabyte
 
 
 def film_axes(scene: DensityFrame, dataset: Any) -> tuple[Axis, Axis] | None:
@@ -27,5 +27,5 @@ def film_map(model: Any, dataset: Any, axes: tuple[Axis, Axis], *, points: bool)
     """Return the map of one step's model; points: whether to show the table's rows."""
     across, up = axes
     y = dataset.y if points else None
-    (surface,) = decision_map(model, dataset.X, y, across=across, up=up, sides=(SIDE,))
+    (surface,) = decision_map(model, dataset.X, y, across=across, up=up, sides=(SIDE_PLACES,))
     return surface

@@ -7,7 +7,7 @@ nearness, so that only realistic combinations count:
     map(u, v) = sum_i weight_i(u, v) model(u, v, others of row i) / sum_i weight_i(u, v)
 
 with weight_i = exp(-d_i^2 / (2 * 0.5^2)), d_i the distance on the map in standard deviations (a level that differs
-counts 1), over the NEAREST rows.
+counts 1), over the N_NEAREST rows.
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ OTHERS = {
     "near": "weighted by nearness",
 }
 MAX_AVERAGED = 64  # rows averaged over
-POOL = 1_000  # rows among which the nearest are searched
-NEAREST = 16
+POOL_ROWS = 1_000  # rows among which the nearest are searched
+N_NEAREST = 16
 WIDTH = 0.5  # standard deviations
 _MISSING_DISTANCE = 3.0  # of a row without a value
 
@@ -52,7 +52,7 @@ class PartialDependence:
     @property
     def per_place(self) -> int:
         """Number of rows that the model predicts for one place."""
-        return min(NEAREST, len(self.base)) if self.how == "near" else len(self.base)
+        return min(N_NEAREST, len(self.base)) if self.how == "near" else len(self.base)
 
     def rows(self, u: Floats, v: Floats) -> tuple[NDArray[np.intp], Floats]:
         """Return for each place the rows of `base` (places, M) and their weights (places, M), which sum to 1."""
@@ -63,8 +63,8 @@ class PartialDependence:
         for at, where, unit in zip((u, v), self.places, self.units, strict=True):
             squares += _distances(at, where, unit) ** 2
         rows = np.argpartition(squares, self.per_place - 1, axis=1)[:, : self.per_place]
-        near = np.take_along_axis(squares, rows, axis=1)
-        weights = np.exp((near.min(axis=1, keepdims=True) - near) / (2 * WIDTH**2))
+        near_squares = np.take_along_axis(squares, rows, axis=1)
+        weights = np.exp((near_squares.min(axis=1, keepdims=True) - near_squares) / (2 * WIDTH**2))
         return rows, weights / weights.sum(axis=1, keepdims=True)
 
 
@@ -96,7 +96,7 @@ def others_of(
         return PartialDependence(how, frame.iloc[[row]])
     if how == "typical":
         return PartialDependence(how, typical_row(frame))
-    most = MAX_AVERAGED if how == "mean" else POOL
+    most = MAX_AVERAGED if how == "mean" else POOL_ROWS
     base = frame if len(frame) <= most else frame.iloc[_drawn(len(frame), most, seed)]
     if how == "mean":
         return PartialDependence(how, base)

@@ -38,8 +38,10 @@ class StepModel:
         if not isinstance(self.model, DensityModel):
             return self.model.scores(codes, 1)
         numbers = self.encoder.numbers(X)
-        others = np.setdiff1d(np.arange(len(codes)), self.encoder.numeric_)
-        return self.model.scores(np.empty((0, codes.shape[1])) if numbers is None else numbers, codes[others])
+        categorical_columns = np.setdiff1d(np.arange(len(codes)), self.encoder.numeric_)
+        return self.model.scores(
+            np.empty((0, codes.shape[1])) if numbers is None else numbers, codes[categorical_columns]
+        )
 
     def predict_proba(self, X: Any) -> Floats:
         """Return p(class | row), (N, C)."""

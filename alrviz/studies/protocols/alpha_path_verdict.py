@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BETWEEN, GENERATIVE, FREE, FLAT, UNCLEAR = "between", "generative", "free", "flat", "unclear"
 WORDS: Mapping[str, str] = {"log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss"}
-_Z = 2.0  # standard errors from which a difference counts
+_CLEAR_STANDARD_ERRORS = 2.0  # standard errors from which a difference counts
 _NEGLIGIBLE_SHARE = 0.05  # of the lowest loss; a difference that is clearly smaller hardly matters
 
 
@@ -76,7 +76,7 @@ def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
     rows = curve.sort_values("alpha", ascending=False)
     values, errors = rows[measure].to_numpy(float), rows[f"{measure}_above_se"].to_numpy(float)
     best = int(values.argmin())
-    above, spread = values[[0, -1]] - values[best], _Z * errors[[0, -1]]
+    above, spread = values[[0, -1]] - values[best], _CLEAR_STANDARD_ERRORS * errors[[0, -1]]
     worse = above > spread
     surely_level = bool((above + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
     place_by_worse_ends = {

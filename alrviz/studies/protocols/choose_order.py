@@ -24,7 +24,7 @@ from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
-from alrviz.studies.core.study_task import PRIOR, RELIABILITY, StudyTask, fold_tasks
+from alrviz.studies.core.study_task import PRIOR_RACER, RELIABILITY, StudyTask, fold_tasks
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
 from alrviz.studies.statistics.significance import corrected_error, simplest_within_error
 
@@ -111,8 +111,8 @@ class OrderStudy(Study):
             return frame.iloc[:0]
         fits = fits.set_index(["repeat", "fold"])
         best = losses[losses.mean().idxmin()]
-        common = fits.loc[fits.index.intersection(losses.index)]
-        return common.assign(gap=best.loc[common.index] - common.log_loss).reset_index()
+        common_fits = fits.loc[fits.index.intersection(losses.index)]
+        return common_fits.assign(gap=best.loc[common_fits.index] - common_fits.log_loss).reset_index()
 
     def reliability(self) -> "pd.DataFrame":
         """Return the calibration bins of each order (`measures.reliability`), pooled over the folds so far."""
@@ -182,7 +182,7 @@ def choose_order(
     splits = repeated_folds(repeats, folds, seed)
     tasks = fold_tasks(dataset.hash, recipes, splits, seed)
     if 0 in chosen:
-        tasks = [StudyTask("shares", "", dataset.hash, split, racer=PRIOR) for split in splits] + tasks
+        tasks = [StudyTask("shares", "", dataset.hash, split, racer=PRIOR_RACER) for split in splits] + tasks
     options = {"orders": chosen, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
     return OrderStudy("choose_order", [dataset], recipes, tasks, summary, options, **run_options)
 
@@ -196,8 +196,12 @@ def _losses(study: Study) -> "pd.DataFrame":
         return pd.DataFrame()
     fine = frame[(frame.outcome != "failed") & frame.order.notna()]
     orders = {study.about(task.racer)["order"] for task in study.tasks} - {None}
-    expected = sorted(orders - _failures_by_order(frame).keys())  # a fold is complete once all of these have it
-    table = fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss").reindex(columns=expected).dropna()
+    expected_orders = sorted(orders - _failures_by_order(frame).keys())  # a fold is complete once all of these have it
+    table = (
+        fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss")
+        .reindex(columns=expected_orders)
+        .dropna()
+    )
     return table if len(table) else pd.DataFrame()
 
 
@@ -208,13 +212,13 @@ def summary(study: Study) -> "pd.DataFrame":
     losses, frame, table = _losses(study), study.frame(), []
     for place, order in enumerate(losses.columns if len(losses) else ()):
         fits = frame[(frame.order == order) & (frame.outcome != "failed")]
-        tested, trained = float(fits.test_rows.mean()), float(fits.train_rows.mean())
+        n_test_rows, n_train_rows = float(fits.test_rows.mean()), float(fits.train_rows.mean())
         row = {
             "order": int(order),
             "folds": len(losses),
             "log_loss": float(losses[order].mean()),
             "error": float(fits.error.mean()) if "error" in fits else float("nan"),
-            "se": corrected_error(losses[order], tested, trained),
+            "se": corrected_error(losses[order], n_test_rows, n_train_rows),
             "parameters": float(fits.parameters.mean()),
             "train_seconds": float(fits.train_seconds.mean()),
         }
@@ -222,7 +226,7 @@ def summary(study: Study) -> "pd.DataFrame":
             fall = losses[losses.columns[place - 1]] - losses[order]
             row |= {
                 "gain": float(fall.mean()),
-                "gain_se": corrected_error(fall, tested, trained),
+                "gain_se": corrected_error(fall, n_test_rows, n_train_rows),
                 "wins": int((fall > 0).sum()),
             }
         table.append(row)

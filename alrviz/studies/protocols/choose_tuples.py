@@ -24,7 +24,7 @@ from alrviz.studies.statistics.significance import corrected_error, simplest_wit
 if TYPE_CHECKING:
     import pandas as pd
 
-KEEPS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+DEFAULT_KEEPS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def choose_tuples(
     dataset: Dataset,
     recipe: Recipe | None = None,
     *,
-    keeps: Sequence[float] = KEEPS,
+    keeps: Sequence[float] = DEFAULT_KEEPS,
     orders: Sequence[int] = (1, 2),
     repeats: int = 1,
     folds: int = 5,

@@ -31,7 +31,7 @@ from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
 from alrviz.studies.effects.interactions import MAX_UNASKED, Interactions
 
 FAMILIES = ("lr", "alr", "hlr", "halr", "salr", "hsalr", "anje")
-BAND = (0.05, 0.95)
+BAND_QUANTILES = (0.05, 0.95)
 FORMAT = 2  # of the tasks' packed numbers: stored results of another format are computed again
 _QUANTILE_METHOD: Any = "weibull"  # of 30 refits, the default method's 5 % quantile is really at 8 %
 # Processor seconds, measured on adult and letter at order 2: to purify and weigh a row, tuple and class (with a fixed
@@ -170,7 +170,7 @@ def _band(draws: Floats) -> Floats:
     """Return the lower end, median and upper end of the 90 % band of draws (R, M): (3, M); NaN below two draws."""
     if len(draws) < 2:
         return np.full((3, draws.shape[1]), np.nan)
-    band: Floats = np.quantile(draws, [BAND[0], 0.5, BAND[1]], axis=0, method=_QUANTILE_METHOD)
+    band: Floats = np.quantile(draws, [BAND_QUANTILES[0], 0.5, BAND_QUANTILES[1]], axis=0, method=_QUANTILE_METHOD)
     return band
 
 
@@ -243,8 +243,10 @@ def effect_bands(
 def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
     """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order."""
     tuples, next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
-    tested = _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= MAX_UNASKED else 0.0
-    return (1 + refits) * _PURIFY_SECONDS * rows * tuples * (classes + 4) + tested
+    test_seconds = (
+        _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= MAX_UNASKED else 0.0
+    )
+    return (1 + refits) * _PURIFY_SECONDS * rows * tuples * (classes + 4) + test_seconds
 
 
 def summary(study: Study) -> pd.DataFrame:

@@ -108,7 +108,7 @@ def _of_batches(run: Any) -> Evaluation:
         raise AlrvizError(_without_probabilities(model))
     part = "test" if coded.cache.n_rows("test") else "train"
     what = ROW_WORDS[part]
-    sample = coded.some_rows(part, MAX_STREAM_ROWS)
+    sample = coded.first_rows(part, MAX_STREAM_ROWS)
     codes, y = sample.codes, sample.y.astype(np.intp)
     columns = {}
     for column, column_codes in zip(coded.encoder.columns_, codes, strict=True):
@@ -185,10 +185,10 @@ def evaluation_of(
         codes = np.where(codes < 0, len(names) + class_codes(y, unlearned)[0], codes)
     n = len(names) + len(unlearned)
     log_p = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(codes))
-    used = has_class if weight is None else has_class & (weight > 0)
+    is_used = has_class if weight is None else has_class & (weight > 0)
     return Evaluation(
-        (*names, *unlearned), log_p[used], codes[used].astype(np.intp), X.iloc[np.flatnonzero(used)],
-        None if weight is None else weight[used], what, notes,
+        (*names, *unlearned), log_p[is_used], codes[is_used].astype(np.intp), X.iloc[np.flatnonzero(is_used)],
+        None if weight is None else weight[is_used], what, notes,
     )  # fmt: skip
 
 

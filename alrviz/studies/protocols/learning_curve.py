@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-WINDOW = 1000
+WINDOW_ROWS = 1000
 THETAS = ("single-pass", "two-pass")
 
 
@@ -33,7 +33,7 @@ def learning_curve(
     recipes: Sequence[Recipe] | Recipe,
     *,
     repeats: int = 5,
-    window: int = WINDOW,
+    window: int = WINDOW_ROWS,
     theta: str = "single-pass",
     seed: int = 0,
     **run_options: Unpack[StudyOptions],

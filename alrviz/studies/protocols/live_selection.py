@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 MAX_SCORED = 10_000  # tuples of a level; up to this all are scored, so that another share needs no new search
-CHANCE = 0.05  # share of tables without any interaction in which a tuple seems to gain by chance
+CHANCE_LEVEL = 0.05  # share of tables without any interaction in which a tuple seems to gain by chance
 MIN_SECONDS_SHOWN = 0.03  # no partial results before: they would only flicker
 N_PARTS = 8  # a level is scored in parts, so that the first scores are shown early
 MIN_PART = 32  # tuples of a part
@@ -197,7 +197,7 @@ class _ScoreCache(InMemory):
             tables, excess = self.tables(order), self.excess(order, order - 1)
             statistic, df = excess_test(tables, excess)
             # Tuples with a constant column have no degree of freedom, and rounding error is no gain.
-            significant = (df > 0) & (chi2.sf(statistic, np.maximum(df, 1e-9)) < CHANCE / len(statistic))
+            significant = (df > 0) & (chi2.sf(statistic, np.maximum(df, 1e-9)) < CHANCE_LEVEL / len(statistic))
             gains = predicted_gain(tables, excess)
             self._gains[order] = gains, significant & (gains > 0)
         return self._gains[order]

@@ -31,7 +31,7 @@ from alrviz.studies.protocols.evaluate import evaluate, evaluate_split
 from alrviz.studies.statistics.evaluation import Evaluation
 from alrviz.studies.statistics.row_groups import MAX_LEVELS
 
-HOLDOUT = 0.25  # default share of test rows
+DEFAULT_HOLDOUT_SHARE = 0.25  # default share of test rows
 MAX_FEW_VALUED, MAX_MANY_VALUED = (
     16,
     6,
@@ -141,7 +141,7 @@ def report_facts(
     dataset: Dataset,
     model: Any = None,
     *,
-    holdout: float = HOLDOUT,
+    holdout: float = DEFAULT_HOLDOUT_SHARE,
     seed: int = 0,
     stop: StopToken = NEVER,
     tell: Callable[[str], None] = lambda _: None,
@@ -158,33 +158,35 @@ def report_facts(
         TableError: without a data set, if holdout leaves either side empty, or if the model takes no row weights.
     """
     require_dataset(dataset)
-    fitted = AutoClassifier() if model is None else clone(model)
+    fitted_model = AutoClassifier() if model is None else clone(model)
     splits = split_table(dataset, holdout, seed) if 0 < holdout < 1 else None
     if splits is None or not len(splits.train) or not len(splits.test):
         raise TableError(
             f"holdout={holdout:g} of {dataset.n_rows:,} rows does not fit; expected training and test rows"
         )
     train, test = splits.train, splits.test
-    tell(f"fitting {type(fitted).__name__} on {len(train):,} rows")
-    if dataset.weights is not None and not has_fit_parameter(fitted, "sample_weight"):
-        raise TableError(f"{type(fitted).__name__} takes no row weights, which this table has; expected another "
+    tell(f"fitting {type(fitted_model).__name__} on {len(train):,} rows")
+    if dataset.weights is not None and not has_fit_parameter(fitted_model, "sample_weight"):
+        raise TableError(f"{type(fitted_model).__name__} takes no row weights, which this table has; expected another "
                          "classifier, or the kind 'ignore' for the column of weights")  # fmt: skip
-    _fit(fitted, dataset, train)
+    _fit(fitted_model, dataset, train)
     stop.check()
     tell(f"predicting {len(test):,} test rows")
-    evaluation = replace(evaluate_split(fitted, dataset, splits), what=ROW_WORDS["test"])
-    recipe = fitted.to_recipe() if hasattr(fitted, "to_recipe") else None
-    prefix = "alrviz." if type(fitted).__module__.startswith("alrviz") else ""
-    call = f"{prefix}{' '.join(repr(fitted).split())}"
+    evaluation = replace(evaluate_split(fitted_model, dataset, splits), what=ROW_WORDS["test"])
+    recipe = fitted_model.to_recipe() if hasattr(fitted_model, "to_recipe") else None
+    prefix = "alrviz." if type(fitted_model).__module__.startswith("alrviz") else ""
+    call = f"{prefix}{' '.join(repr(fitted_model).split())}"
     code = f'alrviz.save_report(dataset, "report.html", {call}, holdout={holdout}, seed={seed})'
     stop.check()
     tell("computing effects")
     # In a split by time or groups test rows may have classes that no training row has.
     test_known = test[np.isin(dataset.y[test], dataset.y[train])]
     heldout = _rows(dataset, test_known) if len(test_known) else None
-    effects, no_effects = _effects_or_reason(lambda: interactions(fitted, _rows(dataset, train), heldout, stop=stop))
-    chosen = str(getattr(fitted, "chosen_", ""))
-    tried = getattr(fitted, "alphas_", None)
+    effects, no_effects = _effects_or_reason(
+        lambda: interactions(fitted_model, _rows(dataset, train), heldout, stop=stop)
+    )
+    chosen = str(getattr(fitted_model, "chosen_", ""))
+    tried = getattr(fitted_model, "alphas_", None)
     losses, counts = pd.DataFrame(), pd.Series(dtype=int)
     if tried is not None and "order" in tried:
         counts = tried.groupby("order").size()
@@ -192,7 +194,7 @@ def report_facts(
     stop.check()
     reference, no_reference = _reference(dataset, splits, tell)
     return ReportFacts(
-        dataset, fitted, recipe, evaluation, len(train), effects, no_effects, chosen, holdout, seed, code, losses,
+        dataset, fitted_model, recipe, evaluation, len(train), effects, no_effects, chosen, holdout, seed, code, losses,
         tried=counts, reference=reference, no_reference=no_reference,
     )  # fmt: skip
 
@@ -216,10 +218,10 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
     reference, no_reference = None, ""
     if isinstance(dataset, Stream):
         assert run.coded is not None
-        n_rows, trained, dataset = dataset.n_rows, run.coded.cache.n_rows("train"), dataset.sample
+        n_rows, n_trained, dataset = dataset.n_rows, run.coded.cache.n_rows("train"), dataset.sample
     else:
         assert dataset is not None
-        trained = dataset.n_rows - (len(evaluation.y) if recipe.holdout else 0)
+        n_trained = dataset.n_rows - (len(evaluation.y) if recipe.holdout else 0)
         stop.check()
         if recipe.holdout:
             reference, no_reference = _reference(dataset, split_table(dataset, recipe.holdout, recipe.seed), tell)
@@ -228,7 +230,7 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
         'alrviz.save_report(run, "report.html")'
     )
     return ReportFacts(
-        dataset, estimator_of(run), recipe, evaluation, trained, effects, no_effects, "", recipe.holdout, recipe.seed,
+        dataset, estimator_of(run), recipe, evaluation, n_trained, effects, no_effects, "", recipe.holdout, recipe.seed,
         code, whole_rows=n_rows, reference=reference, no_reference=no_reference,
     )  # fmt: skip
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-RELATIVE = (0.01, 0.001)
-ABSOLUTE = (1e-2, 1e-4)
+RELATIVE_GOALS = (0.01, 0.001)
+ABSOLUTE_GOALS = (1e-2, 1e-4)
 UNITS = {"iterations": "index", "passes": "passes", "seconds": "seconds"}
 
 
@@ -147,11 +147,11 @@ def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Miles
     noun = objective_noun(lanes)
     n_rows = lanes[0].n_rows if lanes else 1.0
     if to_zero:
-        goals = tuple(n_rows * level for level in ABSOLUTE)
+        goals = tuple(n_rows * level for level in ABSOLUTE_GOALS)
         words = tuple(f"{noun} per row ≤ {text}" for text in ("0.01", "0.0001"))
     else:
-        goals = tuple(best * (1 + level) for level in RELATIVE)
-        words = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE)
+        goals = tuple(best * (1 + level) for level in RELATIVE_GOALS)
+        words = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE_GOALS)
     goals_met_by_name = {lane.name: tuple(_first(lane, goal) for goal in goals) for lane in lanes}
     return Milestones(to_zero=to_zero, best=best, goals=goals, words=words, met=goals_met_by_name, unit=unit)
 

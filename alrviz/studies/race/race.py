@@ -123,7 +123,7 @@ class Race(Job[None]):
 
     @property
     def phase(self) -> str:
-        """One of "waiting", "preparing", "running", "paused" or "ended"."""
+        """What the race does now: "waiting", "preparing", "running", "paused" or "ended"."""
         if self.ended:
             return "ended"
         if not self.started:

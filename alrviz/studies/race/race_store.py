@@ -1,7 +1,7 @@
 """Saving a race in the run store while it runs, and loading it as a recorded race.
 
-A separate thread looks for new steps every TICK seconds and writes them in one transaction, so that race and disk do
-not wait for each other. A killed process loses only the last seconds.
+A separate thread looks for new steps every TICK_SECONDS seconds and writes them in one transaction, so that race and
+disk do not wait for each other. A killed process loses only the last seconds.
 """
 
 import json
@@ -25,7 +25,7 @@ from alrviz.studies.race.race import Race, RecordedRun
 
 KIND = "race"
 FIT = "fit"  # a map's fit, stored as a race of one
-TICK = 2.0  # seconds between two saves
+TICK_SECONDS = 2.0  # seconds between two saves
 _POLL_SECONDS = 0.2  # between two looks at whether the race has begun, or ended
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class RaceKeeper:
         open_store: Callable[[], Store],
         owner: str,
         link: str = "",
-        tick: float = TICK,
+        tick: float = TICK_SECONDS,
         kind: str = KIND,
         id: str = "",
     ):
@@ -85,13 +85,13 @@ class RaceKeeper:
                 stop.rest(_POLL_SECONDS)
             self._store = self._open()
             self._begin()
-            ended, waited = False, self._tick
-            while not ended:
-                ended = race.ended  # read before saving: no step comes after it
-                if ended or waited >= self._tick:
+            has_ended, waited = False, self._tick
+            while not has_ended:
+                has_ended = race.ended  # read before saving: no step comes after it
+                if has_ended or waited >= self._tick:
                     self._save()
                     waited = 0.0
-                if not ended:
+                if not has_ended:
                     stop.rest(_POLL_SECONDS)
                     waited += _POLL_SECONDS
             self._end()
@@ -128,13 +128,13 @@ class RaceKeeper:
         self._store.end(self.id, state, summary)
         # An earlier run of the same race has the same steps and older seconds: keep only the new one.
         spec, data_hash = race_spec(self._race), self._race.dataset.hash
-        for stored in self._store.runs(self._owner, self._kind):
+        for stored_run in self._store.runs(self._owner, self._kind):
             if (
-                (stored.spec, stored.data_hash) == (spec, data_hash)
-                and stored.id != self.id
-                and stored.state != RUNNING
+                (stored_run.spec, stored_run.data_hash) == (spec, data_hash)
+                and stored_run.id != self.id
+                and stored_run.state != RUNNING
             ):
-                self._store.delete(self._owner, stored.id)
+                self._store.delete(self._owner, stored_run.id)
 
 
 def _metadata(run: Any) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from alrviz.studies.race.milestones import RELATIVE, RacerSummary, by_objective, milestones, objective_noun
+from alrviz.studies.race.milestones import RELATIVE_GOALS, RacerSummary, by_objective, milestones, objective_noun
 
 UNDECIDED = "Nothing is decided yet."
-NEAR = RELATIVE[-1]  # relative difference of objectives below which leaders are compared by their milestones
+NEAR = RELATIVE_GOALS[-1]  # relative difference of objectives below which leaders are compared by their milestones
 MIN_FACTOR = 1.25  # counts of iterations that differ by a smaller factor are called equal
-EQUAL = 1e-9  # relative difference of objectives that no picture of the gap shows, whatever its decades
+MAX_EQUAL_DIFFERENCE = 1e-9  # relative difference of objectives that no picture of the gap shows, whatever its decades
 
 
 def leader_text(lanes: Sequence[RacerSummary]) -> str:
@@ -29,10 +29,10 @@ def _leader(lanes: Sequence[RacerSummary]) -> str:
         return f"{moment_text} {objective_text(lanes, lanes[0])}."
     if len(by_objective(lanes)) > 1:
         return f"{moment_text} {_heldout(lanes)}"
-    first, second, *others = sorted(lanes, key=lambda lane: lane.last)
+    first, second, *other_lanes = sorted(lanes, key=lambda lane: lane.last)
     if second.last - first.last < NEAR * abs(second.last):
         return f"{moment_text} {close_race_text(lanes, first, second)}."
-    suffix = ", the next" if others else ""
+    suffix = ", the next" if other_lanes else ""
     gap_text = f"{second.last - first.last:.4f} below {second.name}{suffix}"
     return f"{moment_text} {first.name} leads, {objective_text(lanes, first)}, {gap_text}."
 
@@ -62,7 +62,7 @@ def close_race_text(lanes: Sequence[RacerSummary], first: RacerSummary, second: 
 
     Their gaps to the optimum may differ by decades, which the picture shows, so they are not called equal.
     """
-    if second.last - first.last <= EQUAL * abs(second.last):
+    if second.last - first.last <= MAX_EQUAL_DIFFERENCE * abs(second.last):
         return f"{first.name} and {second.name} are level at {objective_text(lanes, first)}"
     marks = milestones([first, second])
     counts = [marks.at(lane.name, -1) or 0.0 for lane in (first, second)]

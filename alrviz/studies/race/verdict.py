@@ -253,8 +253,8 @@ def _short(marks: Milestones, goal: int) -> str:
 
 def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
     """Return a list of counts; the first has the unit."""
-    first, *others = counts
-    return ", ".join([f"{first} {unit}", *others])
+    first, *other_counts = counts
+    return ", ".join([f"{first} {unit}", *other_counts])
 
 
 def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> RaceVerdict:

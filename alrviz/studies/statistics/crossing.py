@@ -49,8 +49,10 @@ def crossings(curves: pd.DataFrame, measure: str) -> list[Crossing]:
         errors = dict(zip(family["racer"], family.get(f"{measure}_se", family["seen"] * np.nan), strict=True))
         names = dict(zip(racers["racer"], racers["name"], strict=True))
         for low, high in zip(racers["racer"], racers["racer"][1:], strict=False):
-            common, error = by_seen[[low, high]].dropna(), float(np.hypot(errors[low], errors[high]))
-            result.append(_crossing(common[low], common[high], str(names[low]), str(names[high]), int(high), error))
+            common_rows, error = by_seen[[low, high]].dropna(), float(np.hypot(errors[low], errors[high]))
+            result.append(
+                _crossing(common_rows[low], common_rows[high], str(names[low]), str(names[high]), int(high), error)
+            )
     return result
 
 

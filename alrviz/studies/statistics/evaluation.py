@@ -37,7 +37,7 @@ from alrviz.studies.statistics.measures import (
 from alrviz.studies.statistics.row_groups import OTHER, group_rows
 
 MAX_RANKED_CLASSES = 100  # AUC of each class against the others sorts all rows once per class: skipped beyond
-_Z = 1.959963984540054  # quantile of the normal distribution for a 95 % interval
+_Z_95 = 1.959963984540054  # quantile of the normal distribution for a 95 % interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,7 +131,7 @@ class Evaluation:
         low, high = wilson(self.error, effective)
         auc_low, auc_high = np.nan, np.nan
         if len(self.classes) == 2 and self.weight is None and 0 < auc < 1:
-            half = _Z * auc_error(self.p(), self.y == self._class_index(None)) / (auc * (1 - auc))
+            half = _Z_95 * auc_error(self.p(), self.y == self._class_index(None)) / (auc * (1 - auc))
             auc_low, auc_high = expit(logit(auc) + np.array([-half, half]))
         return pd.Series(
             {
@@ -253,7 +253,10 @@ class Evaluation:
         if k not in self._curves:
             tn, fp, fn, tp, t = confusion_matrix_at_thresholds(self.y == k, self.p(label), sample_weight=self.weight)
             start = (np.inf, 0, 0, tp[-1], fp[-1])  # above every probability
-            counts = (np.append(first, rest) for first, rest in zip(start, (t, tp, fp, fn, tn), strict=True))
+            counts = (
+                np.append(first, further_counts)
+                for first, further_counts in zip(start, (t, tp, fp, fn, tn), strict=True)
+            )
             table = pd.DataFrame(dict(zip(("threshold", "tp", "fp", "fn", "tn"), counts, strict=True)))
             self._curves[k] = _with_rates(table)
         return self._curves[k]
@@ -442,9 +445,9 @@ def percent(share: float) -> str:
 
 def wilson(share: float, rows: float) -> tuple[float, float]:
     """Return E. B. Wilson's (1927) 95 % interval of a share among this many rows."""
-    centre = share + _Z**2 / (2 * rows)
-    half = _Z * np.sqrt(share * (1 - share) / rows + (_Z / (2 * rows)) ** 2)
-    low, high = (centre - half) / (1 + _Z**2 / rows), (centre + half) / (1 + _Z**2 / rows)
+    centre = share + _Z_95**2 / (2 * rows)
+    half = _Z_95 * np.sqrt(share * (1 - share) / rows + (_Z_95 / (2 * rows)) ** 2)
+    low, high = (centre - half) / (1 + _Z_95**2 / rows), (centre + half) / (1 + _Z_95**2 / rows)
     return (max(0.0, float(low)) if share > 0 else 0.0), (min(1.0, float(high)) if share < 1 else 1.0)
 
 

@@ -44,9 +44,11 @@ def group_rows(X: pd.DataFrame, by: str | ArrayLike) -> pd.Series:
 def _group_by_quartiles(values: pd.Series) -> tuple[pd.Series, list[str]]:
     """Return the interval of each number (N,) as text, and all intervals in their order."""
     numbers = values.to_numpy(float, na_value=np.nan)
-    present = np.sort(numbers[~np.isnan(numbers)])  # cut at values that occur, so that infinite ones need no arithmetic
-    cuts = np.unique(present[[len(present) * k // N_QUARTILES - 1 for k in range(1, N_QUARTILES)]])
-    labels = interval_labels(cuts, bool((present == np.floor(present)).all()))
+    sorted_numbers = np.sort(
+        numbers[~np.isnan(numbers)]
+    )  # cut at values that occur, so that infinite ones need no arithmetic
+    cuts = np.unique(sorted_numbers[[len(sorted_numbers) * k // N_QUARTILES - 1 for k in range(1, N_QUARTILES)]])
+    labels = interval_labels(cuts, bool((sorted_numbers == np.floor(sorted_numbers)).all()))
     text = pd.Series(np.array(labels, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
     return text, labels
 

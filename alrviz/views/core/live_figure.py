@@ -247,9 +247,10 @@ def feed(source: ColumnDataSource, columns: Data) -> str:
     """
     old_columns = {name: np.asarray(source.data[name]) for name in columns}
     old_length, new_length = (len(next(iter(part.values()), ())) for part in (old_columns, columns))
-    common = min(old_length, new_length)
+    common_length = min(old_length, new_length)
     differing_rows_by_name = {
-        name: _differing_rows(old_columns[name][:common], np.asarray(new)[:common]) for name, new in columns.items()
+        name: _differing_rows(old_columns[name][:common_length], np.asarray(new)[:common_length])
+        for name, new in columns.items()
     }
     changed_rows = {name: rows for name, rows in differing_rows_by_name.items() if len(rows)}
     if old_length == new_length and not changed_rows:
@@ -257,7 +258,7 @@ def feed(source: ColumnDataSource, columns: Data) -> str:
     count = sum(map(len, changed_rows.values()))
     tail = min((int(rows[0]) for rows in changed_rows.values()), default=old_length) >= old_length - TAIL_POINTS
     patchable = tail or (old_length == new_length and count < MAX_PATCHED_SHARE * old_length * len(old_columns))
-    if not common or new_length < old_length or not patchable or full_resend_pending(source):
+    if not common_length or new_length < old_length or not patchable or full_resend_pending(source):
         source.data = columns
         return "replaced"
     if changed_rows:

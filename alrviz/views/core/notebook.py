@@ -374,7 +374,7 @@ class _Output:
         return output
 
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return data and metadata of the output for the file."""
+        """Return data and metadata of the cell's output, as the notebook's file stores them."""
         self._digest = _digest_of(self.view)
         words = self.view.shown_text()
         picture = base64.b64encode(self.view.shown_png()).decode("ascii")

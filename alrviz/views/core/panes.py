@@ -45,7 +45,7 @@ _SIDE_BY_SIDE = """
 :host > .alrviz-part-2 {{ flex: {grow[1]} 1 {widths[1]} !important; min-width: min({widths[1]}, 100%) !important; }}
 """
 _FIRST_GROWS = (9999, 1)  # the first part takes all spare width; the second only when it is alone in its line
-HALVES = (1, 1)
+HALF_GROWTHS = (1, 1)
 
 
 def side_by_side(

@@ -22,7 +22,7 @@ from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.heldout import heldout_losses
-from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, RacerSummary, falls_to_zero
+from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero
 from alrviz.studies.race.race import Race, RecordedRun
 from alrviz.studies.race.verdict import objective_key
 
@@ -86,8 +86,8 @@ class Racer:
                 for trial in self._trials
             ]
             self.trial_fits -= len(trials)
-            rest = [replace(step, extra={**step.extra, **chosen_alphas}) for step in steps[len(first_step) :]]
-            steps = [*first_step, *trials, *rest]
+            later_steps = [replace(step, extra={**step.extra, **chosen_alphas}) for step in steps[len(first_step) :]]
+            steps = [*first_step, *trials, *later_steps]
         self._read += len(added)
         self.trial_fits += sum(step.kind == "search" and _FIRST_ALPHA not in step.extra for step in added)
         if steps:
@@ -174,12 +174,12 @@ class Racer:
     def summary(self, *, upto: int | None = None, ended: bool = True) -> RacerSummary:
         """Return the data for a verdict at a step; `ended=False` hides the outcome."""
         outcome = self.outcome if ended else None
-        cut = None if upto is None else upto + 1
-        alphas = [self.columns[name][:cut][-1] for name in self.alphas if len(self) and self.columns["index"][:cut][-1]]
+        end = None if upto is None else upto + 1
+        alphas = [self.columns[name][:end][-1] for name in self.alphas if len(self) and self.columns["index"][:end][-1]]
         return RacerSummary(
             name=self.name,
             label=self.label,
-            frame={name: self.columns[name][:cut] for name in _SUMMARY_COLUMNS if name in self.columns},
+            frame={name: self.columns[name][:end] for name in _SUMMARY_COLUMNS if name in self.columns},
             n_rows=self.run.trace.rows or 1.0,
             outcome=None if outcome is None else outcome.code,
             detail="" if outcome is None else outcome.sentence,
@@ -348,12 +348,12 @@ class RaceReader:
     def curves(self) -> list[RacerCurve]:
         """Curves of the picture: up to the head, and faintly up to the furthest step shown."""
         best = self._best()
-        cut = self.last_shown + 1
+        end = self.last_shown + 1
         return [
             RacerCurve(
                 name=racer.name,
                 label=racer.label,
-                columns=racer.first_rows(cut),
+                columns=racer.first_rows(end),
                 rows=racer.run.trace.rows or 1.0,
                 best=best[racer.key],
                 upto=self.head if self.head < self.last_shown else None,
@@ -377,10 +377,10 @@ class RaceReader:
         if len(orders) > 1:
             levels = {name: value for name, value in levels.items() if not name.endswith("anje")}
         if self.to_zero:
-            levels |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE)}
+            levels |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE_GOALS)}
         elif self.same_objective and self.racers:
             best = next(iter(self._best().values())) / (self.racers[0].run.trace.rows or 1.0)
-            levels |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE)}
+            levels |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE_GOALS)}
         return levels
 
 

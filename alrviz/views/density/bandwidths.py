@@ -22,7 +22,7 @@ from alrviz.views.core.panes import as_high, fade, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button, file_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.maps.live_map import PRESS_EVENTS
-from alrviz.views.race.words import evenly_spread, more_in_csv, number
+from alrviz.views.race.texts import evenly_spread, more_in_csv, number
 
 HEIGHTS = ("250px", "200px")
 LAYOUT_HEIGHT_PX = 200  # for Panel's layout; the CSS heights are HEIGHTS

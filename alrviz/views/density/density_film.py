@@ -15,7 +15,7 @@ from alrviz.stop import StopToken
 from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.race.race import Race
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import HALVES, html, say, side_by_side, stack
+from alrviz.views.core.panes import HALF_GROWTHS, html, say, side_by_side, stack
 from alrviz.views.core.style import safe
 from alrviz.views.density.bandwidths import BandwidthView
 from alrviz.views.density.density_ratio import DensityRatioView
@@ -62,7 +62,12 @@ class DensityFilmView(NotebookViewer):
         self.error = html()
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         halves = side_by_side(
-            stack(self.map), stack(self.path), ASSUMED_MAP_WIDTH_PX, PATH_WIDTH_PX, grow=HALVES, margin=(0, 0, 12, 0)
+            stack(self.map),
+            stack(self.path),
+            ASSUMED_MAP_WIDTH_PX,
+            PATH_WIDTH_PX,
+            grow=HALF_GROWTHS,
+            margin=(0, 0, 12, 0),
         )
         self.layout = ViewLayout(bar, self.error, halves, self.ratios)
         self.param.watch(lambda _: self._set_dark(), "dark")

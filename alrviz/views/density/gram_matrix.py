@@ -113,12 +113,12 @@ def sentence_html(gram: Gram) -> str:
 
 def numbers_html(gram: Gram) -> str:
     """Return the table of mean k and share of k > 0 between rows of each pair of classes."""
-    present = np.unique(gram.y)
-    heads = ["class", *(safe(gram.classes[k], 40) for k in present)]
+    classes_present = np.unique(gram.y)
+    heads = ["class", *(safe(gram.classes[k], 40) for k in classes_present)]
     lines = []
-    for i in present:
+    for i in classes_present:
         cells = [safe(gram.classes[i], 40)]
-        for j in present:
+        for j in classes_present:
             block = gram.values[np.ix_(gram.y == i, gram.y == j)]
             values = block[~np.eye(len(block), dtype=bool)] if i == j else block.ravel()
             cells.append(f"{values.mean():.3g} ({100 * (values > 0).mean():.0f} %)" if len(values) else "&ndash;")

@@ -27,7 +27,7 @@ from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import Updating, fade, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import CSS, safe
-from alrviz.views.maps import words
+from alrviz.views.maps import texts
 from alrviz.views.maps.live_map import LiveMap
 
 TICK_MS = 50
@@ -264,7 +264,7 @@ class DecisionMapView(NotebookViewer):
         if self.surface is None:
             text = "<p class='quiet'>No model yet: fit one, and its decisions are drawn here.</p>"
         else:
-            text = words.caption_html(self.surface, *self._requested)
+            text = texts.caption_html(self.surface, *self._requested)
         say(self.caption, text)
         self._show_outdated()
         self._show_status()
@@ -274,7 +274,7 @@ class DecisionMapView(NotebookViewer):
         say(self.status, f"<span class='quiet'>{'asking the model &hellip;' if late else ''}</span>")
 
     def _numbers_html(self) -> str:
-        return "" if self.surface is None else words.numbers_html(self.surface)
+        return "" if self.surface is None else texts.numbers_html(self.surface)
 
     def _show_outdated(self) -> None:
         """Fade a map of outdated settings, and show title and "outdated"."""

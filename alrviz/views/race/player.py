@@ -268,27 +268,27 @@ class Player:
         if reader is None:
             return False
         at_end = reader.head >= reader.last
-        unseen = reader.last < 0
-        new = reader.pull()
+        is_unseen = reader.last < 0
+        new_steps = reader.pull()
         if self.next_reader is not None:
-            return bool(new)
-        self._resume_if_advancing(reader, bool(new) and at_end, unseen)
-        moved = False
+            return bool(new_steps)
+        self._resume_if_advancing(reader, bool(new_steps) and at_end, is_unseen)
+        has_moved = False
         if self.playing:
-            moved = reader.follow(self.speed, replay=self.loop and reader.is_finished)
+            has_moved = reader.follow(self.speed, replay=self.loop and reader.is_finished)
         elif 0 <= self._target_step <= reader.last:
             reader.move(self._target_step)
-            moved, self._target_step = True, -1
+            has_moved, self._target_step = True, -1
         if self.playing and reader.is_finished and reader.head >= reader.last:
             reader.pull()  # the outcome may have arrived since the last pull, and there is no later tick
             self.playing = self.loop and reader.last > 0
-            moved = True
+            has_moved = True
             self._at_end += 1
             if self.playing and self._at_end > LOOP_REST_TICKS:
                 reader.move(0)
         if reader.head < reader.last:
             self._at_end = 0
-        return moved or bool(new)
+        return has_moved or bool(new_steps)
 
     def catch_up(self) -> None:
         """Go to the last step, unless the reader has paused or scrubbed."""
@@ -395,8 +395,8 @@ def _ended_html(player: Player, race: Race) -> str:
         return f"paused at {place}"  # `place` is never "" here: at the last step the replay is over
     if player.is_stopped:
         return f"stopped at {place}" if place else "stopped"
-    cut = player.reader is not None and player.reader.cut
-    stopped = cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
+    is_cut = player.reader is not None and player.reader.cut
+    stopped = is_cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
     return f"step {place}" if place else "stopped" if stopped else "ended"
 
 

@@ -31,7 +31,7 @@ from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback
-from alrviz.views.race import words
+from alrviz.views.race import texts
 from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
 
@@ -287,21 +287,21 @@ class RaceView(PlayerButtons, NotebookViewer):
         if reader is None:
             return
         at_end = not player.playing or player.next_reader is not None or (self.loop and reader.head >= reader.last)
-        ended = reader.is_finished and at_end
-        upto = None if ended else reader.head
-        summaries = [racer.summary(upto=upto, ended=ended) for racer in reader.racers]
+        has_ended = reader.is_finished and at_end
+        upto = None if has_ended else reader.head
+        summaries = [racer.summary(upto=upto, ended=has_ended) for racer in reader.racers]
         result = verdict(summaries, by=reader.race.control.stopped_by, unit=self.axis)
         self._verdict = result.sentence
         text = "Getting ready &hellip;" if result.code == "waiting" and player.playing else safe(result.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
-        say(self.side, words.values_html(reader, self.axis, self.dark) + words.separation_html(reader, self.dark))
-        if ended and not reader.cut and self._scoring is None:
+        say(self.side, texts.values_html(reader, self.axis, self.dark) + texts.separation_html(reader, self.dark))
+        if has_ended and not reader.cut and self._scoring is None:
             self._scoring = score_heldout(reader)
         self._numbers.refresh()
 
     def _numbers_html(self) -> str:
         reader, dark = self.player.reader, self.dark
-        return "" if reader is None else words.ends_html(reader, dark) + words.numbers_html(reader, dark)
+        return "" if reader is None else texts.ends_html(reader, dark) + texts.numbers_html(reader, dark)
 
     def _fade_outdated(self) -> None:
         """Fade results of outdated settings."""

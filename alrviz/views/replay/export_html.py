@@ -30,7 +30,7 @@ from alrviz.studies.race.race_summary import UNDECIDED, leader_text
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.trace_reader import RaceReader
-from alrviz.views.maps.words import others_words
+from alrviz.views.maps.texts import others_words
 from alrviz.views.replay.path import path_film
 
 SHORT_NAMES = {

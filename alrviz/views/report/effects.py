@@ -12,11 +12,11 @@ from alrviz.pictures.interactions import FULL_COLOUR_ROWS
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.studies.effects.interactions import Interactions
-from alrviz.studies.effects.words import beyond_chance
+from alrviz.studies.effects.texts import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.report.judged import figure_html
+from alrviz.views.report.quality import figure_html
 
 MAX_UNFOLDED_EFFECTS = 6  # main effects shown at once
 MAX_EFFECTS = 60  # including folded ones
@@ -63,12 +63,12 @@ def _column_figure(facts: ReportFacts, tuples: Sequence[str], label: str) -> str
     ordered = effects.encoder.columns_[column].kind != "categorical"
     table = column_points(facts, column, tuples, label)
     bars = table if ordered else table.sort_values("effect", ascending=False)
-    too_many_bars = len(table) > pictures.BARS
+    too_many_bars = len(table) > pictures.MAX_LEVELS_WITH_BARS
     if too_many_bars and not ordered:  # a line would join values that are no neighbours
-        bars = bars[bars.rows.rank(ascending=False, method="first") <= pictures.BARS]
+        bars = bars[bars.rows.rank(ascending=False, method="first") <= pictures.MAX_LEVELS_WITH_BARS]
     line = too_many_bars and ordered
     counts = [f" ({rows:,.0f})" for rows in bars.rows]
-    names = [short(level, pictures.BAR_CUT - len(n)) + n for level, n in zip(bars.levels, counts, strict=True)]
+    names = [short(level, pictures.MAX_BAR_CHARS - len(n)) + n for level, n in zip(bars.levels, counts, strict=True)]
     marks = pictures.signed_bars(
         list(bars.levels) if line else names, bars.effect, np.nan, np.nan, [""] * len(bars),
         pictures.opacity(bars.rows.to_numpy()),

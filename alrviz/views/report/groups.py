@@ -10,7 +10,7 @@ from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.row_groups import MAX_LEVELS
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.report.judged import figure_html, group_text, groups_of_all
+from alrviz.views.report.quality import figure_html, group_text, groups_of_all
 from alrviz.views.studies.evaluation import false_alarms, group_losses_html, groups_html, worst_html
 
 MAX_UNFOLDED_COLUMNS = 3  # columns whose groups are shown at once; others are folded
@@ -81,10 +81,12 @@ def most_divided(facts: ReportFacts) -> str:
     for column, table in facts.groups.items():
         if evaluation.X[column].nunique() > MAX_VALUES:
             continue
-        large = table[table.rows * table.share >= MIN_GROUP_ROWS]
-        if len(large) < 2:
+        large_groups = table[table.rows * table.share >= MIN_GROUP_ROWS]
+        if len(large_groups) < 2:
             continue
-        lowest, highest = (large.loc[row] for row in (large.sensitivity.idxmin(), large.sensitivity.idxmax()))
+        lowest, highest = (
+            large_groups.loc[row] for row in (large_groups.sensitivity.idxmin(), large_groups.sensitivity.idxmax())
+        )
         gap = highest.sensitivity - lowest.sensitivity
         if lowest.sensitivity_high < highest.sensitivity_low and (widest is None or gap > widest[0]):
             widest = gap, column, lowest, highest
@@ -132,9 +134,9 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
     ]
     sections = [_by_column(facts, name, table, is_binary) for name, table in facts.groups.items()]
     parts += sections[:MAX_UNFOLDED_COLUMNS]
-    if rest := sections[MAX_UNFOLDED_COLUMNS:]:
+    if folded_sections := sections[MAX_UNFOLDED_COLUMNS:]:
         names = ", ".join(safe(name, 40) for name in list(facts.groups)[MAX_UNFOLDED_COLUMNS:])
-        parts.append(f"<details><summary>Groups by {names}</summary>{''.join(rest)}</details>")
+        parts.append(f"<details><summary>Groups by {names}</summary>{''.join(folded_sections)}</details>")
     confused = evaluation.confusions(8)
     if not is_binary and len(confused):
         pairs = (
@@ -162,8 +164,8 @@ def _overview(facts: ReportFacts, is_binary: bool) -> str:
         figures = [("sensitivity", "share"), ("alarms", "others")] if is_binary else []
         cells = [safe(name, 60), str(len(table))]
         for figure, share in [*figures, ("error", "all_rows"), ("shares_error", "all_rows")]:
-            large = table[table.rows * table[share] >= MIN_GROUP_ROWS]
-            cells.append(_lowest_and_highest(large, figure) if len(large) else "&ndash;")
+            large_groups = table[table.rows * table[share] >= MIN_GROUP_ROWS]
+            cells.append(_lowest_and_highest(large_groups, figure) if len(large_groups) else "&ndash;")
         lines.append(cells)
     rates = ["sensitivity", "false alarms"] if is_binary else []
     heads = ["column", "groups", *rates, "error", "baseline error"]

@@ -20,14 +20,15 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import count_text
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.interactions import Interactions
-from alrviz.studies.effects.words import beyond_chance
+from alrviz.studies.effects.texts import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import BINNING, loss_text
 from alrviz.views.core.style import html_table, page_html, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.report.groups import hardest_group, most_divided, most_missed, where_it_fails
-from alrviz.views.report.judged import (
+from alrviz.views.report.importance import overlaps, what_matters
+from alrviz.views.report.quality import (
     calibration_sentence,
     how_calibrated,
     how_good,
@@ -37,7 +38,6 @@ from alrviz.views.report.judged import (
     reference_sentence,
     worst_calibrated,
 )
-from alrviz.views.report.matters import overlaps, what_matters
 from alrviz.views.studies.evaluation import points
 
 # Fields of a model card that the publisher fills in.
@@ -257,7 +257,7 @@ def _learning_words(facts: ReportFacts, recipe: Recipe) -> str:
 
 
 def _fitted_recipe(facts: ReportFacts) -> Recipe | None:
-    """Return the recipe with the order and alpha that were chosen."""
+    """Return the recipe with the order and alpha that the fit chose; None if the report has no recipe."""
     recipe, model = facts.recipe, facts.model
     settings = {
         name: value
@@ -336,7 +336,7 @@ def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
-        "Judged on": judging_rows,
+        "Tested on": judging_rows,
         "Figures": f"error {percent(summary.error)}, log loss {loss_text(summary.log_loss)} nats{auc_text}, "
         f"calibration error (ECE, {BINNING}) {points(summary.ece)} percentage points",
         "Groups compared": ", ".join(safe(name, 40) for name in facts.groups),

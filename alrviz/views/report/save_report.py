@@ -10,7 +10,7 @@ from alrviz.errors import AlrvizError
 from alrviz.estimators.model_file import write_atomically
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.protocols.report_facts import HOLDOUT, report_facts, report_of_run
+from alrviz.studies.protocols.report_facts import DEFAULT_HOLDOUT_SHARE, report_facts, report_of_run
 from alrviz.views.report.page import check_card, report_html
 
 
@@ -19,7 +19,7 @@ def save_report(
     path: Any,
     model: Any = None,
     *,
-    holdout: float = HOLDOUT,
+    holdout: float = DEFAULT_HOLDOUT_SHARE,
     seed: int = 0,
     card: Mapping[str, str] | None = None,
     rows: bool = True,

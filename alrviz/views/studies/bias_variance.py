@@ -21,7 +21,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, fade, html, say, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import CSS, html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import CSS, html_table, safe
-from alrviz.views.race.words import names_html, number
+from alrviz.views.race.texts import names_html, number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:

@@ -25,11 +25,11 @@ from alrviz.studies.statistics.measures import BINNING, loss_text
 from alrviz.views.core.collapsible import Collapsible, Numbers
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import HALVES, Updating, as_high, choice, html, say, side_by_side, stack
+from alrviz.views.core.panes import HALF_GROWTHS, Updating, as_high, choice, html, say, side_by_side, stack
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
 from alrviz.views.core.transport import live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 
 # Decision rules, by their label in the menu.
 MOST_PROBABLE, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"
@@ -149,7 +149,7 @@ class EvaluationView(NotebookViewer):
             for controls_above, figure in (((share_choice,), self.matrix), ((picture_choice, self.column), self.curve))
         ]
         both_pictures = side_by_side(
-            *sides, MATRIX_WIDTH_PX, CURVE_WIDTH_PX, grow=HALVES, css_classes=["alrviz-pictures"]
+            *sides, MATRIX_WIDTH_PX, CURVE_WIDTH_PX, grow=HALF_GROWTHS, css_classes=["alrviz-pictures"]
         )
         self.worst = html()
         self._failures = Collapsible("Where it fails: the worst rows", self.worst)
@@ -434,8 +434,8 @@ def classes_html(evaluation: Evaluation) -> str:
         ranks = [number(line[name], 3) for name in ("auc", "average_precision")]
         rows.append([safe(line["class"], 60), f"{line['rows']:,.6g}", *shares, *ranks])
     heads = ["class", "rows", "share", "predicted", "sensitivity", "PPV", "AUC", "average precision"]
-    rest = len(evaluation.classes) - TABLE_ROWS
-    note = f"<p class='quiet'>{rest:,} rarer classes: the CSV has them.</p>" if rest > 0 else ""
+    n_hidden = len(evaluation.classes) - TABLE_ROWS
+    note = f"<p class='quiet'>{n_hidden:,} rarer classes: the CSV has them.</p>" if n_hidden > 0 else ""
     return html_table(heads, rows) + note
 
 

@@ -30,7 +30,7 @@ from alrviz.views.core.panes import Updating, choice, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, page_html, safe
 from alrviz.views.core.transport import change
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.row import RowPart, RowSettings, make_clickable, row_csv, side_by_side_pictures
 from alrviz.views.studies.study_view import StudyView
 
@@ -338,8 +338,8 @@ class InteractionsView(StudyView, RowSettings):
             bars = pictures.signed_bars([names[0][codes[k, 0]] for k in order], value[order], low[order], high[order],
                                      tips, pictures.opacity(rows[order]))  # fmt: skip
             return pictures.bar_picture(bars, title, dark=self.dark, percent=quantity == "p")
-        if len(members) > 2 and len(names[2]) > pictures.PANELS:
-            title = f"{title}; {pictures.PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
+        if len(members) > 2 and len(names[2]) > pictures.MAX_PANELS:
+            title = f"{title}; {pictures.MAX_PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
         if len(members) > 3:
             fixed_text = ", ".join(f"{effects.columns[j]} = {effects.level(j, row)}" for j in members[3:])
             title = f"{title}; {fixed_text}, as in row {row}"

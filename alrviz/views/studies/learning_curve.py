@@ -13,7 +13,7 @@ import panel as pn
 import param
 
 from alrviz.pictures.formatting import LOSSES
-from alrviz.pictures.learning_curve import SPANS, START, crossing_text, learning_curve, measured
+from alrviz.pictures.learning_curve import SPANS, ZOOM_ROWS, crossing_text, learning_curve, measured
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.alpha_path_verdict import WORDS
 from alrviz.studies.protocols.learning_curve import leaking_racers
@@ -23,7 +23,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class LearningCurveView(StudyView):
         self.picture = LiveFigure("alrviz-learning-curve")
         self.caption = html(margin=(4, 0, 8, 0))
         losses = {words: name for name, words in WORDS.items()}
-        spans = {"all rows": "all", f"first {START:,}": "first"}
+        spans = {"all rows": "all", f"first {ZOOM_ROWS:,}": "first"}
         self._measures = choice(self, "measure", losses, "Measure", width=300, margin=(0, 16, 4, 0))
         self._spans = choice(self, "span", spans, "Rows shown", width=240, margin=(0, 0, 4, 0))
         controls = pn.FlexBox(self._measures, self._spans, margin=0)
@@ -103,14 +103,14 @@ class LearningCurveView(StudyView):
 def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
     """Explain a point of the curves: window, shuffles, source of alr's theta; and report failed learners."""
     words = [
-        "Each row is judged before it is learned from; a point is the "
+        "Each row is predicted before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
         f"mean over the last {spec['window']:,} rows</abbr>, the band ± one standard error over "
         f"{spec['repeats']} shuffles of the rows."
     ]
     if leaking_racers(study):
         words.append(
-            "<b>alr's log theta counts all rows, also those that are judged later</b> (two-pass): its lines, dashed "
+            "<b>alr's log theta counts all rows, also those that are predicted later</b> (two-pass): its lines, dashed "
             "and marked *, are too low."
         )
     elif any(recipe.definition.learns_rows == "log theta" for recipe in study.recipes):

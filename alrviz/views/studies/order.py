@@ -17,7 +17,7 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, side_by_side, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
@@ -105,7 +105,7 @@ def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     if study.phase != "waiting":
         return folds_html(study, verdict, lines)
     folds_text = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
-    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {folds_text}.</span>"
+    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, tested on the same {folds_text}.</span>"
 
 
 _SE = "± <abbr title='standard error'>se</abbr>"

@@ -20,7 +20,7 @@ from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
 from alrviz.pictures import path as pictures
 from alrviz.pictures.formatting import LOSSES, seconds_text
 from alrviz.pictures.palette import racer_colours
-from alrviz.pictures.path import AIR, LABELS, LEFT_MARGIN, RIGHT_MARGIN, Named
+from alrviz.pictures.path import LABEL_WIDTH_SHARE, LEFT_GAP_SHARE, LEFT_MARGIN_PX, RIGHT_MARGIN_PX, Named
 from alrviz.studies.protocols.alpha_path_verdict import (
     WORDS,
     AlphaPathVerdict,
@@ -37,7 +37,7 @@ from alrviz.views.core.panes import Updating, as_high, choice, html, say, side_b
 from alrviz.views.core.saving import csv_button, file_button
 from alrviz.views.core.style import ICONS, html_table, safe
 from alrviz.views.core.transport import change, live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.replay.export_html import replay
 from alrviz.views.studies.path_follower import PathFollower
 from alrviz.views.studies.study_view import StudyView
@@ -112,13 +112,15 @@ class PathView(StudyView):
         legend = html(sizing_mode=None, align="center", margin=0)
         say(legend, _LEGEND)
         self.slider = AlphaSlider(lambda alpha: self.param.update(alpha=alpha))
-        axis_width = f"(100% - {LEFT_MARGIN + RIGHT_MARGIN}px)"
-        place = {"padding-left": f"calc({LEFT_MARGIN - _THUMB_RADIUS_PX}px + {axis_width} * {AIR})",
-                 "width": f"calc({LEFT_MARGIN + _THUMB_RADIUS_PX}px + {axis_width} * {1 - LABELS})"}  # fmt: skip
+        axis_width = f"(100% - {LEFT_MARGIN_PX + RIGHT_MARGIN_PX}px)"
+        slider_styles = {
+            "padding-left": f"calc({LEFT_MARGIN_PX - _THUMB_RADIUS_PX}px + {axis_width} * {LEFT_GAP_SHARE})",
+            "width": f"calc({LEFT_MARGIN_PX + _THUMB_RADIUS_PX}px + {axis_width} * {1 - LABEL_WIDTH_SHARE})",
+        }
         return stack(
             pn.FlexBox(self._measures, legend, margin=(0, 0, 2, 0)),
             as_high(self.losses.pane, self._height[0], 304),
-            pn.Column(self.slider.panel, styles=place, margin=0),
+            pn.Column(self.slider.panel, styles=slider_styles, margin=0),
         )
 
     def _weight_column(self) -> pn.Column:
@@ -165,7 +167,7 @@ class PathView(StudyView):
         self._show_path()
 
     def _offer(self, study: "Study") -> None:
-        """Offer the alphas and paths of the study."""
+        """Update the menu of paths and the slider of alphas to those of the study."""
         names = {name: k for k, name in enumerate(path_names(study))}
         with self._offering:
             if self.path >= len(names):

@@ -27,7 +27,7 @@ from alrviz.views.core.panes import Updating, as_high, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import change
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 
 HEIGHT = "340px"
 MAX_MENU_ITEMS = 400
@@ -110,7 +110,11 @@ class RowPart:
 
     def _bar_tapped(self, event: Any) -> None:
         names = self.level.options
-        place = int(np.floor(event.x)) if len(names) > pictures.BARS else len(names) - 1 - int(np.floor(event.y))
+        place = (
+            int(np.floor(event.x))
+            if len(names) > pictures.MAX_LEVELS_WITH_BARS
+            else len(names) - 1 - int(np.floor(event.y))
+        )
         if 0 <= place < len(names):
             self._change_level(names[place])
 

@@ -21,7 +21,7 @@ from alrviz import __version__
 from alrviz.job import LatestJob
 from alrviz.models.tuple_selection import Level
 from alrviz.pictures import selection as pictures
-from alrviz.pictures.path import LEFT_MARGIN, RIGHT_MARGIN
+from alrviz.pictures.path import LEFT_MARGIN_PX, RIGHT_MARGIN_PX
 from alrviz.pictures.picture import Plot
 from alrviz.studies.core.export import caption, race_provenance, study_csv, to_csv
 from alrviz.studies.core.names import tuples_text
@@ -34,7 +34,7 @@ from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, 
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import change, live_slider
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ class SelectionView(StudyView):
         self.search_text = html(min_height=48, margin=(0, 0, 6, 0))
         self.slider = live_slider(pmui.IntSlider, self._slider_moved, label="t", start=1, end=100, value=60)
         slider_padding = {
-            "padding-left": f"{LEFT_MARGIN - _THUMB_RADIUS_PX}px",
-            "padding-right": f"{RIGHT_MARGIN - _THUMB_RADIUS_PX}px",
+            "padding-left": f"{LEFT_MARGIN_PX - _THUMB_RADIUS_PX}px",
+            "padding-right": f"{RIGHT_MARGIN_PX - _THUMB_RADIUS_PX}px",
         }
         ranks = as_high(self.ranks.pane, f"calc({high} - 44px)", 256)
         scores = pn.Column(
@@ -131,7 +131,7 @@ class SelectionView(StudyView):
     def _make_draggable(self, plot: Plot) -> None:
         """Let the reader drag the line, or click where it should go."""
         fig = plot.figure
-        fig.min_border_left, fig.min_border_right = LEFT_MARGIN, RIGHT_MARGIN
+        fig.min_border_left, fig.min_border_right = LEFT_MARGIN_PX, RIGHT_MARGIN_PX
         fig.toolbar.tools = [tool for tool in fig.toolbar.tools if not isinstance(tool, PanTool | BoxZoomTool)]
         for kind in (Pan, Tap):
             fig.on_event(kind, lambda event: self._set_share(event.x))

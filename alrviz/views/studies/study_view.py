@@ -214,7 +214,7 @@ class StudyView(NotebookViewer):
         return "" if self.study is None else study_csv(self.study, self.study.summary())
 
     def tell(self, text: str) -> None:
-        """Set the sentence, as HTML."""
+        """Show this HTML as the sentence above the picture."""
         say(self.sentence, f"<div class='sentence'>{text}</div>")
 
     def tell_none(self) -> None:

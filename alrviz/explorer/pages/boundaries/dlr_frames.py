@@ -144,8 +144,8 @@ def _fitted_density(frame: DlrFrame | None) -> DensityModel | None:
     """Return the density model of a frame; for dragged bandwidths that of the run's step."""
     if frame is None or not frame.by_hand:
         return None if frame is None else frame.density
-    fitted = model_at(frame.run, frame.model.step)
-    return cast("DensityModel", fitted.model) if isinstance(fitted, StepModel) else None
+    step_model = model_at(frame.run, frame.model.step)
+    return cast("DensityModel", step_model.model) if isinstance(step_model, StepModel) else None
 
 
 def _labels(encoder: Encoder) -> list[Any]:

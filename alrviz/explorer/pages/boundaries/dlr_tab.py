@@ -230,7 +230,7 @@ class DlrTab(DlrState):
             return
         step, frame = self.player.head, self.frame
         previous = frame.scene if frame is not None and frame.run is run else None
-        self.frames.ask(lambda stop: dlr_frames.of_run(run, step, previous, stop))
+        self.frames.request(lambda stop: dlr_frames.of_run(run, step, previous, stop))
 
     def show_frame(self, frame: DlrFrame) -> None:
         """Show a frame in all pictures; while bandwidths are dragged only the curves."""
@@ -273,18 +273,18 @@ class DlrTab(DlrState):
 
     def pump(self) -> bool:
         """Follow run, frames, peer and maps; return whether there may be more."""
-        waiting, drawing, frames = self.tasks.poll(), self.drawing.is_drawing, self.frames
+        tasks_busy, is_drawing, frames = self.tasks.poll(), self.drawing.is_drawing, self.frames
         player = self.player
-        moving = not drawing and player.pump(hold=self.pictures.ratios.sliders_loading)
-        late = player.player.playing and (frames.busy or self.hand.goes_first)  # a film leaves out pictures
-        if frames.stale and not drawing and not late:
+        is_moving = not is_drawing and player.pump(hold=self.pictures.ratios.sliders_loading)
+        is_late = player.player.playing and (frames.busy or self.hand.goes_first)  # a film leaves out pictures
+        if frames.stale and not is_drawing and not is_late:
             self._request_frame()
-        model_coming = self.model_part.pump(None if drawing else player.player.race)
-        return bool(self._take_results() or waiting or moving or frames.stale or model_coming)
+        model_coming = self.model_part.pump(None if is_drawing else player.player.race)
+        return bool(self._take_results() or tasks_busy or is_moving or frames.stale or model_coming)
 
     def _take_results(self) -> bool:
         """Take over what threads have finished; return whether there may be more."""
-        self.frames.take()
+        self.frames.show_finished()
         peer_busy = self.drawing.take_peer()
         maps_busy = self.pictures.pump()
         self._say()

@@ -68,8 +68,11 @@ class Pictures:
         maps_and_path = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)
         self.pictures_row = _row((maps_and_path, 12), (self.ratios.top, 5))
         self.pictures_row.css_classes = ["alrviz-room"]
-        read = (_row((self.map.rest, 1), (self.peer_map.rest, 1)), _row((self.ratios.rest, 1), (self.path.rest, 1)))
-        self.numbers = pn.Column(*read, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
+        text_rows = (
+            _row((self.map.rest, 1), (self.peer_map.rest, 1)),
+            _row((self.ratios.rest, 1), (self.path.rest, 1)),
+        )
+        self.numbers = pn.Column(*text_rows, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
         self.folded = Collapsible("The kernel's Gram matrix", self.gram)
         self.folded.param.watch(lambda _: on_unfold(), "open")
 

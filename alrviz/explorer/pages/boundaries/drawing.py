@@ -262,9 +262,9 @@ class Drawing:
         X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
         previous, known_fit = tab.frame, self._fits.get(_fit_key(recipe, X, y))
         if known_fit is None:
-            tab.frames.ask(lambda stop: dlr_frames.of_points(X, y, recipe, previous, stop, REST_SECONDS))
+            tab.frames.request(lambda stop: dlr_frames.of_points(X, y, recipe, previous, stop, REST_SECONDS))
         else:
-            tab.frames.ask(lambda stop: iter([known_fit]))
+            tab.frames.request(lambda stop: iter([known_fit]))
         if name != TRUTH:
             tab.tasks.hide_error("peer")
             self._peers.run(
@@ -272,7 +272,7 @@ class Drawing:
                 self._show_peer,
                 partial(tab.tasks.show_error, "peer"),
             )
-        tab.frames.hurry()
+        tab.frames.poll_often()
 
     def remember(self, frame: DlrFrame) -> None:
         """Keep the fit of the points once it has converged."""

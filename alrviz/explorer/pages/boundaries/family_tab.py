@@ -238,13 +238,13 @@ class FamilyTab(MapTab):
 
     def pump(self) -> bool:
         """Follow run, peer and map; return whether there may be more."""
-        waiting = self.tasks.poll()
+        tasks_busy = self.tasks.poll()
         moving = not self.name and self.player.pump()
         if self._stale and not self.name and not (self.player.player.playing and self.map.busy):
             self._draw()
         self._say()
         receiving = self.model_part.pump(self._ready if self.name else self.player.player.race)
-        return bool(self.map.pump() or waiting or moving or self._stale or receiving)
+        return bool(self.map.pump() or tasks_busy or moving or self._stale or receiving)
 
     def close(self) -> None:
         """End the threads' work."""

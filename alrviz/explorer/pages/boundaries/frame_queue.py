@@ -48,20 +48,20 @@ class FrameQueue:
         """Whether a frame is being computed."""
         return self._task.busy
 
-    def ask(self, work: Callable[[StopToken], Iterator[DlrFrame]]) -> None:
+    def request(self, work: Callable[[StopToken], Iterator[DlrFrame]]) -> None:
         """Compute frames; this replaces the previous request."""
         self.stale = False
         self._tasks.hide_error("frame")
         self._task.run(work, self._show, partial(self._tasks.show_error, "frame"))
         self._session.wake()
 
-    def take(self, seconds: float = 0.0) -> None:
+    def show_finished(self, seconds: float = 0.0) -> None:
         """Show a finished frame, waiting at most so many seconds."""
         if seconds:
             self._task.wait(seconds)
         self._task.poll()
 
-    def hurry(self) -> None:
+    def poll_often(self) -> None:
         """Poll often until all work is done, because something is being dragged."""
         document = pn.state.curdoc
         if document is not None and document.session_context is not None:
@@ -96,11 +96,11 @@ class DraggedBandwidth:
             player.scrub(player.head)
         log_h = log_bandwidths(frame.scene, frame.density.log_h, column, h)
         run, w, step, scene = frame.run, frame.density.w, player.head, frame.scene
-        frames.take()  # show finished curves even if moves come faster than the pump
-        rest = REST_SECONDS if time.monotonic() - self.settled_at < MAX_REST_WAIT_SECONDS else 0.0
-        frames.ask(lambda stop: dlr_frames.of_hand(run, log_h, w, step, scene, stop, rest))
-        frames.take(FIRST_CURVE_SECONDS)
-        frames.hurry()
+        frames.show_finished()  # show finished curves even if moves come faster than the pump
+        rest_seconds = REST_SECONDS if time.monotonic() - self.settled_at < MAX_REST_WAIT_SECONDS else 0.0
+        frames.request(lambda stop: dlr_frames.of_hand(run, log_h, w, step, scene, stop, rest_seconds))
+        frames.show_finished(FIRST_CURVE_SECONDS)
+        frames.poll_often()
 
     def passes(self, frame: DlrFrame) -> bool:
         """Whether only the curves of a frame are drawn, because its weights are not fitted yet."""

@@ -18,7 +18,7 @@ from alrviz.views.core.style import safe
 from alrviz.views.core.trace_reader import Racer
 from alrviz.views.maps.decision_map import DecisionMapView
 from alrviz.views.race.fit_player import FitPlayer
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 
 if TYPE_CHECKING:
     from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame

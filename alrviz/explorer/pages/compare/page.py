@@ -125,7 +125,7 @@ print(ranks(study, "log_loss"))
         seed, open_own, plan = session.seed, opener(session), self.planning_job(session)
 
         def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedComparison:
-            tables, absent = open_all(self.sets, seed, open_own, stop, tell)
+            tables, absent_tables = open_all(self.sets, seed, open_own, stop, tell)
             fits: list[RecipeEstimate] = []
             remarks: list[str] = []
             for table in tables:
@@ -137,7 +137,7 @@ print(ranks(study, "log_loss"))
             total = self.cost(None, [fit for fit in fits if not fit.refused])
             planned = PlannedComparison(
                 tuple(fits), total, recipes=self.runnable(fits), remarks=tuple(remarks),
-                names=tuple(short_names(self.recipes)), tables=tables, absent=absent,
+                names=tuple(short_names(self.recipes)), tables=tables, absent=absent_tables,
             )  # fmt: skip
             planned_study: PlannedComparison = plan(planned, [table.dataset for table in tables], stop, tell)
             return planned_study

@@ -21,7 +21,7 @@ from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.compare import CompareView
 
-FIRST_METHODS = 4  # methods shown at first
+N_FIRST_METHODS = 4  # methods shown at first
 MAX_METHODS = 8
 FIELD_LABEL = "Results: drop a CSV, or browse"
 FIELD_HELP = "A line for each data set and method (or each fit), with figures such as error, accuracy, rmse, log_loss"
@@ -71,7 +71,9 @@ class ResultsTab(Tab):
         say(self.text, f"<p class='quiet'>{safe(name, 60)}: {methods} methods on {sets} data sets</p>")
         self.study_view.offer_measures(results.measured)
         self.methods.param.update(
-            options=list(results.methods), value=list(results.methods[:FIRST_METHODS]), visible=len(results.methods) > 1
+            options=list(results.methods),
+            value=list(results.methods[:N_FIRST_METHODS]),
+            visible=len(results.methods) > 1,
         )
         self._show()
 

@@ -104,11 +104,11 @@ def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTa
                 return NamedTable(served)
             derived = derive_dataset(served.table, choices.source, stop, served.given_kinds, served, served)
             return NamedTable(derived, choices=choices)
-        stored = tables.find(owner, link)
-        if stored is None:
+        table = tables.find(owner, link)
+        if table is None:
             raise TableError(f"drop {link} again: the server no longer has it")
         return NamedTable(
-            derive_dataset(read_upload(stored, limits, stop, owner), choices.source, stop), "", stored, choices
+            derive_dataset(read_upload(table, limits, stop, owner), choices.source, stop), "", table, choices
         )
 
     return open_table

@@ -366,12 +366,12 @@ class ConvergencePage(Page):
 
     def pump(self) -> bool:
         """Take over what threads have finished; return whether there may be more."""
-        waiting = super().pump()
+        base_busy = super().pump()
         moving = self.race_view.pump()
         self._attend()
         self.starter.show_passes(self.race_view.race)
         receiving = self.model.pump(self.race_view.race)
-        return moving or waiting or receiving
+        return moving or base_busy or receiving
 
     def on_shown(self) -> None:
         """Catch up with changes made while another page was in front; start the race that another page requested."""

@@ -60,7 +60,7 @@ def _number_picture(
     from alrviz.data.splits import split_table
 
     numbers = dataset.X[name].to_numpy(dtype=np.float64)
-    present = ~np.isnan(numbers)
+    is_present = ~np.isnan(numbers)
     splits = split_table(dataset, Recipe("lr").holdout, seed)
     train = splits.train
     recipe = Recipe("lr", order=1, discretize=discretize, n_bins=n_bins)
@@ -68,17 +68,17 @@ def _number_picture(
     weights = None if dataset.weights is None else dataset.weights[train]
     code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], weights, stop=stop).columns_[0]
     cuts = code.cuts if code.cuts is not None else np.empty(0)
-    values = numbers[present]
+    values = numbers[is_present]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, BINS - 1)
-    counts = count_levels(place, y[present], BINS, dataset.n_classes)
+    counts = count_levels(place, y[is_present], BINS, dataset.n_classes)
     labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
     levels = len(cuts) + 1 if code.cuts is not None else code.n_levels
     method = (
         f"{CUTS[discretize]} of order 1" if discretize in (*SMOOTH_WAYS, "auto") else CUTS[discretize]
     )  # of higher orders fewer
-    missing = int((~present).sum())
+    missing = int((~is_present).sum())
     missing_text = f", {missing:,} rows without a value" if missing else ""
     levels_text = f"{method}: {levels} levels" if levels > 1 else f"{method}: no cut pays for itself, one level"
     cut_rows = f", cut on the {len(train):,} training rows" if len(splits.test) else ""

@@ -174,7 +174,7 @@ class LinkedHistograms:
             case {"pick": list(bars)} if position in self._positions:
                 n_bars = len(linked.column(position).labels)
                 picked = sorted({bar for bar in bars if isinstance(bar, int) and 0 <= bar < n_bars})
-                picks = {key: others for key, others in self.wall.picks.items() if key != str(position)}
+                picks = {key: other_names for key, other_names in self.wall.picks.items() if key != str(position)}
                 self.wall.picks = {**picks, str(position): picked} if 0 < len(picked) < n_bars else picks
                 self._count()
 

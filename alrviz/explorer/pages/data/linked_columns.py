@@ -114,9 +114,9 @@ class LinkedColumns:
             levels = self._original.values[position].series.cat.categories.get_indexer(names)
             return RowFilter(position, levels=tuple(map(int, levels)), missing=missing)
         numbers, ranges = as_numbers(series), list[tuple[float, float]]()
-        present = ~np.isnan(numbers)
+        is_present = ~np.isnan(numbers)
         for bar in np.flatnonzero(picked):
-            values = numbers[(column.codes == bar) & present]
+            values = numbers[(column.codes == bar) & is_present]
             if len(values) and ranges and bar - 1 in bars:
                 ranges[-1] = (ranges[-1][0], float(values.max()))
             elif len(values):
@@ -164,8 +164,8 @@ def _bin_levels(series: pd.Series) -> tuple[np.ndarray, tuple[str, ...], bool]:
 def _bin_numbers(series: pd.Series) -> tuple[np.ndarray, tuple[str, ...], bool]:
     """Return bars, labels and True: a bar per value if they are few, else intervals of equal width; then missing."""
     numbers = as_numbers(series)
-    present = ~np.isnan(numbers)
-    values = numbers if present.all() else numbers[present]
+    is_present = ~np.isnan(numbers)
+    values = numbers if is_present.all() else numbers[is_present]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     edges = np.linspace(low, high, MAX_BARS + 1)
     width = (high - low) / MAX_BARS
@@ -176,12 +176,12 @@ def _bin_numbers(series: pd.Series) -> tuple[np.ndarray, tuple[str, ...], bool]:
         distinct = np.unique(values) if len(distinct) <= MAX_BARS else distinct
     codes = np.zeros(len(numbers), dtype=np.uint8)
     if len(distinct) <= MAX_BARS:
-        codes[present] = np.searchsorted(distinct, values)
+        codes[is_present] = np.searchsorted(distinct, values)
         labels = [range_text(value, value, series.dtype) for value in distinct]
     else:
-        codes[present] = np.minimum((values - low) / width, MAX_BARS - 1).astype(np.uint8)
+        codes[is_present] = np.minimum((values - low) / width, MAX_BARS - 1).astype(np.uint8)
         labels = [range_text(edges[k], edges[k + 1], series.dtype) for k in range(MAX_BARS)]
-    if not present.all():
-        codes[~present] = len(labels)
+    if not is_present.all():
+        codes[~is_present] = len(labels)
         labels.append("missing")
     return codes, tuple(labels), True

@@ -40,7 +40,7 @@ FILE_HELP = (
     "A model saved as a zip by save_model, or on this server by 'Export model'. It stays in this server's memory."
 )
 REFITS = {"0": 0, "10": 10, "30": 30, "100": 100}
-HOLDOUT = 0.3
+HOLDOUT_SHARE = 0.3
 
 
 def _unpacked_bytes(data: bytes) -> int:
@@ -101,7 +101,7 @@ print(study.importance())
     @property
     def holdout(self) -> float:
         """Fraction of test rows."""
-        return HOLDOUT
+        return HOLDOUT_SHARE
 
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
@@ -111,7 +111,7 @@ print(study.importance())
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the number of refits, and the fraction of test rows."""
-        return {"refits": REFITS[self.refits], "holdout": HOLDOUT}
+        return {"refits": REFITS[self.refits], "holdout": HOLDOUT_SHARE}
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the fit, of the refits, and of computing the effects of each."""
@@ -119,13 +119,13 @@ print(study.importance())
         total = (1 + refits) * sum((fit.cost for fit in fits), Cost())
         if dataset is None or not fits:
             return total
-        rows, order = round(dataset.n_rows * (1 - HOLDOUT)), self.recipe.params["order"]
+        rows, order = round(dataset.n_rows * (1 - HOLDOUT_SHARE)), self.recipe.params["order"]
         seconds = purify_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
         return total + Cost(seconds=seconds)
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate the fit, including the memory for the refits' effects in single precision."""
-        fits, refits = estimate_recipes(dataset, self.recipes, HOLDOUT, stop), REFITS[self.refits]
+        fits, refits = estimate_recipes(dataset, self.recipes, HOLDOUT_SHARE, stop), REFITS[self.refits]
         effects = (Cost(bytes=4 * fit.cost.parameters * refits) for fit in fits)
         return tuple(replace(fit, cost=fit.cost.alongside(memory)) for fit, memory in zip(fits, effects, strict=True))
 

@@ -27,7 +27,7 @@ from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
-from alrviz.studies.protocols.choose_tuples import KEEPS, choose_tuples
+from alrviz.studies.protocols.choose_tuples import DEFAULT_KEEPS, choose_tuples
 from alrviz.views.core.panes import say
 from alrviz.views.race.race_view import RaceView
 from alrviz.views.studies.selection import SelectionView
@@ -127,7 +127,7 @@ print(study.verdict().sentence)
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study; a fit's cost is proportional to the tuples it keeps."""
-        return sum(KEEPS) * super().cost(dataset, fits)
+        return sum(DEFAULT_KEEPS) * super().cost(dataset, fits)
 
 
 class StreamedSelection:

@@ -13,9 +13,9 @@ from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.report.effects import effects_html
-from alrviz.views.report.judged import figure_html, gain
+from alrviz.views.report.quality import figure_html, gain
 from alrviz.views.studies.evaluation import value_text
 
 TABLE_ROWS = 15
@@ -31,7 +31,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether a row of the table may be shown."""
     effects, label = facts.effects, facts.evaluation.interest
     if effects is None:
-        return f"<p>This model cannot be taken apart into effects: {safe(facts.no_effects, 400)}.</p>"
+        return f"<p>This model cannot be split into effects: {safe(facts.no_effects, 400)}.</p>"
     classes = [str(name) for name in effects.classes]
     if label not in classes:  # the class occurs only in test rows
         label = classes[int(np.bincount(effects.encoded.y).argmax())]
@@ -132,16 +132,16 @@ def _overlap_sentences(facts: ReportFacts) -> str:
     sentences = []
     for names, links in groups[:MAX_GROUPS]:
         words = []
-        for j, i, known in links.head(MAX_LINKS).itertuples(index=False):
+        for j, i, known_share in links.head(MAX_LINKS).itertuples(index=False):
             column, other_column = (f"<b>{safe(effects.columns[k], 60)}</b>" for k in (j, i))
             dependence = facts.dependence
             known_back = dependence[(dependence.column == i) & (dependence.other == j)].known.iloc[0]
-            if known == known_back == 1.0:
+            if known_share == known_back == 1.0:
                 words.append(f"{column} and {other_column} say the same, so they are ranked and drawn as one")
-            elif known == 1.0:
+            elif known_share == 1.0:
                 words.append(f"{column} is known from {other_column}")
             else:
-                words.append(f"{other_column} tells {percent(known)} of what there is to know of {column}")
+                words.append(f"{other_column} tells {percent(known_share)} of what there is to know of {column}")
         together = {2: "both"}.get(len(names), f"all {len(names)}")
         ranked = facts.ranking.loss[[set(tuples) == set(names) for tuples in facts.ranking.tuples]]
         cost = float(effects.cost_without(*names)[0] if ranked.empty else ranked.iloc[0])
@@ -162,11 +162,13 @@ def _one_row(facts: ReportFacts, label: str) -> str:
     """Return the sum of points of a test row whose prediction is close but not a tie."""
     effects, evaluation = facts.effects, facts.evaluation
     assert effects is not None
-    others = [k for k, name in enumerate(evaluation.classes) if name != label and name in map(str, effects.classes)]
-    label_log_p, other_log_p = evaluation.log_p[:, evaluation.classes.index(label)], evaluation.log_p[:, others]
+    other_classes = [
+        k for k, name in enumerate(evaluation.classes) if name != label and name in map(str, effects.classes)
+    ]
+    label_log_p, other_log_p = evaluation.log_p[:, evaluation.classes.index(label)], evaluation.log_p[:, other_classes]
     k = int(np.abs(label_log_p - other_log_p.max(axis=1) - TARGET_LOG_ODDS).argmin())
     x, is_close = evaluation.X.iloc[[k]], abs(label_log_p[k] - other_log_p[k].max()) <= MAX_CLOSE_LOG_ODDS
-    row = effects.row(x, of=label, against=evaluation.classes[others[int(other_log_p[k].argmax())]])
+    row = effects.row(x, of=label, against=evaluation.classes[other_classes[int(other_log_p[k].argmax())]])
     of, against = (f"<b>{safe(name, 40)}</b>" for name in (row.of, row.against))
     lines = facts.ranking.tuples.map(lambda name: float(row.frame.log_odds[name].sum()))
     lines = lines.iloc[np.argsort(-lines.abs().to_numpy(), kind="stable")]

@@ -1,7 +1,7 @@
-"""Demo sets drawn at random from a known truth: LED, waveform, skewed, parity, XOR.
+"""Demo sets drawn at random from a known distribution: LED, waveform, skewed, parity, XOR.
 
 Each function takes the number of rows and a numpy Generator, and returns a DataFrame whose last column is "class".
-Levels are text, so that they stay levels; what is drawn about the truth is drawn before the rows.
+Levels are text, so that they stay levels. Random parameters are drawn before the rows.
 """
 
 from itertools import combinations
@@ -16,12 +16,12 @@ LED_NOISE = 0.1
 
 
 def led(rows: int, rng: np.random.Generator, irrelevant: int = 0) -> pd.DataFrame:
-    """Return digits on a display, each of whose 7 segments is wrong in one case of ten, and random columns beside."""
+    """Return digits on a display whose 7 segments are each wrong in one case of ten, and irrelevant random columns."""
     lit = np.array([list(map(int, digit)) for digit in DIGITS])
     digits = rng.integers(0, len(DIGITS), rows)
-    shown = lit[digits] ^ (rng.random((rows, len(SEGMENTS))) < LED_NOISE)
+    display = lit[digits] ^ (rng.random((rows, len(SEGMENTS))) < LED_NOISE)
     names = [*SEGMENTS, *(f"irrelevant_{j + 1}" for j in range(irrelevant))]
-    return _frame(np.hstack([shown, rng.integers(0, 2, (rows, irrelevant))]), names, digits)
+    return _frame(np.hstack([display, rng.integers(0, 2, (rows, irrelevant))]), names, digits)
 
 
 def led24(rows: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -60,18 +60,18 @@ def skewed(
     zipf = np.arange(1, levels + 1) ** -exponent
     codes = rng.choice(levels, size=(rows, columns), p=zipf / zipf.sum())
     scores = np.zeros((rows, classes))
-    for t, chosen in enumerate(tuples):
-        cell = np.ravel_multi_index(tuple(codes[:, chosen].T), (levels,) * order)
+    for t, columns_of_tuple in enumerate(tuples):
+        cell = np.ravel_multi_index(tuple(codes[:, columns_of_tuple].T), (levels,) * order)
         scores += phi[t, cell]
-    drawn = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)  # the largest of score + Gumbel follows softmax
+    labels = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)  # the largest of score + Gumbel follows softmax
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-    return _frame(letters[codes], [f"x{j + 1}" for j in range(columns)], drawn)
+    return _frame(letters[codes], [f"x{j + 1}" for j in range(columns)], labels)
 
 
 def parity(
     rows: int, rng: np.random.Generator, relevant: int = 3, columns: int = 8, noise: float = 0.05
 ) -> pd.DataFrame:
-    """Return random bits and whether the first few of them hold an odd number of ones, wrong in `noise` of the rows."""
+    """Return random bits, and the parity of the first `relevant` ones, wrong in a share `noise` of the rows."""
     bits = rng.integers(0, 2, (rows, columns))
     odd = bits[:, :relevant].sum(axis=1) % 2
     return _frame(bits, [f"bit_{j + 1}" for j in range(columns)], odd ^ (rng.random(rows) < noise))
@@ -83,7 +83,7 @@ def xor(rows: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def twelve_bits(rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return twelve random bits, three of which tell about the class each alone, and bits 7 and 11 only together."""
+    """Return twelve random bits: the class depends on three of them separately, and on bits 7 and 11 only together."""
     bits = rng.integers(0, 2, (rows, 12))
     score = bits[:, :3] @ np.array([1.6, 1.2, 0.8]) + 2.4 * (bits[:, 6] ^ bits[:, 10]) - 3.0
     return _frame(bits, [f"bit_{j + 1}" for j in range(12)], rng.random(rows) < 1 / (1 + np.exp(-score)))

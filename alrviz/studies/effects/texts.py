@@ -6,11 +6,17 @@ from scipy.stats import norm
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.statistics.measures import loss_text
 
-LEVEL = 0.05  # significance level of all tests of a table together
+SIGNIFICANCE_LEVEL = 0.05  # significance level of all tests of a table together
 
 
 def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
-    """Return the sentence of `Interactions.sentence`; `where`: the rows of the log loss, "test" or "these rows'"."""
+    """Return a sentence on the orders' shares of the score, and on the tuples that lower the log loss.
+
+    Args:
+        orders: a row for each order, with its `tuples` (how many) and its `share` of the score.
+        importance: a row for each tuple: `Interactions.importance`.
+        where: the rows of the log loss, "test" or "these rows'".
+    """
     share_texts = [
         f"{'main effects' if size == 1 else _count_text(int(line.tuples), int(size))} {100 * line.share:.0f} %"
         for size, line in orders.iterrows()
@@ -36,7 +42,7 @@ def beyond_chance(importance: pd.DataFrame) -> "pd.Series[bool]":
     """Return which rows of a table of `Interactions.importance` have a loss significantly above 0, with Bonferroni's
     correction: without any real effect, one table in twenty has such a row.
     """
-    return importance["loss"] > norm.isf(LEVEL / max(len(importance), 1)) * importance["loss_error"]
+    return importance["loss"] > norm.isf(SIGNIFICANCE_LEVEL / max(len(importance), 1)) * importance["loss_error"]
 
 
 def _count_text(n: int, order: int) -> str:
@@ -47,7 +53,7 @@ def lacking_sentence(lacking: pd.DataFrame, order: int) -> str:
     """Return the sentence on a table of `Interactions.lacking`: which tuples of an order would lower the loss, with
     Bonferroni's correction (by chance one table in twenty has some).
     """
-    gains = lacking[(lacking["p"] * len(lacking) < LEVEL) & (lacking["gain"] > 0)]
+    gains = lacking[(lacking["p"] * len(lacking) < SIGNIFICANCE_LEVEL) & (lacking["gain"] > 0)]
     if gains.empty:
         return f"No {tuples_text(order)} are worth adding: none would gain more than chance gives."
     gains_text = ", ".join(

@@ -6,7 +6,7 @@ Pure functions of a `Surface`. All names are escaped.
 import numpy as np
 
 from alrviz.studies.maps.decision_map import Points, Surface
-from alrviz.studies.maps.partial_dependence import MAX_AVERAGED, NEAREST
+from alrviz.studies.maps.partial_dependence import MAX_AVERAGED, N_NEAREST
 from alrviz.views.core.style import html_table, safe
 
 MAX_ABSENT_NAMES = 5  # classes that win nowhere
@@ -33,21 +33,21 @@ def others_words(others: str, row: int, n_others: int) -> str:
         "typical": "held at typical values (medians, most frequent levels)",
         "row": f"held at the values of row {row:,}",
         "mean": f"averaged over rows (at most {MAX_AVERAGED}), wherever these lie on the map",
-        "near": f"averaged over the {NEAREST} nearest rows, weighted by nearness",
+        "near": f"averaged over the {N_NEAREST} nearest rows, weighted by nearness",
     }[others]
     return f"{n_others:,} other column{'s' if n_others > 1 else ''} {treatment}."
 
 
 def _absent(surface: Surface) -> str:
-    absent = surface.absent()
-    if not absent:
+    absent_classes = surface.absent()
+    if not absent_classes:
         return ""
     quantity = "probability" if surface.probability else "score"
     names = [
         f"{safe(name, 60)}" + (f" (its highest {quantity} here is {highest:.3g})" if np.isfinite(highest) else "")
-        for name, highest in absent[:MAX_ABSENT_NAMES]
+        for name, highest in absent_classes[:MAX_ABSENT_NAMES]
     ]
-    suffix = f" and {len(absent) - MAX_ABSENT_NAMES:,} more" if len(absent) > MAX_ABSENT_NAMES else ""
+    suffix = f" and {len(absent_classes) - MAX_ABSENT_NAMES:,} more" if len(absent_classes) > MAX_ABSENT_NAMES else ""
     return f"<b>Never wins on this map: {', '.join(names)}{suffix}.</b>"
 
 

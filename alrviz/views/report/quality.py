@@ -12,7 +12,7 @@ from alrviz.studies.protocols.report_facts import MIN_GROUP_ROWS, ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import BINNING, loss_text, row_losses
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.race.words import number
+from alrviz.views.race.texts import number
 from alrviz.views.studies.evaluation import classes_html, points, summary_html
 
 REFERENCE_NAME = "gradient boosting"
@@ -123,11 +123,11 @@ def worst_calibrated(facts: ReportFacts) -> str:
     "" if it is not significant at 5 % after Bonferroni's correction for the number of groups.
     """
     table = groups_of_all(facts)
-    large = table[table.rows >= MIN_GROUP_ROWS]
-    deviation = ((large.p - large.share).abs() / large.p_error.where(large.p_error > 0)).fillna(0.0)
-    if large.empty or deviation.max() <= norm.isf(0.025 / len(table)):
+    large_bins = table[table.rows >= MIN_GROUP_ROWS]
+    deviation = ((large_bins.p - large_bins.share).abs() / large_bins.p_error.where(large_bins.p_error > 0)).fillna(0.0)
+    if large_bins.empty or deviation.max() <= norm.isf(0.025 / len(table)):
         return ""
-    line = large.loc[deviation.idxmax()]
+    line = large_bins.loc[deviation.idxmax()]
     return (
         f"Farthest off, beyond what chance gives of {len(table):,} groups, is where <b>{safe(line.column, 40)}</b> is "
         f"{group_text(line.group)}: the mean probability of {safe(facts.evaluation.interest, 40)} is "
@@ -262,9 +262,9 @@ def _extremes(evaluation: Evaluation) -> str:
         (f"above {percent(1 - SMALL_PROBABILITY)}", p > 1 - SMALL_PROBABILITY),
     ):
         if weight[rows].sum() >= MIN_ROWS:
-            expected, observed = float(weight[rows] @ p[rows]), float(weight[rows] @ is_class[rows])
+            expected_weight, observed_weight = float(weight[rows] @ p[rows]), float(weight[rows] @ is_class[rows])
             sentences.append(
-                f"of the {weight[rows].sum():,.0f} rows with a probability {words}, {observed:,.0f} are "
-                f"{safe(evaluation.interest, 40)}, and {expected:,.1f} were to be expected"
+                f"of the {weight[rows].sum():,.0f} rows with a probability {words}, {observed_weight:,.0f} are "
+                f"{safe(evaluation.interest, 40)}, and {expected_weight:,.1f} were to be expected"
             )
     return f" At the ends: {'; '.join(sentences)}." if sentences else ""
