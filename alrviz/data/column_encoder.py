@@ -59,7 +59,7 @@ class ColumnEncoder:
             numbers = as_numbers(column, self.name)
             if holds_text(column):
                 warn_once(
-                    f"column {self.name!r} holds text, and held numbers in training: its texts are read as numbers; "
+                    f"column {self.name!r} holds text, but held numbers in training: its texts are read as numbers; "
                     "expected numbers (astype(float))",
                     ReadingWarning,
                     stacklevel=3,

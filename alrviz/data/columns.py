@@ -72,7 +72,7 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
         or isinstance(dtype, pd.PeriodDtype)
     ):
         raise TableError(
-            f"column {name!r} holds dates; split it (year, month, weekday), read_table does, or leave it out"
+            f"column {name!r} holds dates; split it into year, month and weekday, as read_table does, or leave it out"
         )
     return _kind_of_numbers(column, name) if content in _NUMBERS else "categorical"
 
@@ -82,7 +82,7 @@ def _kind_of_numbers(column: pd.Series, name: str) -> str:
     if not float_loss(column):
         return "numeric"
     warnings.warn(
-        f"column {name!r} holds numbers of more digits than a float keeps apart; each is a level of its own. "
+        f"column {name!r} holds numbers of more digits than a float can distinguish; each becomes a level. "
         "categorical_features says which columns are categorical",
         stacklevel=2,
     )

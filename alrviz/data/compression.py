@@ -89,12 +89,12 @@ def _table_of_zip(
                 several = f"this zip archive holds {len(tables):,} files, {listed(tables)}; one table was expected: "
                 raise TableError(
                     Sentence(
-                        f"{several}say which, as options=ReadOptions(sheet={tables[0]!r})",
-                        f"{several}unpack it and take the file that you mean",
+                        f"{several}choose one by options=ReadOptions(sheet={tables[0]!r})",
+                        f"{several}unpack it and choose a file",
                     )
                 )
             if other_names := [name for name in files if name != tables[0]]:
-                clause = f"{listed(other_names)} {'was' if len(other_names) == 1 else 'were'} passed over"
+                clause = f"{listed(other_names)} {'was' if len(other_names) == 1 else 'were'} ignored"
                 notes.append(f"of the zip archive {tables[0]!r} was read, and {clause}; unpack it for another of them")
             with archive.open(tables[0]) as file:
                 return drain(file, limits, stop)

@@ -400,7 +400,7 @@ def _build(
         else:
             description, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
             if description.guessed and column.name == counts:
-                reason = "counts of cases? no combination of the other columns is there twice"
+                reason = "counts of cases? no combination of the other columns occurs twice"
                 description = replace(description, kind="ignore", why=reason, code=KindCode.COUNT)
         specs.append(replace(spec, kind=description.kind, order=_unnatural_order(parsed, description.kind)))
         columns.append(description)
@@ -485,11 +485,12 @@ def _column_of_kind(column: Values, kind: str, reason: str, table: Table) -> tup
         )
     if kind in ("numeric", "weight") and isinstance(series.dtype, pd.CategoricalDtype):
         text = text_of(series)
-        spec = decide_number(text, table.options, among_numbers(spec.missing, table.given_options))
+        missing_texts = among_numbers(spec.missing, table.given_options)
+        spec = decide_number(text, table.options, missing_texts, fill_down=spec.fill_down)
         series, bad = read_values(text, spec)
         check_numbers(text, bad, spec.decimal)
     if kind == "categorical" and column.texts is not None:  # codes: 1.10 is not 1.1, 1E5 not 100000
-        spec = ColumnSpec(column.name, column.name, missing=spec.missing)
+        spec = ColumnSpec(column.name, column.name, missing=spec.missing, fill_down=spec.fill_down)
         series, _ = read_values(column.texts, spec)
     n_levels, missing = series.nunique(), int(series.isna().sum())
     if kind in ("categorical", "ordinal"):

@@ -80,7 +80,7 @@ def read_delimited(
         delimiter, second_delimiter = detect_delimiter(sample)
     if second_delimiter:
         words: dict[str, Any] = {"read": repr(delimiter), "other": repr(second_delimiter)}
-        note = f"{delimiter!r} was taken for the delimiter; {second_delimiter!r} cuts the lines evenly as well"
+        note = f"{delimiter!r} was used as the delimiter; {second_delimiter!r} splits the lines as evenly"
         notes.append(
             DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.DELIMITER, {"delimiter": second_delimiter}, **words))
         )

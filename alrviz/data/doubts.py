@@ -64,7 +64,7 @@ _QUESTIONS = {
     DoubtCode.GROUP_LABELS: "{columns} has a value in the first row of each group alone ({cells} are empty). Does "
     "it hold for the rows below?",
     DoubtCode.ENCODING: "The text is not UTF-8 and was read as {read}. Is it {other}?",
-    DoubtCode.DELIMITER: "Both {read} and {other} cut the lines evenly; {read} was taken. Is it {other}?",
+    DoubtCode.DELIMITER: "Both {read} and {other} split the lines evenly; {read} was used. Is the delimiter {other}?",
 }
 
 

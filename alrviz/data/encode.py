@@ -321,7 +321,7 @@ def numbers_text(encoder: Encoder) -> str:
     if not numeric:
         return ""
     if encoder.discretize in ("keep", None):
-        return "numbers are not cut, each is looked at as it is"
+        return "numbers are not cut, each value is used unchanged"
     if not any(column.cuts is not None and len(column.cuts) for column in numeric):
         return "no column of numbers could be cut into intervals that tell of the class: the model leaves them out"
     return "numbers are cut into intervals when the model is fitted"
@@ -337,7 +337,7 @@ def lost_text(encoder: Encoder, advice: str = LOST_ADVICE) -> str:
     n_undivided, numeric = len(encoder.lost_), len(encoder.numeric_)
     names = ", ".join(map(repr, encoder.lost_[:5])) + (f" and {n_undivided - 5:,} more" if n_undivided > 5 else "")
     cuts = cuts_text(encoder)
-    remark = " (it looks at one column at a time, and misses what shows only in several together)"
+    remark = " (it considers one column at a time, and misses effects that need several columns together)"
     return (
         f"{cuts}{remark if encoder.discretize == 'mdl' else ''} finds no cut in {n_undivided:,} of {numeric:,} numeric "
         f"column{'s' if numeric > 1 else ''}: {names}; no model sees them. {advice}"

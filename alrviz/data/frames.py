@@ -196,7 +196,7 @@ def _numbers(name: str, series: pd.Series) -> pd.Series:
     if len(infinite):
         raise TableError(
             f"column {name!r} is {short(float(values[infinite[0]]))} in data row {infinite[0] + 1:,}; infinities are "
-            "errors: mend the value, or make it missing"
+            "not allowed: correct the value, or make it missing"
         )
     whole = np.isfinite(values).all() and (np.abs(values) < 2**53).all() and (values == np.floor(values)).all()
     return pd.Series(values.astype(np.int64) if whole else values, name=name)

@@ -162,7 +162,7 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     if n_present == 0:
         return KindGuess("ignore", "it has no values", KindCode.EMPTY)
     if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
-        reason = "dates; what stands for them (year, month ...) is in columns of their own"
+        reason = "dates; their year, month ... are separate columns"
         return KindGuess("ignore", reason, KindCode.DATES)
     if (role := _guess_role(values, n_levels, n_present)) is not None:
         return role
@@ -352,10 +352,12 @@ def pair_parts(values: Values) -> list[Values]:
     """Return the two numeric features of a column of blood pressures; [] for any other column."""
     if values.declared is not None or values.is_derived or not isinstance(values.series.dtype, pd.CategoricalDtype):
         return []
-    text, missing, parts = text_of(values.series), values.spec.missing if values.spec else ("",), []
+    text, parts = text_of(values.series), []
+    source = values.spec or ColumnSpec(values.name, values.name)
     for form in split_pairs(text) or ():
         name = f"{values.name} {'systolic' if form == PAIR_FORMS[0] else 'diastolic'}"
-        pair, _ = read_column(text, ColumnSpec(name, values.name, "time", "numeric", form=form, missing=missing))
+        spec = replace(source, name=name, type="time", kind="numeric", form=form, spellings={})
+        pair, _ = read_column(text, spec)
         parts.append(replace(pair, declared="numeric", hint=f"the {form} numbers of {values.name!r}", is_derived=True))
     return parts
 

@@ -132,7 +132,7 @@ def check_numbers(column: TextColumn, bad: np.ndarray, decimal: str = ".") -> No
     if OUT_OF_RANGE.search(text):
         raise TableError(
             f"column {column.name!r} has {short(text)} in data row {row + 1:,}, beyond what a number can hold; "
-            "infinities are errors: mend the value, or make it missing"
+            "infinities are not allowed: correct the value, or make it missing"
         )
     raise TableError(
         f"column {column.name!r} cannot be numeric: {short(text)} in data row {row + 1:,} is not a number (decimal "

@@ -186,7 +186,7 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
 def _common_options(
     paths: Sequence[Any], in_force: Sequence[ReadOptions], given_options: ReadOptions, notes: list[str]
 ) -> ReadOptions:
-    """Return the options in force for all files, and those `asked` where files differ, which a note tells."""
+    """Return the options in force for all files, and `given_options` for those in which files differ, with a note."""
     names = [field.name for field in fields(ReadOptions) if len({getattr(part, field.name) for part in in_force}) > 1]
     if names:
         options_of_files = [

@@ -283,5 +283,5 @@ def _times_of(dataset: SplittableTable, series: pd.Series, name: str) -> pd.Seri
     alternatives = [column for column in sortable if column != dataset.target]
     advice = f", such as {' or '.join(map(repr, alternatives[:3]))}" if alternatives else ""
     raise TableError(
-        f"{name} holds text, of which nobody knows the order in time; a column of dates or numbers was expected{advice}"
+        f"{name} holds text, whose order in time is unknown; a column of dates or numbers was expected{advice}"
     )

@@ -159,7 +159,7 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
         raise TableError(f"column {column.name!r} holds dates and cannot be the class; choose another target")
     if isinstance(series.dtype, pd.CategoricalDtype):
         if quartiles:
-            raise TableError(f"column {column.name!r} holds text; quartiles are cut of numbers only")
+            raise TableError(f"column {column.name!r} holds text; only numbers can be cut into quartiles")
         return series, []
     distinct = series.nunique()
     if quartiles:

@@ -73,7 +73,7 @@ def test_rows_without_a_class_are_dropped_and_counted():
     assert dataset.with_target("colour").n_rows == 60
 
 
-def test_with_kinds_and_with_target_keep_what_was_said():
+def test_with_kinds_and_with_target_keep_stated_kinds():
     first = read_table(frame(), colour="ignore")
     second = first.with_kinds(price="categorical")
     third = second.with_target("colour")
@@ -126,14 +126,14 @@ def test_a_measured_target_offers_quartiles():
     assert read_table(frame()).with_target("size", quartiles=True).hash == dataset.hash
 
 
-def test_few_numbers_are_classes_and_many_when_said():
+def test_few_numbers_are_classes_and_many_with_quartiles_false():
     table = frame().assign(score=np.arange(60) % 20)
     assert read_table(table, "score").n_classes == 20
     table = frame().assign(score=np.arange(60) % 21)
     assert read_table(table, "score", quartiles=False).n_classes == 21
     with pytest.raises(TableError, match="21 different numbers"):
         read_table(table, "score")
-    with pytest.raises(TableError, match="holds text; quartiles are cut of numbers only"):
+    with pytest.raises(TableError, match="holds text; only numbers can be cut"):
         read_table(table, "colour", quartiles=True)
 
 
@@ -168,7 +168,7 @@ def test_the_hash_is_of_content_target_and_kinds():
     assert len({dataset.hash, *[other.hash for other in others]}) == 1 + len(others)
 
 
-def test_levels_hash_by_what_they_say_not_by_their_codes():
+def test_levels_are_hashed_by_text_not_by_code():
     one = frame().assign(colour=pd.Categorical(frame()["colour"], categories=["red", "green", "blue"]))
     two = frame().assign(colour=pd.Categorical(frame()["colour"], categories=["blue", "red", "green", "never"]))
     assert read_table(one).hash == read_table(two).hash == read_table(frame()).hash
@@ -248,26 +248,26 @@ def many(rows=200):
     )
 
 
-def test_a_measured_number_at_the_end_is_asked_about_and_others_are_offered():
+def test_measured_last_column_raises_and_names_alternatives():
     with pytest.raises(TableError, match=r"column 'paid' holds 200 different numbers.*; such as 'plan' or 'region' or"):
         read_table(many())
     assert read_table(many(), quartiles=True).target == "paid"
 
 
-def test_a_guess_without_a_name_offers_others_and_takes_no_date_id_or_date_part():
+def test_guessed_target_is_no_date_id_or_date_part():
     dataset = read_table(many().drop(columns="paid"))
     assert "the target is 'region' (the last column); it may also be 'plan' or 'visits'" in dataset.notes
     assert dataset.kinds["__index_level_0__"] == "ignore"
 
 
-def test_a_guessed_class_that_most_rows_lack_is_asked_for():
+def test_guessed_target_missing_in_most_rows_raises():
     frame = many().drop(columns="paid").assign(outcome=[("won", "lost")[i % 2] if i < 8 else None for i in range(200)])
     with pytest.raises(TableError, match=r"'outcome' \(by its name\) has no value on 192 of 200 rows.*such as 'plan'"):
         read_table(frame)
     assert "192 rows without a class were dropped, 8 are left" in read_table(frame, "outcome").notes
 
 
-def test_what_was_found_among_the_dead_is_a_suspect():
+def test_column_that_finds_a_rare_class_is_a_leak():
     rng = np.random.default_rng(0)
     dead = rng.random(5000) < 0.05
     injury = np.where(dead & (rng.random(5000) < 0.89), 4, rng.integers(0, 4, 5000))

@@ -80,7 +80,7 @@ def test_drawn_demos_have_any_size_and_follow_the_seed(name):
     assert not demo_frame(name, 50, seed=3).equals(demo_frame(name, 50, seed=4))
 
 
-def test_complete_demos_give_a_part_of_themselves():
+def test_complete_demos_can_be_sampled():
     part = demo_frame("tic-tac-toe", 100, seed=1)
     assert len(part.drop_duplicates()) == 100
     assert len(part.merge(demo_frame("tic-tac-toe"))) == 100
@@ -97,7 +97,7 @@ def test_complete_demos_give_a_part_of_themselves():
         (lambda: load_demo("led", 2.5), "at least 1"),
     ],
 )
-def test_what_cannot_be_loaded(call, message):
+def test_invalid_name_or_rows_of_a_demo_raise(call, message):
     with pytest.raises(TableError, match=message):
         call()
 

@@ -99,7 +99,7 @@ def test_the_options_in_force_read_the_table_alike():
     assert all(one.series.equals(other.series) for one, other in zip(table.values, again.values, strict=True))
 
 
-def test_what_no_single_column_has_is_refused():
+def test_options_of_the_whole_table_are_refused_for_columns():
     with pytest.raises(TableError, match=r"missing, dayfirst, pivot.*mean .missing"):
         ReadOptions(columns={"x": {"mising": [""]}})
     with pytest.raises(TableError, match="delimiter"):

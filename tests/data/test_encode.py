@@ -82,7 +82,7 @@ def test_booleans_are_categorical():
     assert Encoder().fit(np.array([[True], [False]]), [0, 1]).columns_[0].kind == "categorical"
 
 
-def test_an_ordered_categorical_keeps_its_order_and_drops_what_never_occurs():
+def test_ordered_categorical_keeps_order_and_drops_unused_levels():
     sizes = pd.CategoricalDtype(["small", "middle", "large"], ordered=True)
     encoder, codes = one(pd.Series(["large", "small"] * 4, dtype=sizes))
     assert encoder.columns_[0].kind == "ordinal"
@@ -306,14 +306,14 @@ def test_tables_that_cannot_be_used(X, y, weights, message):
 def test_whole_numbers_that_floats_would_merge_are_levels(dtype):
     numbers = [2**62 + i % 20 for i in range(60)]
     frame = pd.DataFrame({"a": pd.array(numbers, dtype=dtype)})
-    with pytest.warns(UserWarning, match="'a' holds numbers of more digits than a float keeps apart"):
+    with pytest.warns(UserWarning, match="'a' holds numbers of more digits than a float can distinguish"):
         encoder = Encoder().fit(frame, [i % 2 for i in range(60)])
     assert encoder.columns_[0].values == tuple(2**62 + i for i in range(20))
     again = Encoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
     assert again.transform(frame).tolist() == [[i % 20 for i in range(60)]]
 
 
-def test_a_number_beyond_all_floats_is_a_level():
+def test_number_out_of_float_range_is_a_level():
     frame = pd.DataFrame({"a": [10**400, 1, 10**400, 1]}, dtype=object)
     with pytest.warns(UserWarning, match="more digits"):
         encoder = Encoder().fit(frame, [0, 1, 0, 1])

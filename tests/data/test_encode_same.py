@@ -36,7 +36,7 @@ def messy_frame(rng: np.random.Generator, n: int) -> pd.DataFrame:
     discretize=st.sampled_from(["mdl", "mdl-smooth", "quantile", None]),
     missing=st.sampled_from(["level", "skip"]),
 )
-def test_order_of_rows_and_columns_is_nothing_and_a_weight_of_two_is_the_row_twice(seed, n, discretize, missing):
+def test_order_of_rows_and_columns_is_irrelevant_and_weight_two_equals_two_rows(seed, n, discretize, missing):
     rng = np.random.default_rng(seed)
     frame, y, weights = messy_frame(rng, n), rng.integers(0, 3, n), rng.integers(0, 3, n)
     weights[0] = 1

@@ -43,7 +43,7 @@ def guess(values, name="a", **options):
         (["same"] * 40, "a", "categorical", "text; always the same, so it tells nothing"),
         ([("low", "medium", "high")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
         ([("0-9", "10-19", "20+")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
-        ([f"2020-01-{i % 28 + 1:02}" for i in range(40)], "a", "ignore", "dates; what stands for them (year"),
+        ([f"2020-01-{i % 28 + 1:02}" for i in range(40)], "a", "ignore", "dates; their year"),
         ([f"0{i % 4}" for i in range(40)], "a", "categorical", "text"),
         (
             ["x", "", "", ""] * 10,
@@ -80,7 +80,7 @@ def test_a_few_words_among_numbers_leave_them_numbers():
     assert guess([*[f"{i}.5" for i in range(39)], *[f"{i}a" for i in range(9)]]).kind == "ignore"
 
 
-def test_what_is_said_is_not_guessed():
+def test_stated_kinds_are_not_guessed():
     column = guess(list(range(1, 41)), a="numeric")
     assert (column.kind, column.guessed, column.why) == ("numeric", False, "as you said")
 
@@ -147,7 +147,7 @@ def test_no_date_is_made_of_an_impossible_one():
     assert guess([f"2020-13-{i % 9 + 10}" for i in range(40)]).kind == "categorical"
 
 
-def test_numbers_said_to_be_categorical_have_the_levels_that_are_written():
+def test_categorical_numbers_have_their_texts_as_levels():
     cells = ["1E5", "1.10", "1.1", "100000"] * 10
     text = (
         "code,size,class\n" + "".join(f"{cell},{k % 7}.0,{'yn'[k % 3 > 0]}\n" for k, cell in enumerate(cells))

@@ -89,7 +89,7 @@ def test_a_delimiter_at_the_end_of_each_row_is_no_value():
     assert dataset.frame["class"].tolist()[:2] == ["x", "y"]
 
 
-def test_lines_to_skip_can_be_said():
+def test_skip_rows_and_skip_footer():
     text = ("one,two\n" * 3 + NAMES + BODY + "a,b,c,d\ne,f,g,h\n").encode()
     dataset = read_table(text, options=ReadOptions(skip_rows=3, skip_footer=2))
     assert dataset.n_rows == 40
@@ -100,7 +100,7 @@ def test_lines_to_skip_can_be_said():
         ReadOptions(header=4)
 
 
-def test_a_comment_can_be_said_and_unsaid():
+def test_comment_option():
     text = ("% made\n" + NAMES + "% half of it\n" + BODY).encode()
     assert read_columns(text, options=ReadOptions(comment="%")).n_rows == 40
     assert read_columns(b"#,size,class\n" + b"1,2.5,x\n2,3.5,y\n3,1.5,x\n").names == ("#", "size", "class")

@@ -62,7 +62,7 @@ def test_numbers(values, numbers):
 LAB = ["<5", "7.2", "12", "30.5", "8", ">100", "55", "6.1", "41", "99", "17", "5.5"]
 
 
-def test_limits_of_a_measurement_are_numbers_and_told():
+def test_limits_are_numbers_with_a_note():
     for values, numbers in (
         (LAB, [5, 7.2, 12, 30.5, 8, 100]),
         (["< 0.05 mg/L", "0.7 mg/L", "1.2 mg/L", "3 mg/L", "8 mg/L", "2 mg/L", "-"], [0.05, 0.7, 1.2, 3, 8, 2]),
@@ -127,7 +127,7 @@ def test_dates(texts, delimiter, when):
 
 
 @pytest.mark.parametrize("said", [None, True, False])
-def test_dates_that_can_be_read_both_ways_are_told_and_said(said):
+def test_ambiguous_dates_are_doubts_and_options_decide(said):
     text = "both,day,class\n05/06/2020,31/01/2020,x\n07/08/2020,01/02/2020,y\n" * 4
     dataset = read_table(text.encode(), options=ReadOptions(dayfirst=said))
     assert dataset.X["both month"][0] == ("Jun" if said else "May")
@@ -163,7 +163,7 @@ def test_words(values, kind):
     assert first(dataset) == (kind, [values[i % 3] for i in range(ROWS)])
 
 
-def test_spellings_are_one_level_and_the_notes_say_so():
+def test_spellings_are_merged_with_a_note():
     dataset = table_of(["Yes", "yes", "YES", "NO", "No", "no", "no", "Yes"])
     assert sorted(dataset.X["a"].cat.categories) == ["Yes", "no"]
     note = next(note for note in dataset.notes if "one level" in note)
@@ -175,7 +175,7 @@ def test_spellings_are_one_level_and_the_notes_say_so():
         assert len(table_of(codes).X["a"].cat.categories) == 3
 
 
-def test_single_letters_are_merged_where_that_is_asked_for():
+def test_merge_case_true_merges_single_letters():
     levels = ["Yes", "yes", "b", "B"]
     assert table_of(levels).frame["a"].nunique() == 4
     options = ReadOptions(merge_case=True)
@@ -184,7 +184,7 @@ def test_single_letters_are_merged_where_that_is_asked_for():
     assert table_of(levels, spec=table.spec).hash == table.hash
 
 
-def test_spellings_of_a_spec_can_be_kept_apart_and_not_merged_anew():
+def test_merge_case_with_a_spec():
     cells = ["Red", "red", "RED", "blue"]
     spec = table_of(cells).spec
     apart = table_of(cells, spec=spec, options=ReadOptions(merge_case=False))
@@ -199,7 +199,7 @@ def test_the_class_is_merged_as_well():
     assert read_table(text.encode()).n_classes == 2
 
 
-def test_what_was_taken_from_numbers_is_said():
+def test_removed_units_are_noted():
     notes = table_of(["$1,234", "$56", "$3.50"]).notes
     assert "numbers in 'a' were read without their '$'" in notes
     notes = table_of(["1.5", "None", "2.5"]).notes
@@ -207,7 +207,7 @@ def test_what_was_taken_from_numbers_is_said():
 
 
 @pytest.mark.parametrize("sentinel", ["-999", "-99", "9999", "-9"])
-def test_a_number_that_may_be_missing_is_pointed_out_and_read_so_when_said(sentinel):
+def test_sentinel_is_a_doubt_and_its_change_makes_it_missing(sentinel):
     values = [str(12 + i % 19) for i in range(30)]
     values[3] = values[17] = sentinel
     assert any(f"{sentinel} in 'a' (4 cells)" in note for note in table_of(values).notes)

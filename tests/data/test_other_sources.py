@@ -167,7 +167,7 @@ def test_json_is_told_from_a_csv_that_begins_with_a_brace(text, kind):
         (feather("lz4")[:-40], "the Arrow file is damaged"),
     ],
 )
-def test_what_cannot_be_read_is_told(data, error):
+def test_unreadable_sources_raise(data, error):
     with pytest.raises(TableError, match=error):
         read_columns(data)
 
@@ -192,7 +192,7 @@ def test_json_of_any_depth_is_read_or_refused(shape):
 @pytest.mark.filterwarnings("ignore:.*interchange")
 @pytest.mark.parametrize("error", [RuntimeError, NotImplementedError, pa.ArrowException, OverflowError, OSError])
 @pytest.mark.parametrize("protocol", ["__arrow_c_stream__", "__dataframe__", "batches"])
-def test_a_frame_that_fails_is_told(protocol, error):
+def test_failing_foreign_frame_raises(protocol, error):
     def fails(*_, **__):
         raise error("broken off")
 
@@ -207,7 +207,7 @@ def test_a_frame_that_fails_is_told(protocol, error):
         read_columns(source)
 
 
-def test_how_files_that_differ_were_read_is_said_of_each(tmp_path):
+def test_different_options_of_files_are_noted(tmp_path):
     paths = [tmp_path / "comma.csv", tmp_path / "semicolon.csv"]
     for path, mark in zip(paths, ",;", strict=True):
         FRAME.to_csv(path, index=False, sep=mark)
@@ -221,13 +221,13 @@ def test_how_files_that_differ_were_read_is_said_of_each(tmp_path):
     assert read_columns(paths[1:]).options.delimiter == ";"
 
 
-def test_what_lies_beside_the_table_of_an_archive_is_said():
+def test_other_files_of_an_archive_are_noted():
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("data", CSV)
         archive.writestr("x.csv", CSV)
     note = read_columns(buffer.getvalue()).notes[0]
-    assert note.index("'x.csv' was read") < note.index("'data' was passed over")
+    assert note.index("'x.csv' was read") < note.index("'data' was ignored")
     assert read_columns(zipped(x_csv=CSV)).notes == read_columns(CSV).notes
 
 
@@ -282,7 +282,7 @@ def test_arrays_as_scikit_learn_takes_them():
         Dataset.from_arrays(X, y, target="size")
 
 
-def test_cells_of_several_values_are_levels_as_text_and_told():
+def test_nested_values_become_text_with_a_note():
     frame = pd.DataFrame({"tags": [["a", "b"], ["b"], {"a": 1}, None] * 5, "class": list("xxyy") * 5})
     dataset = read_table(frame, "class", tags="categorical")
     assert any("15 cells of 'tags' hold several values" in note for note in dataset.notes)

@@ -130,7 +130,7 @@ def test_the_spec_of_any_form_reads_a_csv_file(form):
     assert read_table(FORMS["CSV"](frame), spec=dataset.spec).hash == dataset.hash
 
 
-def test_what_is_said_over_a_spec_holds():
+def test_arguments_take_precedence_over_a_spec():
     dataset = read_table(FORMS["CSV"](CELLS), "class")
     other = read_table(FORMS["CSV"](CELLS), "code", spec=dataset.spec, size="ignore")
     assert (other.target, other.kinds["size"], other.kinds["class"]) == ("code", "ignore", "categorical")
@@ -182,7 +182,7 @@ def test_quartiles_are_part_of_a_spec():
         (lambda state: state["columns"][4].update(source="sise"), "size"),
     ],
 )
-def test_a_spec_that_is_none_is_refused_with_what_was_expected(change, said):
+def test_invalid_spec_raises(change, said):
     state = read_table(FORMS["CSV"](CELLS), "class").spec.to_dict()
     change(state)
     with pytest.raises(TableError, match=said):
@@ -317,3 +317,16 @@ def test_a_random_table_is_read_alike_in_every_way(tmp_path, script):
         except AssertionError as error:
             raise AssertionError(f"table {seed}: {error}") from error
     assert refused <= N_TABLES // 4
+
+
+def test_an_ignored_column_that_cannot_be_read_is_noted_and_refuses_nothing():
+    frame = pd.DataFrame({"id": range(101, 141), "size": [1.5, 2.5, 3.5, 9.5] * 10, "class": ["no", "yes"] * 20})
+    dataset = read_table(frame.to_csv(index=False).encode(), "class")
+    assert dataset.spec.columns[0].kind == "ignore"
+    letters = frame.assign(id=[f"a{k}" for k in range(40)]).to_csv(index=False).encode()
+    again = read_table(letters, spec=dataset.spec)
+    pd.testing.assert_frame_equal(again.X, dataset.X)
+    assert any("40 values of 'id'" in note for note in again.notes)
+    words = frame.assign(size="big").to_csv(index=False).encode()
+    with pytest.raises(TableError, match=r"'size'.*the spec's table"):
+        read_table(words, spec=dataset.spec)

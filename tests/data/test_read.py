@@ -124,7 +124,7 @@ def test_conventions_of_numbers(cells, delimiter, convention, numbers):
     assert (dataset.options.decimal, dataset.options.thousands) == convention
 
 
-def test_the_convention_can_be_said():
+def test_options_decimal_and_thousands():
     text = b'a,class\n"1,234",x\n"5,678",y\n'
     said = read_table(text, options=ReadOptions(decimal=","), a="numeric")
     assert said.X["a"].tolist() == [1.234, 5.678]
@@ -136,7 +136,7 @@ def test_the_convention_can_be_said():
 POINTS_AND_COMMAS = "a;b;c;class\n" + "".join(f"{k}.5;{k % 3},25;{k}.75;{'xy'[k % 2]}\n" for k in range(9))
 
 
-def test_a_column_with_the_other_decimal_mark_is_read_with_its_own_and_the_notes_say_so():
+def test_columns_with_different_decimal_marks_are_noted():
     dataset = read_table(POINTS_AND_COMMAS.encode())
     assert dataset.X["b"].tolist() == [k % 3 + 0.25 for k in range(9)]
     assert dataset.X["a"].tolist() == [k + 0.5 for k in range(9)]
@@ -156,7 +156,7 @@ def test_codes_said_to_be_numbers_have_a_decimal_mark_of_their_own_where_columns
     assert dataset.X["c"].tolist() == dataset.X["d"].tolist() == [k + 0.5 for k in range(9)]
 
 
-def test_one_mark_for_all_columns_keeps_what_does_not_fit_as_text_and_tells_why():
+def test_given_decimal_mark_leaves_other_columns_as_text():
     dataset = read_table(POINTS_AND_COMMAS.encode(), options=ReadOptions(decimal="."))
     assert dataset.kinds == {"a": "numeric", "b": "categorical", "c": "numeric"}
     assert dataset.options.decimal == "."
@@ -268,7 +268,7 @@ def test_a_missing_file_names_the_nearest(tmp_path):
 
 
 @pytest.mark.parametrize("source", [3, None, object()])
-def test_what_is_no_table_is_refused(source):
+def test_foreign_formats_raise(source):
     with pytest.raises(TableError, match="expected"):
         read_table(source)
 
@@ -287,7 +287,7 @@ def test_text_at_hand_is_a_stream(tmp_path):
         read_table("x" * 300)
 
 
-def test_what_is_no_regular_file_is_refused_unopened(tmp_path):
+def test_special_files_are_refused_without_opening(tmp_path):
     folder, pipe, circle = tmp_path / "folder", tmp_path / "pipe", tmp_path / "circle"
     folder.mkdir()
     (folder / "part-0.csv").write_text("a")
@@ -361,7 +361,7 @@ def parquet_of(frame: pd.DataFrame) -> bytes:
     ],
     ids=["columns", "cells", "gzip", "Parquet", "frame"],
 )
-def test_what_takes_more_memory_than_allowed_is_refused(source):
+def test_max_memory_is_respected(source):
     with pytest.raises(MemoryLimitError, match="10 MB may be used"):
         read_table(source, max_memory=10_000_000, limits=Limits())
 

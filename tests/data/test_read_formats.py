@@ -238,7 +238,7 @@ def renumbered(number):
     ],
     ids=["half the rows", "without the class", "one cell", "all cells", "jumping", "no numbers"],
 )
-def test_what_a_sheet_says_of_its_size_and_places_loses_nothing(change):
+def test_wrong_dimensions_of_a_sheet_lose_no_cells(change):
     data = sixty_rows()
     changed = edited(data, change)
     assert changed != data
@@ -296,7 +296,7 @@ def test_formulas_without_values_are_counted_and_a_sheet_of_nothing_else_is_refu
         read_table(workbook([some[0], *[("=1", "=2", "=3")] * 8]))
 
 
-def test_merged_cells_are_told():
+def test_merged_cells_are_noted():
     data = edited(
         sixty_rows(),
         lambda xml: xml.replace("</sheetData>", '</sheetData><mergeCells><mergeCell ref="A2:A3"/></mergeCells>'),
@@ -370,7 +370,7 @@ def test_options_apply_to_typed_tables():
     assert gone.columns[0].missing == 1
 
 
-def test_half_a_surrogate_pair_in_a_frame_is_a_level_of_its_own_and_told():
+def test_lone_surrogate_is_a_level_with_a_note():
     values = ["\ud800", "\ud801", "u\ud800", "v"] * 3
     dataset = read_table(pd.DataFrame({"a": pd.Series(values, dtype=object), "class": ["x", "y"] * 6}))
     assert list(dataset.X["a"].cat.categories) == ["\\ud800", "\\ud801", "u\\ud800", "v"]
@@ -451,7 +451,7 @@ def test_a_decimal_that_is_no_number_is_missing():
     assert dataset.X["a"].isna().tolist() == [True, True, False, True] * 2
 
 
-def test_values_that_differ_in_type_alone_are_one_level_and_told():
+def test_values_of_different_type_are_merged_with_a_note():
     dataset = read_table(pd.DataFrame({"a": [1, "1", "b"] * 4, "class": ["x", "y"] * 6}))
     assert any("'a' that differ in type alone" in note for note in dataset.notes)
 

@@ -116,7 +116,7 @@ def test_roles_that_columns_cannot_have_are_refused(columns, kinds, match):
         read_table(frame(**columns), "class", **kinds)
 
 
-def test_groups_and_times_are_what_splits_keep_to():
+def test_kinds_group_and_time_constrain_splits():
     made = frame(person=[f"p{k % 40}" for k in range(ROWS)], day=random.integers(60, size=ROWS))
     plain = read_table(made, "class", person="ignore", day="ignore")
     groups, times = plain.with_kinds(person="group"), plain.with_kinds(day="time")

@@ -107,7 +107,7 @@ def test_rows_that_repeat_are_counted_once_or_kept_together(frame):
     assert once.repeats_note == ""
 
 
-def test_what_is_said_one_after_the_other_holds_together(frame):
+def test_calls_of_split_by_add_up(frame):
     dataset = table(pd.concat([frame, frame.iloc[:120]], ignore_index=True))
     at_once = dataset.split_by(repeats="once", groups="person")
     calls = "split_by(repeats='once').split_by(groups='person')", "split_by(groups='person').split_by(repeats='once')"
@@ -153,7 +153,7 @@ def test_alpha_is_chosen_by_folds_that_keep_to_it_too(frame):
     assert alpha(dataset.split_by(repeats="together")) > 30 * alpha(dataset)
 
 
-def test_a_run_holds_out_what_the_table_says(frame):
+def test_runs_respect_split_by(frame):
     dataset = table(frame).split_by(time="day")
     prepared = prepare(dataset, Recipe("lr", holdout=0.3))
     splits = split_table(dataset, 0.3, 0)
@@ -161,7 +161,7 @@ def test_a_run_holds_out_what_the_table_says(frame):
     assert split_table(dataset, 0.3, 0) is splits, "drawn once"
 
 
-def test_every_study_keeps_to_time_or_says_that_it_cannot(frame):
+def test_every_study_respects_time_or_raises(frame):
     dataset = table(frame).split_by(time="day")
     recipe = Recipe("lr", order=1, alpha=1.0)
     assert {cell.split.repeat for cell in compare(dataset, [recipe], repeats=3).tasks} == {0}
@@ -176,7 +176,7 @@ def test_every_study_keeps_to_time_or_says_that_it_cannot(frame):
     assert grouped.summary().rounds.tolist() == [2]
 
 
-def test_what_cannot_be_split_so_is_refused_with_the_nearest(frame):
+def test_invalid_split_by_raises_with_the_nearest(frame):
     dataset = table(frame)
     with pytest.raises(TableError, match=r"'persn'.*'person'"):
         dataset.split_by(groups="persn")

@@ -15,7 +15,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_the_first_level_says_no_only_where_arrow_does(pattern):
+def test_first_level_check_agrees_with_arrow(pattern):
     assert MARKS in NUMBERLIKE
     for text in TEXTS:
         told = pc.match_substring_regex(pa.array([text]), pattern)[0].as_py()
@@ -23,6 +23,6 @@ def test_the_first_level_says_no_only_where_arrow_does(pattern):
         assert all_match(pa.array([text, "x"]), pattern) == (told and all_match(pa.array(["x"]), pattern))
 
 
-def test_arrow_compiles_nothing_for_what_the_first_level_is_not(monkeypatch):
+def test_arrow_is_not_called_if_the_first_level_fails(monkeypatch):
     monkeypatch.setattr(pc, "match_substring_regex", None)
     assert not any(all_match(pa.array(["abc", "2024-01-31"]), pattern) for pattern in PATTERNS)

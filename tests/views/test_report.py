@@ -615,7 +615,7 @@ def test_how_points_were_found_is_told_twice(shown):
     ("model", "words"),
     [
         (alrviz.LRClassifier(), "is a value of a column; numbers are cut into intervals"),
-        (alrviz.DLRClassifier(), "is a value of a column; numbers are not cut, each is looked at as it is."),
+        (alrviz.DLRClassifier(), "is a value of a column; numbers are not cut, each value is used unchanged."),
         (RandomForestClassifier(5), "is a value of a column."),
     ],
 )

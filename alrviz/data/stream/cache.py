@@ -98,7 +98,7 @@ class CodeCache:
                             return
                         queue.put(self._read(file, place))
             except FileNotFoundError:
-                queue.put(TableFileError(f"the codes kept in {os.fspath(self.path)!r} are gone; begin again"))
+                queue.put(TableFileError(f"the codes kept in {os.fspath(self.path)!r} are gone; run it again"))
             except BaseException as error:
                 queue.put(error)
 

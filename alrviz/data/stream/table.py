@@ -154,10 +154,12 @@ class Stream:
         if not isinstance(seed, int) or not 0 <= seed < 2**32:
             raise RecipeError(f"seed={seed!r} is out of range; expected a whole number from 0 to {2**32 - 1}")
         if discretize == "keep":
-            raise RecipeError("numbers are not kept as they are in a table read in batches; expected discretize='mdl'")
+            raise RecipeError(
+                "discretize='keep' is not available for a table read in batches; expected discretize='mdl'"
+            )
         if discretize in SMOOTH_WAYS:
-            raise RecipeError("smooth levels are not there for a table read in batches; expected discretize='mdl' or "
-                              "'quantile', or read_table, which reads it whole")  # fmt: skip
+            raise RecipeError("smooth levels are not available for a table read in batches; expected discretize='mdl' "
+                              "or 'quantile', or read_table, which reads it whole")  # fmt: skip
         encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)
         key = self._key([discretize, n_bins, missing, holdout, seed, self.unreadable])
         path = self.cache / f"{key[:32]}{SUFFIX}"

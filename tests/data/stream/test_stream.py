@@ -58,7 +58,7 @@ def written(folder, frame: pd.DataFrame, ending: str):
 
 
 @pytest.mark.parametrize("chunk", [400, 2**18])
-def test_of_no_class_all_rows_choose(tmp_path, monkeypatch, chunk):
+def test_validation_rows_leave_every_class_a_training_row(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(splits, "CHUNK", chunk)
     frame = messy(600).fillna({"class": "no"})
     rows = splits.validation_rows(np.zeros(600, np.int32), 0)[0]
@@ -136,7 +136,7 @@ def test_a_table_in_several_files_is_the_same_table(tmp_path):
         np.testing.assert_array_equal(parts.cache.whole(part).codes, whole.cache.whole(part).codes)
 
 
-def test_codes_are_made_once_and_again_when_anything_is_another(tmp_path, monkeypatch):
+def test_codes_are_cached_by_every_setting(tmp_path, monkeypatch):
     path = written(tmp_path, messy(), "csv")
     stream = open_table(path, "class", cache=tmp_path / "codes")
     first = stream.coded().cache.path
@@ -154,7 +154,7 @@ def test_codes_are_made_once_and_again_when_anything_is_another(tmp_path, monkey
     assert len({str(args[1]) for args in made}) == 4
 
 
-def test_a_sample_tells_what_columns_are_and_all_rows_confirm_it(tmp_path, monkeypatch):
+def test_kinds_are_guessed_from_a_sample_and_checked_on_all_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(table_module, "SAMPLE_ROWS", 500)
     frame = messy()
     frame["k"] = frame["k"].astype(object)
@@ -220,7 +220,7 @@ def test_a_file_that_changes_between_passes_is_refused(tmp_path):
         stream.coded()
 
 
-def test_what_is_not_there_or_cannot_be_read_in_batches(tmp_path):
+def test_missing_files_and_unsupported_formats_raise(tmp_path):
     (tmp_path / "tabel.csv").write_text("a,class\n1,x\n")
     with pytest.raises(MissingFileError, match=r"table.csv.*did you mean 'tabel.csv'"):
         open_table(tmp_path / "table.csv", cache=tmp_path)
@@ -263,7 +263,7 @@ def test_a_quotation_mark_swallows_no_rows(tmp_path):
     assert open_table(path, "class").n_rows == 60
 
 
-def test_text_is_read_as_it_was_said_to_be(tmp_path):
+def test_options_of_text_are_respected(tmp_path):
     lines = ["x;class", *(f"{k}.{k % 10}00,5;{'a' if k % 3 else 'b'}" for k in range(1, 200))]
     path = tmp_path / "german.csv.gz"
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
@@ -285,7 +285,7 @@ def small_cache(path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions are not those of POSIX")
-def test_codes_and_the_folders_made_for_them_are_their_users_alone(tmp_path, monkeypatch):
+def test_codes_and_their_folders_are_private(tmp_path, monkeypatch):
     """A home folder that is new, as by the first `alrviz fit`."""
     before = os.umask(0o022)
     try:
@@ -299,7 +299,7 @@ def test_codes_and_the_folders_made_for_them_are_their_users_alone(tmp_path, mon
     assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700] * 3
 
 
-def test_a_cache_gives_back_what_was_written_in_any_order(tmp_path):
+def test_cache_round_trip_in_any_order(tmp_path):
     cache = small_cache(tmp_path / "t.codes")
     assert [int(chunk.codes[0, 0]) for chunk in cache.chunks("train", [2, 0, 1])] == [2, 0, 1]
     assert [c.y.tolist() for c in cache.chunks("train")] == [[0, 1, 2, 3]] * 3
@@ -333,14 +333,14 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
-def test_what_is_not_whole_or_of_another_version_is_no_cache(tmp_path, spoil):
+def test_incomplete_or_old_cache_is_ignored(tmp_path, spoil):
     path = tmp_path / "t.codes"
     small_cache(path)
     path.write_bytes(spoil(path.read_bytes()))
     assert open_cache(path) is None
 
 
-def test_a_cache_has_its_name_only_when_it_is_whole(tmp_path):
+def test_cache_is_renamed_when_complete(tmp_path):
     writer = CacheWriter(tmp_path / "t.codes", 1, ("uint8", "uint8"))
     writer.add("train", np.zeros((1, 3), np.uint8), np.zeros(3))
     assert not (tmp_path / "t.codes").exists()
@@ -348,14 +348,14 @@ def test_a_cache_has_its_name_only_when_it_is_whole(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_codes_that_are_gone_are_said_to_be(tmp_path):
+def test_removed_cache_raises(tmp_path):
     cache = small_cache(tmp_path / "t.codes")
     cache.path.unlink()
-    with pytest.raises(TableFileError, match="are gone; begin again"):
+    with pytest.raises(TableFileError, match="are gone"):
         list(cache.chunks("train"))
 
 
-def test_what_was_left_half_made_goes_after_days(tmp_path):
+def test_abandoned_files_are_removed_after_days(tmp_path):
     (tmp_path / "reading-x").mkdir()
     (tmp_path / "reading-x" / "0").write_bytes(b"1")
     (tmp_path / "y.part").write_bytes(b"1")
@@ -366,7 +366,7 @@ def test_what_was_left_half_made_goes_after_days(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.codes", "z.part"]
 
 
-def test_the_oldest_go_beyond_the_quota(tmp_path):
+def test_oldest_caches_beyond_the_quota_are_removed(tmp_path):
     for k in range(4):
         small_cache(tmp_path / f"{k}.codes")
         os.utime(tmp_path / f"{k}.codes", (k, k))
@@ -376,7 +376,7 @@ def test_the_oldest_go_beyond_the_quota(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
-def test_a_full_disk_is_said(tmp_path, monkeypatch):
+def test_full_disk_raises(tmp_path, monkeypatch):
     writer = CacheWriter(tmp_path / "t.codes", 1, ("uint8", "uint8"))
     writer._file.close()
     writer._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 (closed by the writer)
@@ -385,7 +385,7 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch):
     writer.abandon()
 
 
-def test_rows_that_are_sorted_are_mixed_over_all_chunks(tmp_path, monkeypatch):
+def test_sorted_rows_are_spread_over_all_chunks(tmp_path, monkeypatch):
 
     monkeypatch.setattr(splits, "CHUNK", 500)
     frame = pd.DataFrame({"a": np.arange(4000) % 7, "class": np.repeat(["p", "q", "r", "s"], 1000)})
@@ -398,20 +398,20 @@ def test_rows_that_are_sorted_are_mixed_over_all_chunks(tmp_path, monkeypatch):
         assert (np.bincount(chunk.y, minlength=4) > 80).all()  # of about 500 rows
 
 
-def test_what_tells_the_columns_is_not_what_is_held_out(monkeypatch):
+def test_sample_is_independent_of_test_rows(monkeypatch):
     sampled = row_hash(0, 100_000, table_module._SAMPLE_SEED) < np.uint64(0.05 * 2**64)
     assert held_out(100_000, 0.05)[sampled].mean() < 0.07
 
 
 @pytest.mark.parametrize("given", [{"holdout": -0.1}, {"holdout": 1.5}, {"holdout": "x"}, {"seed": -5}])
-def test_what_coded_cannot_take_is_said(tmp_path, given):
+def test_invalid_settings_of_coded_raise(tmp_path, given):
     stream = open_table(written(tmp_path, messy(200), "csv"), "class", cache=tmp_path / "codes")
     with pytest.raises(RecipeError, match="is out of range; expected"):
         stream.coded(**given)
 
 
 @pytest.mark.parametrize("rows", [30, 3_000, 400_000])
-def test_lines_behind_the_table_are_left_out_as_in_reading_it_whole(tmp_path, rows):
+def test_footer_is_left_out_as_in_read_table(tmp_path, rows):
     lines = [
         "a,b,class",
         *(f"{i * 7 % 13},{'xyz'[i % 3]},{'pq'[i % 2]}" for i in range(rows)),
@@ -443,7 +443,7 @@ def test_tables_under_one_another_are_refused(tmp_path, rows):
     assert refusal.value.code == NOT_IN_BATCHES
 
 
-def test_stray_bytes_are_read_where_that_is_said(tmp_path):
+def test_stray_bytes_need_the_encoding_option(tmp_path):
     lines = ["ort,class", *(f"{('Köln', 'Zürich')[i % 2]},{'pq'[i % 2]}" for i in range(400))]
     data = "\n".join(lines).encode().replace("Köln".encode(), "Köln".encode("cp1252"), 2)
     (tmp_path / "t.csv").write_bytes(data)
@@ -455,7 +455,7 @@ def test_stray_bytes_are_read_where_that_is_said(tmp_path):
     assert sum("2 lines are not UTF-8 (first in line 2)" in note for note in whole.notes) == 1
 
 
-def test_text_that_is_said_or_cut_otherwise(tmp_path):
+def test_given_layout_is_used_in_batches(tmp_path):
     lines = "a,b,class\n" + "1,x,p\n2,y,q\n" * 100_000
     (tmp_path / "wide.csv").write_bytes(lines.encode("utf-16"))
     assert open_table(tmp_path / "wide.csv", "class", cache=tmp_path).n_rows == 200_000
@@ -463,5 +463,5 @@ def test_text_that_is_said_or_cut_otherwise(tmp_path):
     with pytest.raises(TableError, match=r"not UTF-8 throughout .*say its encoding, such as .*cp1252"):
         open_table(tmp_path / "late.csv", "class", cache=tmp_path)
     assert open_table(tmp_path / "late.csv", "class", options=ReadOptions(encoding="cp1252"), cache=tmp_path).n_rows
-    with pytest.raises(TableError, match="skip_footer=1 is not there for a table read in batches"):
+    with pytest.raises(TableError, match="skip_footer=1 is not available for a table read in batches"):
         open_table(tmp_path / "wide.csv", options=ReadOptions(skip_footer=1), cache=tmp_path)
