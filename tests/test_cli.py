@@ -620,6 +620,9 @@ def test_what_is_to_be_passed_is_said_as_an_option(tmp_path, capsys):
     assert with_options("x (options=ReadOptions(missing=('?', 'n.b.')) reads it)") == (
         "x (--missing '?' --missing 'n.b.' reads it)"
     )
+    assert with_options("x (options=ReadOptions(missing=()) keeps it)") == "x (--missing '' keeps it)"
+    in_one_column = "options=ReadOptions(columns={'a': {'missing': ['9']}}) reads it as missing"
+    assert with_options(f"9 was read as a number ({in_one_column})") == "9 was read as a number"
     assert with_options("inferred from 5 rows: pass kinds= to override") == (
         "inferred from 5 rows: say --kind COLUMN=KIND to override"
     )

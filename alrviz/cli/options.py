@@ -25,6 +25,9 @@ _OPTIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"pass target=", "say --class "),
     (r"options=ReadOptions\(dayfirst=True\)", "--day-first"),
     (r"options=ReadOptions\(dayfirst=False\)", "--month-first"),
+    # Missing in single columns, for which there is no option.
+    (r" \(options=(ReadOptions\(columns=|its ).* reads it as missing\)", ""),
+    (r"options=ReadOptions\(missing=\(\)\)", "--missing ''"),
     (r"options=ReadOptions\(missing=\((.*?),?\)\)", lambda m: " ".join(f"--missing {t}" for t in m[1].split(", "))),
     (r"(?:options=)?ReadOptions\((?!columns)(\w+)=([^)]*)\)", lambda m: f"--{m[1].replace('_', '-')} {m[2]}"),
     (r"options \(decimal, thousands, missing\) say", "--decimal, --thousands and --missing say"),

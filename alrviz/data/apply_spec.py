@@ -77,7 +77,7 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
     """Return all columns of `spec` as `Values`, without other columns of the source, on which there is a note.
 
     Raises:
-        TableError: a missing column, or one without any readable value.
+        TableError: a missing column, or one that is used and has no readable value.
     """
     notes: list[str] = []
     raw = read_in_layout(source, spec, options, limits, stop, notes)
@@ -87,13 +87,15 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
     for column_spec in specs:
         stop.check()
         column = columns[column_spec.source]
+        column = column.filled_cells if column_spec.fill_down else column
         read, bad = read_column(column, column_spec)
         # Levels that are numbers in the spec's table are compared as numbers: 1.10 is 1.1, whatever its text.
         values.append(replace(read, texts=None) if column_spec.kind == "categorical" else read)
         if not column_spec.part:
             parsed = read.series.to_numpy(), bad
             counts[column.name] = ParseErrorCounts.count_rows(source_cells(column), column_spec, parsed, {})
-    check_counts(counts)
+    used_columns = {column.source for column in specs if column.kind != "ignore"}
+    check_counts({name: count for name, count in counts.items() if name in used_columns}, "the spec's table")
     notes += count_notes(counts)
     if extra_names := [name for name in columns if name not in spec.sources]:
         columns_text = plural(len(extra_names), "column is", "columns are")

@@ -485,11 +485,12 @@ def _column_of_kind(column: Values, kind: str, reason: str, table: Table) -> tup
         )
     if kind in ("numeric", "weight") and isinstance(series.dtype, pd.CategoricalDtype):
         text = text_of(series)
-        spec = decide_number(text, table.options, missing_among_numbers(spec.missing, table.given_options))
+        missing_texts = missing_among_numbers(spec.missing, table.given_options)
+        spec = decide_number(text, table.options, missing_texts, fill_down=spec.fill_down)
         series, bad = read_values(text, spec)
         check_numbers(text, bad, spec.decimal)
     if kind == "categorical" and column.texts is not None:  # codes: 1.10 is not 1.1, 1E5 not 100000
-        spec = ColumnSpec(column.name, column.name, missing=spec.missing)
+        spec = ColumnSpec(column.name, column.name, missing=spec.missing, fill_down=spec.fill_down)
         series, _ = read_values(column.texts, spec)
     n_levels, missing = series.nunique(), int(series.isna().sum())
     if kind in ("categorical", "ordinal"):

@@ -352,10 +352,12 @@ def pair_parts(values: Values) -> list[Values]:
     """Return the two numeric features of a column of blood pressures; [] for any other column."""
     if values.declared is not None or values.is_derived or not isinstance(values.series.dtype, pd.CategoricalDtype):
         return []
-    text, missing, parts = text_of(values.series), values.spec.missing if values.spec else ("",), []
+    text, parts = text_of(values.series), []
+    source = values.spec or ColumnSpec(values.name, values.name)
     for form in split_pairs(text) or ():
         name = f"{values.name} {'systolic' if form == PAIR_FORMS[0] else 'diastolic'}"
-        pair, _ = read_column(text, ColumnSpec(name, values.name, "time", "numeric", form=form, missing=missing))
+        spec = replace(source, name=name, type="time", kind="numeric", form=form, spellings={})
+        pair, _ = read_column(text, spec)
         parts.append(replace(pair, declared="numeric", hint=f"the {form} numbers of {values.name!r}", is_derived=True))
     return parts
 

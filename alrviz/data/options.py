@@ -85,6 +85,11 @@ class ReadOptions:
     columns: Any = ()  # given as a mapping, kept as pairs of name and ReadOptions, so that options can be hashed
 
     @property
+    def fills_down(self) -> bool:
+        """Whether `fill_down` is said of the table or of a column."""
+        return bool(self.fill_down or any(column.fill_down for _, column in self.columns))
+
+    @property
     def explicit_options(self) -> dict[str, Any]:
         """The options that are not None, by name, as JSON values."""
         values = {option.name: getattr(self, option.name) for option in fields(self)}

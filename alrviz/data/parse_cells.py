@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from alrviz.data.parse_spec import ColumnSpec, ParsedValues
-from alrviz.data.parse_values import as_floats, level_text
+from alrviz.data.parse_values import as_floats, level_text, rows_above
 from alrviz.data.text import TextColumn
 from alrviz.errors import TableError, plural, short
 from alrviz.stop import NEVER, StopToken
@@ -38,8 +38,16 @@ def source_column(name: str, values: "pa.Array") -> SourceColumn:
     return TextColumn.from_arrow(name, values.cast(pa.string()))
 
 
+def _filled_cells(column: SourceColumn) -> SourceColumn:
+    """Return a column with the value above in each empty row."""
+    if isinstance(column, TextColumn):
+        return column.filled_cells
+    rows = rows_above(column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False))
+    return column.take(pa.array(np.maximum(rows, 0)))  # the first rows are empty where nothing is above
+
+
 def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
-    """Return the value of each row (N,), and the mask (N,) of unreadable rows."""
+    """Return the value of each row (N,), and the mask (N,) of unreadable rows; empty cells are filled beforehand."""
     if not isinstance(column, TextColumn):
         if pa.types.is_floating(column.type):
             return spec.take_numbers(column.to_numpy(zero_copy_only=False))
@@ -47,7 +55,6 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
             dates = column.to_numpy(zero_copy_only=False)
             return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
         column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
-    column = column.filled_cells if spec.fill_down else column
     distinct, wrong = spec.parse_texts(column.levels)
     values, bad = np.concatenate([distinct, spec.gap])[column.codes], np.append(wrong, False)[column.codes]
     if column.is_number is not None and spec.type == "number":
@@ -92,14 +99,17 @@ class ParseErrorCounts:
         values = plural(self.bad, "value")
         return f"{values} of {name!r} cannot be read as {self.value_description}, such as {self.example}: missing"
 
-    def refusal(self, name: str) -> str:
-        """Return why the column `name` is refused: all of its two or more values are unreadable; "" otherwise."""
+    def refusal(self, name: str, table: str) -> str:
+        """Return why the column `name` is refused: all of its two or more values are unreadable; "" otherwise.
+
+        `table` describes the table whose spec it is.
+        """
         if self.bad < 2 or self.read:
             return ""
         advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
         return (
             f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.example}, is "
-            f"{self.value_description}, as in the table that the model learned from{advice}"
+            f"{self.value_description}, as in {table}{advice}"
         )
 
 
@@ -124,7 +134,7 @@ def parse_features(
     features, unread, new_counts = list[Any](), dict[int, list[str]](), Counts()
     for spec in specs:
         stop.check()
-        column = columns[spec.source]
+        column = _filled_cells(columns[spec.source]) if spec.fill_down else columns[spec.source]
         parsed = parse_column(column, spec)
         features.append(parsed[0])
         if spec.source not in new_counts:  # a date has several features, but is counted once
@@ -139,10 +149,10 @@ def add_counts(total: Counts, counts: Mapping[str, ParseErrorCounts]) -> None:
         total[name] = total[name].plus(count) if name in total else count
 
 
-def check_counts(counts: Mapping[str, ParseErrorCounts]) -> None:
-    """Raise `TableError` for a column without any readable value."""
+def check_counts(counts: Mapping[str, ParseErrorCounts], table: str = "the table that the model learned from") -> None:
+    """Raise `TableError` for a column without any readable value; `table` describes the table whose spec it is."""
     for name, count in counts.items():
-        if refusal := count.refusal(name):
+        if refusal := count.refusal(name, table):
             raise TableError(refusal)
 
 

@@ -43,6 +43,7 @@ from alrviz.data.parse_values import (
     number_text,
     numbers_among,
     plain_floats,
+    spelling_lookup,
     without_limits,
 )
 from alrviz.errors import TableError, listed, nearest
@@ -278,7 +279,8 @@ class ColumnSpec:
         return self
 
     def with_options(self, options: ReadOptions) -> "ColumnSpec":
-        """Return the spec with the missing texts, marks and order of dates given for these rows in place of its own.
+        """Return the spec with the missing texts, marks, order of dates and `fill_down` given for these rows in place
+        of its own; spellings are added to its own.
 
         If a given mark of numbers equals the spec's other mark, that one is changed. `merge_case=False` drops the
         spec's spellings; True raises `TableError`, as the spellings are those of the spec's table.
@@ -296,6 +298,10 @@ class ColumnSpec:
         if options.merge_case is False:  # restored bands, such as 6-25 for Jun-25, are kept
             pairs = self.spellings.items()
             changes["spellings"] = {k: v for k, v in pairs if " ".join(v.lower().split()) != k.lower()}
+        if options.spellings is not None and self.type == "levels":
+            changes["spellings"] = {**changes.get("spellings", self.spellings), **spelling_lookup(options.spellings)}
+        if options.fill_down is not None:
+            changes["fill_down"] = options.fill_down
         if options.missing is not None:
             changes["missing"] = tuple(dict.fromkeys(("", *options.missing)))
         changes |= {name: value for name, value in by_type.get(self.type, {}).items() if value is not None}

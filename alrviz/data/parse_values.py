@@ -10,7 +10,7 @@ parses each text and counts those that do not fit. Both use this module. Part of
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -398,6 +398,13 @@ def _offset(zone: str) -> int:
 def folded(levels: "pa.Array") -> "pa.Array":
     """Return texts in lower case and with single spaces; levels that are equal in this form may be merged."""
     return pc.replace_substring_regex(pc.utf8_lower(levels), r"\s+", " ")
+
+
+def spelling_lookup(pairs: Mapping[str, str] | Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the level of each text, by the text itself and by its folded form, see `ColumnSpec.rename_levels`."""
+    level_by_text = dict(pairs)
+    keys = folded(pa.array(level_by_text, type=pa.string())).to_pylist()
+    return dict(zip(keys, level_by_text.values(), strict=True)) | level_by_text
 
 
 def is_plain(text: str) -> bool:

@@ -177,4 +177,10 @@ def read_columns(
     else:
         parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
         options = ReadOptions(**spec.layout.explicit_options).with_change(options.explicit_options)
+    names = [column.name for column in parsed.columns]
+    notes += [
+        f"options were given for the column {column!r}, and there is none{nearest(column, names)}"
+        for column, _ in options.columns
+        if column not in names
+    ]
     return Table.from_raw(name, parsed, limits, options, notes, allow_one_column)

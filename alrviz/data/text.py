@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above
+from alrviz.data.parse_spec import ColumnSpec
+from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above, spelling_lookup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,6 +293,10 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
     }
     if not common_of:
         return ""
+    for rare, common in common_of.items():  # a level may be a variant of one that is itself a variant
+        while common in common_of:
+            common = common_of[common]
+        common_of[rare] = common
     pairs = [f"{rare!r} ({rows[rare]:,} rows) of {common!r}" for rare, common in common_of.items()]
     examples = ", ".join(pairs[:3]) + (f" and {len(pairs) - 3:,} more" if len(pairs) > 3 else "")
     note = f"in {column.name!r} there may be other spellings: {examples}"
@@ -304,12 +309,12 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
 
 def respell(column: TextColumn, pairs: Sequence[tuple[str, str]]) -> tuple[TextColumn, dict[str, str]]:
     """Return the column with texts replaced by the levels in `pairs`, and the level of each replaced text."""
-    level_by_text = {fold(text): level for text, level in pairs}
-    levels = column.levels.to_pylist() if level_by_text else []
-    respelled = {text: level_by_text[fold(text)] for text in levels if fold(text) in level_by_text and is_plain(text)}
-    if not respelled:
+    spec = ColumnSpec(column.name, column.name, missing=(), spellings=spelling_lookup(pairs))
+    texts = spec.rename_levels(column.levels)
+    if texts is column.levels:
         return column, {}
-    texts = pa.array([respelled.get(text, text) for text in levels], type=pa.string())
+    levels = zip(column.levels.to_pylist(), texts.to_pylist(), strict=True)
+    respelled = {text: level for text, level in levels if text != level}
     return TextColumn.from_codes(column.name, column.codes, texts, column.is_number), respelled
 
 

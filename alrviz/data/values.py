@@ -15,7 +15,7 @@ from alrviz.data.missing import without_numbers
 from alrviz.data.numbers import are_whole
 from alrviz.data.parse_cells import SourceColumn, parse_column
 from alrviz.data.parse_spec import ColumnSpec
-from alrviz.data.parse_values import DATE_PARTS, number_text
+from alrviz.data.parse_values import DATE_PARTS, number_text, rows_above
 from alrviz.data.text import TextColumn, all_match
 
 MAX_WRITTEN_LEVELS = 10_000  # of numbers; with more, their texts are not kept
@@ -48,6 +48,13 @@ class Values:
     def dtype_kind(self) -> str:
         """numpy's letter for the dtype: "i", "f" or "M"; "O" for categories."""
         return self.series.dtype.kind if isinstance(self.series.dtype, np.dtype) else "O"
+
+    @property
+    def filled_cells(self) -> "Values":
+        """The column with the value above in each empty row."""
+        is_empty = self.series.isna() | (self.series == "") if self.dtype_kind == "O" else self.series.isna()
+        rows = np.maximum(rows_above(is_empty.to_numpy()), 0)  # the first rows are empty where nothing is above
+        return replace(self, series=self.series.take(rows).set_axis(self.series.index))
 
     def select_rows(self, keep: np.ndarray) -> "Values":
         """Return the rows of a mask (N,), without levels that no longer occur."""
@@ -89,7 +96,7 @@ def source_cells(column: TextColumn | Values) -> SourceColumn:
 
 
 def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, np.ndarray]:
-    """Return a column parsed by its spec, and the mask (N,) of unreadable rows."""
+    """Return a column parsed by its spec, and the mask (N,) of unreadable rows; empty cells are filled beforehand."""
     series, bad = read_values(column, spec)
     if isinstance(column, Values) and not spec.part:
         return replace(column, name=spec.name, series=series, spec=spec), bad
@@ -130,7 +137,7 @@ def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Serie
 
 
 def _read_levels(column: TextColumn | Values, spec: ColumnSpec) -> pd.Series:
-    text = as_text(column).filled_cells if spec.fill_down else as_text(column)
+    text = as_text(column)
     levels = spec.rename_levels(text.levels)
     if levels is text.levels:  # as they are, categories of the source in their order
         series = column.series if isinstance(column, Values) and column.dtype_kind == "O" else text.categorical()

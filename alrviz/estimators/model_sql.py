@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.parse_values import PLAIN_NUMBER, LevelCodes, is_plain, number_text, numbers_among
-from alrviz.errors import ModelFileError, nearest
+from alrviz.errors import ModelFileError, listed, nearest
 from alrviz.estimators.model_file import write_atomically
 from alrviz.estimators.model_form import SavedModel
 from alrviz.estimators.model_parts import parts_of
@@ -143,7 +143,8 @@ def save_sql(
     ------
     ModelFileError
         A ValueError: an ande or dlr model, whose scores are no sums over tables; an elr model that sums over missing
-        values; a model of another package; an unknown dialect; a name that the database does not accept.
+        values; columns read with `fill_down`; a model of another package;
+        an unknown dialect; a name that the database does not accept.
     NotFittedError
         From scikit-learn: the model is not fitted.
 
@@ -247,6 +248,12 @@ class _Sql:
         self.labels: list[Any] = parts.metadata["encoder"]["classes"]["labels"]
         spec, self.signs = parts.metadata["spec"], parts.metadata["missing_tokens"]
         self.spec = ParseSpec.from_dict(spec) if spec else ParseSpec.of_model(self.columns, self.signs)
+        if filled_names := [column.name for column in self.spec.columns if column.fill_down]:
+            raise ModelFileError(
+                f"SQL cannot fill the empty cells of {listed(filled_names)} with the value above (fill_down): rows "
+                "of a database have no order; expected a model of a table whose cells were filled beforehand, or "
+                "save_model, whose file has a script that predicts"
+            )
         self.network, self.name = parts.metadata["form"] == "network", name
         self.unseen = not self.network and parts.metadata["unseen"]
         self.tuples = pa.concat_tables(self.pieces["tuples.parquet"])

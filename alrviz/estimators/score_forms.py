@@ -22,7 +22,10 @@ class Cells:
         self.members = tables["tuples.parquet"].column("members").to_pylist()
 
     def split(self, table: "pa.Table", name: str, tuples: int) -> list[tuple["np.ndarray", "np.ndarray"]]:
-        """Return the cells of each tuple, ascending, with their values (cells, C)."""
+        """Return for each of `tuples` tuples its cells in a model's table, ascending, and their values (cells, C).
+
+        name: the columns name_0, name_1, ... hold the values of each class.
+        """
         cells, values = table.column("cell").to_numpy(), self.matrix(table, name)
         ends = np.searchsorted(table.column("tuple").to_numpy(), np.arange(tuples + 1))
         return [(cells[a:b], values[a:b]) for a, b in pairwise(ends.tolist())]

@@ -145,7 +145,7 @@ class Model:
         return values
 
     def _values(self, table: Mapping[str, Any], counts: Counts) -> "list[pa.Array]":
-        """Return the model's columns of a part of a table; add numbers of (un)readable values to `counts`."""
+        """Return the model's columns of a table; add numbers of (un)readable values to `counts`."""
         names_in_table = list(table.column_names if isinstance(table, pa.Table) else table)
         names = dict(zip(distinct_names(names_in_table)[0], names_in_table, strict=True))
         features = self.spec.for_columns(names, self.options)
@@ -173,13 +173,15 @@ class Model:
     def predictions(self, table: "pa.Table") -> Iterator[list[Any]]:
         """Yield the names of columns, then for each row: number, class, probability or score by class, unseen values.
 
-        Raises `TableError` at the end for a column without any readable value; `counts` has the unreadable ones.
+        Raises `TableError` for a column without any readable value; `counts` has the unreadable ones.
         """
         measure = "p" if self.about["probabilities"] else "score"
         self.counts: Counts = {}
         yield ["row", "prediction", *safe_names([f"{measure}({label})" for label in self.classes]), "unseen"]
+        whole_columns = self._values(table, self.counts)  # not slice by slice: an empty cell may have the value above
+        check_counts(self.counts)
         for begin in range(0, table.num_rows, BATCH_ROWS):
-            values = self._values(table.slice(begin, BATCH_ROWS), self.counts)
+            values = [column.slice(begin, BATCH_ROWS) for column in whole_columns]
             codes = self._codes(values)
             z = self._scores(values, codes)
             numbers = _softmax(z) if measure == "p" else z
@@ -187,13 +189,12 @@ class Model:
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
             for i, best in enumerate(z.argmax(axis=1).tolist()):
-                unseen_notes = [*self.unread.get(i, ())]
+                unseen_notes = [*self.unread.get(begin + i, ())]
                 unseen_notes += [
                     _unseen_text(column, cells[i]) for column, no_level, cells in columns_with_unseen if no_level[i]
                 ]
                 unseen_cell = safe_cell("; ".join(filter(None, unseen_notes)))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
-        check_counts(self.counts)
 
 
 def _unseen_text(column: Column, value: Any) -> str:

@@ -130,7 +130,7 @@ def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) ->
 class Crossing:
     """A line that labels should leave free.
 
-    x, y: (n,) its points, x rising. weight: how much, beside a racer's line.
+    x, y: (n,) its points, x rising. weight: cost of a label on it, relative to one on a racer's line.
     """
 
     x: NDArray[np.float64]

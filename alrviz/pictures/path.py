@@ -41,7 +41,9 @@ class Named:
 
 
 def across(alphas: Sequence[float]) -> Range:
-    """The axis from left to right, with room for names; it falls."""
+    """Return the range of the horizontal axis, from the largest alpha on the left to the smallest, with room for
+    names.
+    """
     high, low = max(alphas), min(alphas)
     decades = max(np.log10(high / low), 1.0) / (1 - LABEL_WIDTH_SHARE - LEFT_GAP_SHARE)
     return float(high * 10 ** (LEFT_GAP_SHARE * decades)), float(low / 10 ** (LABEL_WIDTH_SHARE * decades))

@@ -99,11 +99,11 @@ class Explorer:
 
     @property
     def step(self) -> Any:
-        return self.button("Step", "One iteration (right")
+        return self.button("Step")
 
     @property
     def back(self) -> Any:
-        return self.button("Back", "One iteration back")
+        return self.button("Back")
 
     @property
     def slider(self) -> Any:

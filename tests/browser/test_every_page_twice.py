@@ -34,7 +34,7 @@ def test_the_document_holds_one_page_and_it_comes_back_as_it_was_left(explorer: 
         for page in PAGES:
             visit(page)
             if page == "Lessons":  # the one page without controls of its own
-                explorer.wait(lambda: explorer.js("explorerPage.says('you say what you expect')"), "the lessons")
+                explorer.wait(lambda: explorer.js("explorerPage.says('you predict a result')"), "the lessons")
                 lessons.append(explorer.js(MODELS))
             elements = explorer.js("[...explorerPage.all()].length")
             assert elements <= MAX_ELEMENTS, f"{page}, visit {turn + 1}: {elements} elements"

@@ -897,3 +897,28 @@ def test_other_spellings_may_be_merged():
     dataset = read_otherwise(text, doubt)
     assert dataset.frame["x"].value_counts().to_dict() == {"female": 14, "male": 10, "other": 5}
     assert read_new_rows(b"x,k\nFEMAL,1\n", dataset.spec).X["x"].tolist() == ["female"]
+
+
+def test_chains_of_spellings_end_in_one_level():
+    text = text_of_column(["abcdefgh"] * 60 + ["abcdefgx"] * 10 + ["abcdefyx"] * 2 + ["other"] * 20)
+    (doubt,) = doubts(read(text, "class"), DoubtCode.SPELLING)
+    assert set(doubt.change["columns"]["x"]["spellings"].values()) == {"abcdefgh"}
+    assert read_otherwise(text, doubt).frame["x"].value_counts().to_dict() == {"abcdefgh": 72, "other": 20}
+
+
+def test_given_spellings_hold_for_exact_texts_and_unmatched_ones_are_noted():
+    text = text_of_column(["IPhone"] * 5 + ["iPhone"] * 7 + ["nokia"] * 9)
+    options = ReadOptions(spellings={"IPhone": "iPhone", "nokja": "nokia", "3": "4"})
+    dataset = read_table(io.StringIO(text), "class", options=options)
+    assert dataset.frame["x"].value_counts().to_dict() == {"iPhone": 12, "nokia": 9}
+    assert read_new_rows(b"x,k\nIPhone,1\n", dataset.spec).X["x"].tolist() == ["iPhone"]
+    (note,) = [note for note in dataset.notes if "spellings" in note and "given" in note]
+    assert [text in note for text in ("'nokja'", "'3'", "'IPhone'")] == [True, True, False]
+
+
+def test_options_of_an_unknown_column_are_noted_with_the_nearest():
+    text = text_of_column(["red", "green", "blue"] * 10)
+    options = ReadOptions(columns={"clas": {"missing": ["?"]}, "x": {"missing": ["?"]}})
+    dataset = read_table(io.StringIO(text), "class", options=options)
+    (note,) = [note for note in dataset.notes if "'clas'" in note]
+    assert "'class'" in note

@@ -317,3 +317,16 @@ def test_a_random_table_is_read_alike_in_every_way(tmp_path, script):
         except AssertionError as error:
             raise AssertionError(f"table {seed}: {error}") from error
     assert refused <= N_TABLES // 4
+
+
+def test_an_ignored_column_that_cannot_be_read_is_noted_and_refuses_nothing():
+    frame = pd.DataFrame({"id": range(101, 141), "size": [1.5, 2.5, 3.5, 9.5] * 10, "class": ["no", "yes"] * 20})
+    dataset = read_table(frame.to_csv(index=False).encode(), "class")
+    assert dataset.spec.columns[0].kind == "ignore"
+    letters = frame.assign(id=[f"a{k}" for k in range(40)]).to_csv(index=False).encode()
+    again = read_table(letters, spec=dataset.spec)
+    pd.testing.assert_frame_equal(again.X, dataset.X)
+    assert any("40 values of 'id'" in note for note in again.notes)
+    words = frame.assign(size="big").to_csv(index=False).encode()
+    with pytest.raises(TableError, match=r"'size'.*the spec's table"):
+        read_table(words, spec=dataset.spec)

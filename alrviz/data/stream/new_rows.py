@@ -23,7 +23,9 @@ def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[st
     None for a small file, and for one that must be read whole: a workbook, JSON, text with comments, a footer, stray
     bytes or tables under one another.
     """
-    if any(column.fill_down for column in spec.columns):
+    if options.fills_down or any(
+        column.fill_down and options.for_column(column.source).fill_down is not False for column in spec.columns
+    ):
         return None
     if path.stat().st_size < MIN_LARGE_BYTES or (kind := format_of(path)) is None:
         return None

@@ -141,8 +141,11 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
     """
     files = tuple(_files(paths))
     options, first = options or ReadOptions(), files[0]
-    fill_down = options.fill_down or any(column_options.fill_down for _, column_options in options.columns)
-    for name, value in (("skip_footer", options.skip_footer), ("sheet", options.sheet), ("fill_down", fill_down)):
+    for name, value in (
+        ("skip_footer", options.skip_footer),
+        ("sheet", options.sheet),
+        ("fill_down", options.fills_down),
+    ):
         if value:
             raise TableError(
                 f"{name}={value!r} is not available for a table read in batches; edit the file first, or read it "

@@ -171,7 +171,11 @@ def parse_selector(text: str) -> dict[str, str]:
 
 
 def _select_rows(frames: Sequence[pd.DataFrame], column: str, conditions: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows selected by `conditions` in the first table that has all columns."""
+    """Return the rows of the first table that has `column` and all columns of `conditions`, whose cells equal these.
+
+    Raises:
+        AlrvizError: if there is no such table or row, with the columns or values that there are.
+    """
     required_columns = [column, *conditions]
     table = next((frame for frame in frames if set(required_columns) <= set(frame.columns)), None)
     if table is None:

@@ -55,7 +55,9 @@ class ClassFeed:
         return ENDED_MESSAGE if room is None else self._race_feed.full_message + _question_message(room)
 
     def pull(self) -> bytes:
-        """Return the changes since the last call."""
+        """Return the changes of class and race since the last call, as JSON lines; once the class has ended,
+        ENDED_MESSAGE.
+        """
         room = self._registry.classes.find(self._secret)
         if room is None:
             self.is_ended = True

@@ -69,7 +69,8 @@ class PartialDependence:
 
 
 def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
-    """Return the default way of a page: averaged if most of the other columns are categorical.
+    """Return how a page's map first treats the columns that are not on its axes: "mean" (averaged over rows) if most of
+    them are categorical, else "typical" (each at its typical value).
 
     The most frequent levels of many columns may occur nowhere together, and such a map often shows a single class.
     """

@@ -195,7 +195,7 @@ class DensityRatioView(NotebookViewer):
 
 
 def numbers_html(scene: DensityFrame) -> str:
-    """Return the table of columns."""
+    """Return the table with the weights and bandwidths of all columns."""
     lines = []
     for ratio in scene.columns:
         weight_text = ", ".join(f"{value:.4g}" for value in np.atleast_1d(ratio.weight)[:8])
