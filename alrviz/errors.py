@@ -60,7 +60,7 @@ class RecipeError(AlrvizError, ValueError):
 
 
 class MemoryLimitError(AlrvizError, MemoryError):
-    """A model that is refused before memory is allocated.
+    """Raised before memory is allocated: a model, a table or a result would take more than is allowed.
 
     Attributes: `needed` and `allowed`, in bytes.
     """
@@ -101,7 +101,7 @@ class DoubtfulTableWarning(UserWarning):
 
 
 class Stopped(AlrvizError):
-    """Raised inside chunked work once its stop token is pulled."""
+    """Raised inside work done in chunks once `stop` is called on its token."""
 
 
 class ReadingWarning(UserWarning):

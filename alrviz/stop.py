@@ -43,7 +43,7 @@ class StopToken:
 
 
 class _Never(StopToken):
-    """The token of work that cannot be stopped; shared, so it refuses to be pulled."""
+    """The token of work that cannot be stopped. All such work shares it, so its `stop` raises TypeError."""
 
     __slots__ = ()
 

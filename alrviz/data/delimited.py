@@ -225,8 +225,9 @@ def _edges(data: Buffer) -> tuple[int, int, str | None]:
 
 
 def _sample(data: Buffer, start: int, end: int) -> str:
-    first_end = data.find(b"\n", start, start + MAX_HEADER_LENGTH)
-    n_bytes = max(DETECTION_BYTES, DETECTION_LINES * (first_end - start))  # the names of 45,000 columns fill 256 kB
+    first_line_end = data.find(b"\n", start, start + MAX_HEADER_LENGTH)
+    # The names of 45,000 columns fill 256 kB.
+    n_bytes = max(DETECTION_BYTES, DETECTION_LINES * (first_line_end - start))
     stop = min(end, start + n_bytes)
     if stop < end:
         cut = max(data.rfind(b"\n", start, stop), data.rfind(b"\r", start, stop))

@@ -148,10 +148,12 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         ]
         notes += filter(None, [*map(units_note, words), *of_table])
     notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])
-    own_missing = {name: {"missing": tokens} for name, tokens in missing_by_column.items() if tokens != everywhere}
+    options_by_column = {
+        name: {"missing": tokens} for name, tokens in missing_by_column.items() if tokens != everywhere
+    }
     in_force = replace(options, missing=everywhere, decimal=None if deviating else decimal, thousands=thousands)
     return replace(
-        raw, columns=columns, options=in_force.with_change({"columns": own_missing}), notes=[*raw.notes, *notes]
+        raw, columns=columns, options=in_force.with_change({"columns": options_by_column}), notes=[*raw.notes, *notes]
     )
 
 

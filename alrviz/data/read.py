@@ -68,7 +68,7 @@ def read_table(
         TableError: the table cannot be read or used; also a `FileNotFoundError` if there is no such file, an `OSError`
             if it cannot be opened.
         MemoryLimitError: it would take more than `max_memory`.
-        Stopped: the stop token was pulled.
+        Stopped: `stop` was called on the token.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.5, 2.5, 9.5], "colour": ["red", "red", "blue"], "class": ["no", "no", "yes"]})

@@ -34,7 +34,7 @@ DAY = re.compile(
     rf"^(?:0?(?P<day>\d{{1,2}})-(?P<after>{_MONTH})|(?P<before>{_MONTH})-0?(?P<year>\d{{1,2}}))$", re.IGNORECASE
 )
 MAX_STRAY_SHARE = 0.2  # of the rows
-MAX_SPELLINGS = 1000  # levels; a column with more has names or ids
+MAX_MENDED_LEVELS = 1000  # levels of a column whose texts are mended; more are names or ids
 Buffer = bytes | bytearray
 NUMBERLIKE = rf"^[+{MINUS}]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
@@ -229,7 +229,7 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
     levels = column.levels
     keys_by_level = folded(levels).dictionary_encode()
     n_kept = len(keys_by_level.dictionary)
-    if n_kept == len(levels) or len(levels) > MAX_SPELLINGS:
+    if n_kept == len(levels) or len(levels) > MAX_MENDED_LEVELS:
         return column, ""
     if not codes and not _may_merge(keys_by_level.dictionary):
         return column, ""
@@ -264,7 +264,7 @@ def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
     In 1-5, Jun-25, 26-50 the second level was 6-25; 6-10 may have become 10-Jun or 6-Oct.
     """
     levels = column.levels.to_pylist()
-    if not 3 <= len(levels) <= MAX_SPELLINGS or 2 * sum(bool(BAND.match(level)) for level in levels) <= len(levels):
+    if not 3 <= len(levels) <= MAX_MENDED_LEVELS or 2 * sum(bool(BAND.match(level)) for level in levels) <= len(levels):
         return column, {}
     bands = {}
     for level in levels:
@@ -345,7 +345,7 @@ def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
     """Return the level for each folded text; empty if case may distinguish the column's levels (see `merge_case`)."""
     levels = column.levels
     keys = folded(levels)
-    if len(levels) > MAX_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels):
+    if len(levels) > MAX_MENDED_LEVELS or pc.count_distinct(keys).as_py() < len(levels):
         return {}
     if not codes and not _may_merge(keys):
         return {}

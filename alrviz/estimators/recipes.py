@@ -204,7 +204,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         `prepared` holds the rows of `X` and their encoder, made with this estimator's parameters: studies share it
         between recipes. A fit that ended badly gives no warning: see `outcome_`. Raises `Stopped` once `stop` is
-        pulled, if the fit has steps.
+        called on the token, if the fit has steps.
         """
         if prepared.encoder is None:
             raise AlrvizError("the encoded rows have no encoder; expected rows as encode_rows returns them")

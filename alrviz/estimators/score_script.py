@@ -171,7 +171,8 @@ class Model:
         return _softmax(self.scores(table))
 
     def predictions(self, table: "pa.Table") -> Iterator[list[Any]]:
-        """Yield the names of columns, then for each row: number, class, probability or score by class, unseen values.
+        """Yield the lines of the CSV: the names of its columns, then for each row its number, predicted class,
+        probability or score of each class, and unseen values.
 
         Raises `TableError` for a column without any readable value; `counts` has the unreadable ones.
         """

@@ -54,7 +54,7 @@ class AlphaPath:
 
         Raises:
             AlrvizError: there is no fit at this alpha.
-            Stopped: once `stop` is pulled.
+            Stopped: once `stop` is called on the token.
         """
         nearest, recipe = (
             min(self._models, key=lambda fitted_alpha: abs(log(fitted_alpha / alpha)), default=None),
@@ -117,7 +117,7 @@ def cross_validate_alpha(
     Raises:
         RecipeError: a loss without probabilities, too few rows to hold some out, or no fit that ended well.
         MemoryLimitError: a fold that needs more than its share.
-        Stopped: once `stop` is pulled.
+        Stopped: once `stop` is called on the token.
     """
     if recipe.params.get("objective") == "hinge":
         raise RecipeError(

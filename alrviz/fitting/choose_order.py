@@ -82,7 +82,7 @@ def choose_order(
 
     Raises:
         MemoryLimitError: even order 1 does not fit into memory.
-        Stopped: once `stop` is pulled.
+        Stopped: once `stop` is called on the token.
     """
     accepted_trials: list[tuple[Recipe, TrainingData, Candidate]] = []
     cuts, encoding = "", recipe.encoding

@@ -55,7 +55,7 @@ class CompileProcess:
         return self._job is None or not self._job.alive
 
     def wait(self, stop: StopToken) -> None:
-        """Return when the process has ended or takes too long; raises `Stopped` once `stop` is pulled."""
+        """Return when the process has ended or takes too long; raises `Stopped` once `stop` is called on the token."""
         deadline = time.monotonic() + MAX_WAIT_SECONDS
         while self._job is not None and not self._job.join(POLL_SECONDS) and time.monotonic() < deadline:
             stop.check()

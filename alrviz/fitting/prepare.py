@@ -174,7 +174,9 @@ class TrainingData:
             return _remember(self._plans, tuples, lambda: self._plan(tuples, stop))
 
     def covered(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
-        """Return the rows covered for tuples, cached."""
+        """Return the training and held-out rows, each coded as keys of the blocks that cover these tuples (see
+        `CoveredRows`); cached.
+        """
         with _locked(self._lock, stop):
             return _remember(self._covered, tuples, lambda: self._cover(tuples, stop)).with_jobs(self.n_jobs)
 
@@ -254,7 +256,7 @@ def prepare(
     """Return `dataset` split and encoded as `recipe` says; the rows do not depend on the number of threads.
 
     Raises:
-        Stopped: once `stop` is pulled.
+        Stopped: once `stop` is called on the token.
         TableError: no model can be learned from the table.
     """
     key = (*recipe.encoding, recipe.holdout, recipe.seed)
@@ -352,7 +354,7 @@ def _remember(cache: "OrderedDict[Any, Any]", key: Any, make: Callable[[], Any])
 
 @contextmanager
 def _locked(lock: Any, stop: StopToken) -> Iterator[None]:
-    """Hold `lock`; waiting for it ends when `stop` is pulled."""
+    """Hold `lock`; waiting for it ends when `stop` is called on the token."""
     while not lock.acquire(timeout=0.02):
         stop.check()
     try:

@@ -140,15 +140,15 @@ def _add_bundled(x, k, skip, lo, hi, sources, bundles, h, half_precision, neares
     """
     xs, ws, _, _ = sources
     starts, centers, terms, first = bundles
-    begin = _first_from(starts, first[k], first[k + 1], first[k], lo + 1) - 1
-    end = _first_from(starts, first[k], first[k + 1], first[k], hi)
-    skip_bundle = _first_from(starts, first[k], first[k + 1], first[k], skip + 1) - 1 if lo <= skip < hi else end
-    _add_bundles(x, centers, terms, begin, skip_bundle, h, half_precision, nearest2, workspace)
-    if skip_bundle < end:
+    first_bundle = _first_from(starts, first[k], first[k + 1], first[k], lo + 1) - 1
+    end_bundle = _first_from(starts, first[k], first[k + 1], first[k], hi)
+    skip_bundle = _first_from(starts, first[k], first[k + 1], first[k], skip + 1) - 1 if lo <= skip < hi else end_bundle
+    _add_bundles(x, centers, terms, first_bundle, skip_bundle, h, half_precision, nearest2, workspace)
+    if skip_bundle < end_bundle:
         a, b = starts[skip_bundle], starts[skip_bundle + 1]
         _add(x, xs[a:skip], ws[a:skip], half_precision, nearest2, workspace[0], workspace[1])
         _add(x, xs[skip + 1 : b], ws[skip + 1 : b], half_precision, nearest2, workspace[0], workspace[1])
-        _add_bundles(x, centers, terms, skip_bundle + 1, end, h, half_precision, nearest2, workspace)
+        _add_bundles(x, centers, terms, skip_bundle + 1, end_bundle, h, half_precision, nearest2, workspace)
 
 
 @kernel

@@ -62,7 +62,7 @@ def count_stream(
     seen = chunks.map_reduce(partial(_seen_in_chunks, space, tuples), union, 1, stop)
     index = CellIndex.of_seen(space, seen)
     passes = StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs)
-    counts, t = passes.count(stop), space.n_tuples
+    counts, t = passes.count_by_class(stop), space.n_tuples
     of_first = np.append([0, t], 2 * t + np.arange(index.begin[0], index.begin[1]))  # every row is in one of these rows
     classes = counts[of_first].sum(axis=0)
     tables = Tables(space, seen, counts[2 * t :].copy(), classes, classes - counts[t : 2 * t], _cards(space), smoothing)
@@ -118,7 +118,7 @@ def _dense(
 ) -> StreamedCounts:  # fmt: skip
     first = np.append(space_with_no_level.first, space_with_no_level.n_cells)
     passes = StreamPasses(DenseCells(space.levels, space_with_no_level.tuples, first), chunks, n_classes, n_jobs)
-    counts = passes.count(stop)
+    counts = passes.count_by_class(stop)
     rows = np.flatnonzero(counts.any(axis=1))
     t, codes = space_with_no_level.tuple_of(rows), space_with_no_level.codes_of(rows)
     classes = counts[: first[1]].sum(axis=0)

@@ -114,7 +114,11 @@ class Tables:
 
 
 def count_tables(rows: Rows, cover: Cover, smoothing: float, stop: StopToken = NEVER) -> Tables:
-    """Count the seen cells of `cover` on its training rows: by joint value, then by cell."""
+    """Return how many training rows of each class are in each seen cell of `cover`.
+
+    Rows are counted by joint value of a block of columns, and these counts are added up by cell. smoothing: kept for
+    the logarithms of the tables.
+    """
     space, classes = cover.index.space, rows.n_classes
     joint_counts = rows.count(cover.blocks, stop)
     cell_sums = zeros(cover.blocks.n_cells, rows.padded_width)

@@ -3,7 +3,7 @@
     cells = DenseCells(levels, tuples, first)   a row of a table for every possible cell, where these are few enough
     cells = SeenCells(locate, ...)              a row for every cell that occurs, found by its hash
     passes = StreamPasses(cells, chunks, n_classes)
-    passes.count()                              counts (rows of the table, C)
+    passes.count_by_class()                     counts (rows of the table, C)
     passes.loss_and_gradient(table, bias)       sums over rows, and sums of residuals (rows of the table, W); along a
                                                 direction the losses at several step lengths too
     passes.adagrad(table, eta, seed)            steps from row to row
@@ -252,7 +252,7 @@ class StreamPasses:
         """Number of passes made over these chunks so far, by all objects that share them."""
         return self._chunks.passes
 
-    def count(self, stop: StopToken = NEVER) -> Floats:
+    def count_by_class(self, stop: StopToken = NEVER) -> Floats:
         """Return how many rows of each class look up each row of the table, (rows, C)."""
         return self._chunks.map_reduce(self._count_chunks, add_arrays, self.n_jobs, stop)[0]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, Span
 
-from alrviz.pictures.labels import LINE, Box, box, place
+from alrviz.pictures.labels import LINE, VisibleArea, box, place
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
 from alrviz.pictures.picture import Picture, Plot, add_legend, write
@@ -69,7 +69,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     return ratios, losses
 
 
-def _beside_lines(view: Box, ends: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
+def _beside_lines(view: VisibleArea, ends: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
     """Shifts of names from the ends of their lines: of the upper half of the lines above them, of the others below."""
     middle = float(np.median([y for _, y in ends])) if len(ends) > 1 else 0.0
     dys = [-_NAME_GAP_PX if y >= middle else LINE - _NAME_GAP_PX / 2 for _, y in ends]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
-from alrviz.pictures.labels import Box, place
+from alrviz.pictures.labels import VisibleArea, place
 from alrviz.pictures.palette import GREY, racer_marks, readable
 from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import BINS
@@ -129,7 +129,7 @@ def _names(x: np.ndarray, y: np.ndarray, sets: list[str], ends: Range) -> Data:
     if len(sets) > MAX_NAMED:
         x, y, sets = x[:0], y[:0], []
     low, high = np.log10(ends)
-    box = Box(low, high, low, high, height=HEIGHT, width=WIDTH)
+    box = VisibleArea(low, high, low, high, height=HEIGHT, width=WIDTH)
     is_right_half = [bool(value > (low + high) / 2) for value in np.log10(x)]
     shifts = place(box, np.log10(x).tolist(), np.log10(y).tolist(), sets, is_right_half)
     return {

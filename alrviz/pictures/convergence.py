@@ -17,7 +17,18 @@ from bokeh.models import FixedTicker, HoverTool, NumeralTickFormatter
 from bokeh.models.annotations import Label
 from bokeh.models.axes import LogAxis
 
-from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, legend_columns, place, with_room
+from alrviz.pictures.labels import (
+    HEIGHT,
+    LETTER,
+    LINE,
+    WIDTH,
+    Crossing,
+    VisibleArea,
+    box,
+    legend_columns,
+    place,
+    with_room,
+)
 from alrviz.pictures.measures import (
     ALPHAS,
     MEASURES,
@@ -184,7 +195,7 @@ def _cut(line: Data, upto: int | None) -> Data:
     return {key: column[line["step"] <= upto] for key, column in line.items()}
 
 
-def _markers(line: Data, number: int, racers: int, view: Box) -> Data:
+def _markers(line: Data, number: int, racers: int, view: VisibleArea) -> Data:
     """Return the points of a line that carry its racer's marker; those of other racers are elsewhere along the axis."""
     if racers <= MAX_UNMARKED_RACERS or not len(line["x"]):
         return {"x": np.empty(0), "y": np.empty(0)}
@@ -198,7 +209,7 @@ def marks(
     curves: Sequence[RacerCurve],
     ends: Sequence[tuple[float, float] | None],
     levels: Mapping[str, float],
-    view: Box,
+    view: VisibleArea,
     dark: bool = False,
     drawn: Sequence[Data] = (),
 ) -> tuple[Data, Data, Data]:

@@ -37,7 +37,7 @@ _INVISIBLE: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class VisibleArea:
     """The visible area: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not.
 
     height, width: assumed pixels of the drawing frame. log_x: whether x is logarithmic.
@@ -92,8 +92,13 @@ def box(
     words: Sequence[str] = (),
     height: int = HEIGHT,
     log_x: bool = False,
-) -> Box:
-    """The box that shows all points, with room on the right for `words`, and the grey lines that lie near them."""
+) -> VisibleArea:
+    """Return the ranges of both axes that show all points, and those of the horizontal grey lines that lie near the
+    points.
+
+    xs, ys: arrays of each curve; grey: heights of the grey lines; words: labels that need room on the right; log,
+    log_x: logarithmic axes (y <= 0 is left out).
+    """
     xs = [part for part in xs if len(part)]
     x = max((float(part.max()) for part in xs), default=0.0)
     y = np.concatenate([np.asarray(part, float) for part in (*ys, [])])
@@ -108,14 +113,14 @@ def box(
         right = round_up(x / share) if x else 10.0
         left = -0.015 * right
     if not len(y):
-        return Box(left, right, 1e-3 if log else 0.0, 1.0, log, height, log_x=log_x)
+        return VisibleArea(left, right, 1e-3 if log else 0.0, 1.0, log, height, log_x=log_x)
     low, high = float(y.min()), float(y.max())
     for value in nearby(grey, low, high, log):
         low, high = min(low, value), max(high, value)
     if log:
-        return Box(left, right, low / 1.6, 1.6 * high, log, height, log_x=log_x)
+        return VisibleArea(left, right, low / 1.6, 1.6 * high, log, height, log_x=log_x)
     air = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
-    return Box(left, right, low - air, high + 1.3 * air, log, height, log_x=log_x)
+    return VisibleArea(left, right, low - air, high + 1.3 * air, log, height, log_x=log_x)
 
 
 def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) -> list[float]:
@@ -139,7 +144,7 @@ class Crossing:
 
 
 def place(
-    view: Box,
+    view: VisibleArea,
     x: Sequence[float],
     y: Sequence[float],
     words: Sequence[str],
@@ -198,7 +203,7 @@ def _groups(left: NDArray[np.float64], right: NDArray[np.float64], levels: int) 
 class _Free:
     """Return the heights of lines in pixels, for columns a few pixels wide."""
 
-    def __init__(self, view: Box, lines: Sequence[Crossing]):
+    def __init__(self, view: VisibleArea, lines: Sequence[Crossing]):
         edges = np.arange(0.0, view.width + _BIN_PX, _BIN_PX)
         self._low, self._high = np.full((2, len(lines), len(edges) - 1), np.nan)
         self._weight = np.array([line.weight for line in lines])
@@ -221,7 +226,7 @@ class _Free:
         return (self._weight * (CROSSED * met.any(axis=2) + ALONG * along)).sum(axis=1)
 
 
-def spread(view: Box, y: Sequence[float]) -> list[float]:
+def spread(view: VisibleArea, y: Sequence[float]) -> list[float]:
     """Vertical shifts in pixels, as `place` gives them, for labels right of lines that end at one x.
 
     From the top down the labels stand in the order of the ends.

@@ -15,7 +15,7 @@ import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
 
 from alrviz.pictures.formatting import LOSSES
-from alrviz.pictures.labels import LETTER, WIDTH, Box, place, with_room
+from alrviz.pictures.labels import LETTER, WIDTH, VisibleArea, place, with_room
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import loss_text
@@ -142,7 +142,9 @@ def _labelled(
         labels.append(((model.name if fits else model.short or model.name) + value_text, loss, colour, "normal"))
     names = [name for name, *_ in labels]
     heights = [float(np.clip(height, *y)) for _, height, *_ in labels]
-    shifts = place(Box(0.0, 1.0, *y), [1 - LABEL_WIDTH_SHARE] * len(names), heights, names, [False] * len(names))
+    shifts = place(
+        VisibleArea(0.0, 1.0, *y), [1 - LABEL_WIDTH_SHARE] * len(names), heights, names, [False] * len(names)
+    )
     inks, styles = [readable(colour, dark) for *_, colour, _ in labels], [style for *_, style in labels]
     return inside_lines, {"y": heights, "words": names, "dy": shifts, "colour": inks, "style": styles}
 

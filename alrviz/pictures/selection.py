@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from alrviz.models.tuple_selection import Level
 from alrviz.pictures.formatting import short_count, short_seconds
-from alrviz.pictures.labels import LETTER, Box, place, round_up
+from alrviz.pictures.labels import LETTER, VisibleArea, place, round_up
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.orders import log_range, power_ticks
 from alrviz.pictures.palette import GREY, INKS, MARKERS, family_colour, family_shades, readable
@@ -33,7 +33,7 @@ from alrviz.studies.statistics.measures import loss_text
 
 WIDTH, HEIGHT = 620, 270  # assumed pixels of the frame of levels
 HEAD_PX, ROW_PX = 30, 15  # px of what stands above the blocks, and of a name
-MAX_NODES = 10_000  # of a level; the best of more
+MAX_TUPLES_PER_LEVEL = 10_000  # that are drawn; of more, the best
 MAX_MARKS = 1_000  # of a level, with tooltips; more tuples are drawn as an image
 MAX_TUPLES_WITH_LINES = 24  # tuples of a level whose lines to their parts are drawn
 MIN_TUPLES_FOR_SMALL_MARKS = 150  # tuples
@@ -122,7 +122,7 @@ def tuples(
     """
     first = search.order + 1 - levels
     totals = [search.total(first + at) for at in range(levels)]
-    blocks = _Blocks([min(total, MAX_NODES) for total in totals], size or (WIDTH, HEIGHT))
+    blocks = _Blocks([min(total, MAX_TUPLES_PER_LEVEL) for total in totals], size or (WIDTH, HEIGHT))
     nodes: dict[str, list[Any]] = {name: [] for name in ("kept", "discarded", "waiting")}
     edges: list[tuple[float, ...]] = []
     names: Data = {"x": [], "y": [], "words": [], "colour": [], "align": [], "dx": []}
@@ -132,11 +132,11 @@ def tuples(
     ink, quiet = INKS[dark], readable(GREY, dark)
     place_by_tuple: dict[tuple[int, ...], tuple[float, float]] = {}
     for at, (level, complete) in enumerate(_shown(search)):
-        by_rank, dot = _order(level)[:MAX_NODES], blocks.sizes[at]
+        by_rank, dot = _order(level)[:MAX_TUPLES_PER_LEVEL], blocks.sizes[at]
         x, y = blocks.at(at, np.arange(len(by_rank)))
         is_kept, is_scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
-        if (many := min(totals[at], MAX_NODES)) > MAX_MARKS:
-            states = np.zeros(many if complete and totals[at] <= MAX_NODES else len(by_rank), np.intp)
+        if (many := min(totals[at], MAX_TUPLES_PER_LEVEL)) > MAX_MARKS:
+            states = np.zeros(many if complete and totals[at] <= MAX_TUPLES_PER_LEVEL else len(by_rank), np.intp)
             states[: len(by_rank)] = 1 + is_scored + (is_scored & is_kept)
             image, left_end, image_width = blocks.cells(at, palette[states])
             for name, value in zip(images, (image, left_end, image_width, blocks.top), strict=True):
@@ -295,7 +295,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
         [short(search.name(every[k]), 30) for k in best_tuples],
     )
     shifts = place(
-        Box(*x, *y, height=160, width=320), mi[best_tuples].tolist(), gain[best_tuples].tolist(), words, sides
+        VisibleArea(*x, *y, height=160, width=320), mi[best_tuples].tolist(), gain[best_tuples].tolist(), words, sides
     )
     thinned = _thinned((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
     parts = {name: thinned[state[thinned] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}

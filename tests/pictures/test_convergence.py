@@ -8,7 +8,7 @@ import pytest
 from bokeh.models import Text
 
 from alrviz.pictures.convergence import BEST, MAX_MARKED_POINTS, RacerCurve, convergence, legend_rows
-from alrviz.pictures.labels import LETTER, LINE, WIDTH, Box
+from alrviz.pictures.labels import LETTER, LINE, WIDTH, VisibleArea
 from alrviz.pictures.measures import FIRST_ITERATIONS, MEASURES, axis_label
 from alrviz.pictures.palette import FAMILY_COLOURS, GROUNDS, MARKERS, contrast, racer_colours
 
@@ -35,7 +35,7 @@ LR, ALR = curve("lr", [2.0, 1.5, 1.2, 1.0]), curve("alr", [2.0, 1.1, 0.95])
 
 def box_of(what):
     logs = ["log" in what.axes[f"{side}_axis_type"] for side in "yx"]
-    return Box(*what.x, *what.y, log=logs[0], log_x=logs[1])
+    return VisibleArea(*what.x, *what.y, log=logs[0], log_x=logs[1])
 
 
 def there(columns):

@@ -2,24 +2,24 @@ import numpy as np
 import pytest
 
 from alrviz.pictures.convergence import min_max
-from alrviz.pictures.labels import LETTER, LINE, Box, Crossing, box, place, round_up, spread
+from alrviz.pictures.labels import LETTER, LINE, Crossing, VisibleArea, box, place, round_up, spread
 
 
 def test_labels_at_one_place_are_moved_apart_and_the_first_stays():
-    view = Box(0, 10, 0, 1)
+    view = VisibleArea(0, 10, 0, 1)
     shifts = place(view, [5, 5, 5], [0.5, 0.5, 0.5], ["lr", "alr", "diagonal"], [False] * 3)
     assert shifts[0] == 0
     assert min(abs(a - b) for k, a in enumerate(shifts) for b in shifts[:k]) >= LINE
 
 
 def test_labels_far_apart_stay():
-    view = Box(0, 10, 0, 1)
+    view = VisibleArea(0, 10, 0, 1)
     assert place(view, [1, 9], [0.5, 0.5], ["lr", "alr"], [False] * 2) == [0, 0]
     assert place(view, [5, 5], [0.2, 0.8], ["lr", "alr"], [False] * 2) == [0, 0]
 
 
 def test_a_label_that_ends_at_its_point_reaches_to_the_left():
-    view = Box(0, 10, 0, 1)
+    view = VisibleArea(0, 10, 0, 1)
     near = 10 - 0.5 * LETTER * 12 / 76
     first, second = place(view, [10, near], [0.5, 0.5], ["class prior", "lr"], [True, False])
     assert abs(first - second) >= LINE
@@ -28,7 +28,7 @@ def test_a_label_that_ends_at_its_point_reaches_to_the_left():
 
 def test_names_stand_in_the_order_of_their_lines():
     """Of six lines that end close together each name is nearest to its own: none jumps over the others."""
-    view = Box(0, 10, 0, 1)
+    view = VisibleArea(0, 10, 0, 1)
     y = [0.50, 0.44, 0.47, 0.53, 0.49, 0.46]
     shifts = place(view, [7] * 6, y, ["alr gradient descent"] * 6, [False] * 6)
     at = [view.pixel(7, value)[1] - shift for value, shift in zip(y, shifts, strict=True)]
@@ -37,7 +37,7 @@ def test_names_stand_in_the_order_of_their_lines():
 
 
 def test_names_keep_off_lines_and_words_of_levels_move_by_a_line_at_most():
-    view = Box(0, 10, 0, 1)
+    view = VisibleArea(0, 10, 0, 1)
     across = np.linspace(0, 10, 200)
     runs_on = Crossing(across, np.full(200, 0.53))
     assert place(view, [3], [0.5], ["alr"], [False]) == [0]
@@ -91,7 +91,7 @@ def test_a_growing_line_keeps_what_was_thinned_before():
 
 @pytest.mark.parametrize("y", [(1.0, 0.99, 0.98), (0.0, 0.01, 0.02), (0.02, 0.05, 0.3), (0.5,), (), (0.4, 0.4)])
 def test_labels_at_one_end_stand_apart_in_the_order_of_the_ends_and_inside(y):
-    view = Box(0.0, 1.0, 0.0, 1.0)
+    view = VisibleArea(0.0, 1.0, 0.0, 1.0)
     at = [view.pixel(1.0, value)[1] - shift for value, shift in zip(y, spread(view, y), strict=True)]
     ordered = [at[k] for k in np.argsort(y, kind="stable")]
     assert (np.diff(ordered) >= LINE - 1e-9).all()

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from alrviz.pictures import path as drawn
-from alrviz.pictures.labels import Box
+from alrviz.pictures.labels import VisibleArea
 from alrviz.pictures.path import Named
 from alrviz.views.core.live_figure import LiveFigure
 
@@ -53,7 +53,7 @@ def test_what_is_far_outside_is_named_at_the_edge_with_an_arrow():
 
 def test_names_do_not_cover_each_other():
     what = contents(lines(first=(0.5, 0.4, 0.45, 0.8), levels=(0.8, 0.8)))
-    height = Box(0.0, 1.0, *what.y)
+    height = VisibleArea(0.0, 1.0, *what.y)
     at = sorted(height.pixel(0, y)[1] - dy for y, dy in zip(what["words"]["y"], what["words"]["dy"], strict=True))
     assert min(np.diff(at)) >= 18
 

@@ -182,7 +182,7 @@ def test_milestones_are_absolute_when_the_objective_falls_to_zero():
     assert marks.at("lr", 0, "seconds") == 3.5
     penalised = milestones([lane("lr", values, lead=1.0, alpha=0.1)])
     assert not penalised.to_zero
-    assert penalised.words[0] == "within 1 % of the best F"
+    assert penalised.goal_texts[0] == "within 1 % of the best F"
 
 
 def test_diverged_failed_stopped_racing_waiting():

@@ -190,8 +190,10 @@ def _encoded(
         positions = np.flatnonzero((moved_rows >= begin) & (moved_rows < end))
         hashes[moved_rows[positions] - begin] = np.uint64(2**64 - 1 - len(moved_rows)) + positions.astype(np.uint64)
         for name, rows in parts.items():
-            rows_here = np.flatnonzero(rows[begin:end])
-            shuffled[name].add(np.take(codes, rows_here, axis=1), y[begin:end][rows_here], hashes[rows_here])
+            part_rows_in_chunk = np.flatnonzero(rows[begin:end])
+            shuffled[name].add(
+                np.take(codes, part_rows_in_chunk, axis=1), y[begin:end][part_rows_in_chunk], hashes[part_rows_in_chunk]
+            )
         progress("encoding", end)
     writer = CacheWriter(path, len(columns), (kinds[0].name, kinds[1].name))
     try:

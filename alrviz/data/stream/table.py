@@ -258,7 +258,7 @@ def open_table(
 ) -> Stream:
     """Open a table that need not fit into memory: Parquet, Arrow or delimited text, in one file or many.
 
-    All rows are read once, to draw a sample from which kinds and specs are guessed.
+    All rows are read once, to draw a sample from which each column's kind, and how its text is parsed, are guessed.
 
     Args:
         paths: a path, a folder, a pattern (``part-*.csv.gz``) or a list of them; text may be compressed (gzip, bzip2,
@@ -266,13 +266,13 @@ def open_table(
         target, options, kinds: as in `read_table`, `kinds` as a mapping; a numeric target is not cut into classes.
         unreadable: treatment of a value that does not fit its column ("abc" among numbers): "error", which names the
             row, or "missing".
-        cache: the folder of codes (default: in alrviz's folder, see `alrviz.home`).
+        cache: the folder where rows are stored once encoded (default: `codes` in `alrviz.home()`).
         progress: called with the activity and the number of rows finished.
-        stop: ends it from another thread.
+        stop: ends the reading from another thread.
 
     Raises:
         TableError: files that cannot be used; `MissingFileError` if there are none.
-        Stopped: the stop token was pulled.
+        Stopped: `stop` was called on the token.
 
     >>> import pandas as pd, tempfile, os
     >>> file = os.path.join(tempfile.mkdtemp(), "t.csv")

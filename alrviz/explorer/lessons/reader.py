@@ -183,7 +183,7 @@ def _read_step(field: _Field, page: str, link: str, choices: ChoicesOf) -> tuple
         link = "?" + urlencode({"page": page, **properties} if page else properties, quote_via=quote)
     ask = _read_question(fields["ask"], page) if "ask" in fields else None
     run = "run" in fields and fields["run"].choice(("true", "false", "yes", "no")) in ("true", "yes")
-    return Step(_text(fields, "text"), link, _hidden(fields), ask, run, _text(fields, "reveal")), page
+    return Step(_text(fields, "text"), link, _hidden_parts(fields), ask, run, _text(fields, "reveal")), page
 
 
 def _read_set(field: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, str], str]:
@@ -217,7 +217,7 @@ def _check(field: _Field, properties: Mapping[str, str], page: str, choices: Cho
         field.fail("; ".join(problems))
 
 
-def _hidden(fields: Mapping[str, _Field]) -> tuple[str, ...]:
+def _hidden_parts(fields: Mapping[str, _Field]) -> tuple[str, ...]:
     parts = {
         key: {item.choice(PARTS) for item in fields[key].items(len(PARTS), empty=True)}
         for key in ("show", "hide")

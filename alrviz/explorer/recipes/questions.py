@@ -15,7 +15,8 @@ from alrviz.fitting.recipe import AUTOMATIC, Recipe
 MAX_RACERS = 6
 # Both racers of the first screen converge before (lr needs 673 iterations); fits of separable tables stop earlier.
 MAX_ITERATIONS = 1000
-ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+# Values of alpha, the strength of the L2 penalty, that menus offer.
+MENU_PENALTIES = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 FIRST_ALPHA = 0.1  # default alpha of questions that need a penalty
 
 _TYPICAL_COLUMNS = 9  # of a table that no order is too high for

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.recipes.questions import ALPHAS
+from alrviz.explorer.recipes.questions import MENU_PENALTIES
 from alrviz.fitting.families import ENCODING, FAMILIES, Param
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import IN_BATCHES
@@ -69,8 +69,9 @@ STUDY_CHOICES = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
 def alpha_choices(current: Any) -> list[Any]:
     """Return the strengths of a penalty that a menu offers, including the current one."""
     if not isinstance(current, float):
-        return [*ALPHAS, *([current] if isinstance(current, tuple) else [])]  # keywords are other entries of the menu
-    return sorted({*ALPHAS, current})
+        # Keywords are other entries of the menu.
+        return [*MENU_PENALTIES, *([current] if isinstance(current, tuple) else [])]
+    return sorted({*MENU_PENALTIES, current})
 
 
 def setting_names(families: Collection[str]) -> list[str]:

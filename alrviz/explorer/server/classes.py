@@ -249,8 +249,16 @@ class Classroom:
 
         A new student joins only with a valid answer.
 
+        Args:
+            student: id of the student, known by a cookie.
+            number: number of the round.
+            answer: what the question accepts (see `Question.read`).
+            note: the student's reason.
+            address: where a new student joins from, for the teacher's list.
+
         Raises:
-            ClassRefused: if the rate is too high, the round is closed, the answer is invalid, or the class is full.
+            ClassRefused: if the student answers too often, the round is closed, the answer is invalid, or the class is
+                locked, full, or has no room for more text.
         """
         with self._lock:
             if wait := self._votes.seconds_to_wait(student):

@@ -227,7 +227,7 @@ class _FairQueue:
         owner: the visitor's id; visitors take turns. on_wait: called with True if there is none yet, with False then.
 
         Raises:
-            Stopped: if the token is pulled meanwhile; no place is taken.
+            Stopped: if `stop` is called on the token meanwhile; no place is taken.
         """
         with self._condition:
             self._count += 1
@@ -314,7 +314,7 @@ class Readers:
 
         Raises:
             TableError: if the file is not a table, takes too long or too much memory, or crashes the process.
-            Stopped: if the token is pulled.
+            Stopped: if `stop` is called on the token.
         """
         memory = free_memory() // (QUICK_PLACES + LONG_PLACES)
         request = ReadRequest(name, len(data), options, limits.within_memory(memory))
@@ -454,7 +454,7 @@ def _table_of(answer: Any) -> "Table":
     if not isinstance(answer, tuple):
         return answer
     if answer[0] == "error":
-        if isinstance(answer[1], Stopped):  # cannot happen: the process's token is never pulled
+        if isinstance(answer[1], Stopped):  # cannot happen: nobody calls `stop` on the process's token
             raise TableError("the reading ended by itself; drop the file again")
         if isinstance(answer[1], MemoryLimitError):  # its own text tells how to allow more, which a visitor cannot
             raise _too_much(answer[1].allowed)

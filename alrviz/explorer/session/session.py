@@ -123,7 +123,7 @@ class Session(param.Parameterized):
         self.on_wake()
 
     def hold_tasks(self) -> None:
-        """Start no task before `release_tasks`: beside tasks a page takes half as long again to appear."""
+        """Hold tasks back until `release_tasks`: with tasks running a page takes 1.5 times as long to appear."""
         self._held_tasks = []
 
     @property

@@ -118,11 +118,11 @@ def _order(question: Question, rounds: Sequence[Round], words: ToHtml, outcome: 
 
 def _sketch(question: Question, rounds: Sequence[Round], words: ToHtml, outcome: AnswerValue | None) -> str:
     width, height, margin, names = 280, 150, 44, [option.words for option in question.options]
-    xs = [margin + 8 + (width - margin - 16) * k / max(len(names) - 1, 1) for k in range(len(names))]
+    option_xs = [margin + 8 + (width - margin - 16) * k / max(len(names) - 1, 1) for k in range(len(names))]
 
     def path(kind: str, values: Any) -> str:
         ys = 1 - (np.clip(values, question.low, question.high) - question.low) / (question.high - question.low)
-        path_points = " L".join(f"{x:.1f} {height * y:.1f}" for x, y in zip(xs, ys, strict=True))
+        path_points = " L".join(f"{x:.1f} {height * y:.1f}" for x, y in zip(option_xs, ys, strict=True))
         return f"<path class='{kind}' d='M{path_points}'/>"
 
     sketches = [np.array([vote.answer for vote in sketch.votes.values()], float) for sketch in rounds]
@@ -139,7 +139,7 @@ def _sketch(question: Question, rounds: Sequence[Round], words: ToHtml, outcome:
     )
     name_labels = "".join(
         f"<text x='{x:.1f}' y={height + 24} text-anchor=middle>{safe(name, 12)}</text>"
-        for x, name in zip(xs, names, strict=True)
+        for x, name in zip(option_xs, names, strict=True)
     )
     medians_text = "; ".join(
         f"{safe(name)}: {_format(float(median))}"

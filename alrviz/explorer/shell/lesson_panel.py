@@ -196,7 +196,7 @@ class LessonPanel(JSComponent):
     # ---- display -----------------------------------------------------------------------------------------------------
 
     def show(self) -> None:
-        """Update the panel, and which parts of the page are hidden."""
+        """Update the panel to the current step, and hide the parts of the page that the step hides."""
         step, number, count = self.step, self.session.step, len(self.lesson.steps)
         self.session.runs.asking = is_locked = self._is_locked()
         has_result = self._result is not None

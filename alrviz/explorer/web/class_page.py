@@ -176,7 +176,10 @@ class ClassVote(_ClassHandler):
 
     @authenticated
     def post(self, secret: str) -> None:
-        """Record the student's answer, or answer with the reason why not."""
+        """Record the answer of the student (known by a cookie) in the class whose link has this secret.
+
+        If it is refused, respond with the reason.
+        """
         try:
             room, student = self.authenticate(secret)
             answer = _parse_answer(self._body)

@@ -84,11 +84,11 @@ class SecretHandler(AuthRequestHandler):
 
 
 class RacePage(SecretHandler):
-    """The page of a race, which tells the reader if the link leads nowhere."""
+    """The page on which spectators watch a race; status 404 if its link is invalid."""
 
     @authenticated
     def get(self, secret: str) -> None:
-        """Answer with the page; with status 404 if the link leads nowhere."""
+        """Respond with the page; with status 404 if the link is invalid."""
         if not is_id(secret) or self.registry.find_by_token(secret) is None:
             self.set_status(404)
         self.write_page(_page())

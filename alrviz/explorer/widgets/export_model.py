@@ -141,7 +141,7 @@ class ExportModel:
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks
-        self._source: Any = None  # the race or model that is offered
+        self._race_or_model: Any = None  # the race or model that is offered
         self._models: dict[int, FittedModel] = {}
         self._classifier: RecipeClassifier | None = None
         self._predictions = ""
@@ -183,21 +183,21 @@ class ExportModel:
 
     # ---- which model -------------------------------------------------------------------------------------------
 
-    def pump(self, source: Any) -> bool:
+    def pump(self, race_or_model: Any) -> bool:
         """Offer a fitted model, or those of a race as soon as it has ended; return whether a file is still coming."""
-        if source is not None and not isinstance(source, FittedModel) and not source.ended:
-            source = None
-        if source is not self._source:
-            self._source = source
+        if race_or_model is not None and not isinstance(race_or_model, FittedModel) and not race_or_model.ended:
+            race_or_model = None
+        if race_or_model is not self._race_or_model:
+            self._race_or_model = race_or_model
             self._offer()
         return self.folded is not None and self.strip.pump()
 
     def _offer(self) -> None:
-        source = self._source
+        offered = self._race_or_model
         self._models = (
-            {} if source is None else {0: source} if isinstance(source, FittedModel) else models_of_race(source)
+            {} if offered is None else {0: offered} if isinstance(offered, FittedModel) else models_of_race(offered)
         )
-        self.evaluation.offer(source, {model.name: model.evaluable for model in self._models.values()})
+        self.evaluation.offer(offered, {model.name: model.evaluable for model in self._models.values()})
         options = {model.name: k for k, model in self._models.items() if model.exportable}
         self.part.visible = bool(options)
         if not options:

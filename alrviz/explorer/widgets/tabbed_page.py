@@ -108,6 +108,6 @@ class TabbedPage(Page):
         self._show()
 
     def close(self) -> None:
-        """End the threads' work; runs are the registry's."""
+        """Cancel the tasks of the tabs; runs continue, since they belong to the registry."""
         for tab in self._built.values():
             tab.close()

@@ -53,12 +53,15 @@ class WeightsObjective(ScoredObjective):
         return float(np.abs(point.gradient).max(initial=0.0)) / self.total
 
     def phi_norm(self, w: Floats) -> float:
-        """Return ||w||: the features do not depend on it."""
+        """Return ||phi||, the length of the coefficients, which here are w: the features are not scaled by weights."""
         return float(np.sqrt(dot(w, w)))
 
 
 def all_weights(phi: Floats, value: float) -> Floats:
-    """Return weights (D + 1, K) equal to `value`, intercepts 0."""
+    """Return weights (D + 1, K), all equal to `value` except the last row, the intercepts, which are 0.
+
+    phi: the features; its first two dimensions give D and K.
+    """
     w = np.full((phi.shape[0] + 1, phi.shape[1]), float(value))
     w[-1] = 0.0
     return w

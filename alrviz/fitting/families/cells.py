@@ -278,9 +278,9 @@ class WeightedFamily(CellFamily):
             )
 
     def check_smooth(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` for settings that do not support smooth levels.
+        """Raise `RecipeError` if `share`, `scale` or `solver` cannot be used with smooth levels.
 
-        A step between smooth levels moves the weights of many cells.
+        With smooth levels a parameter is the step from one level to the next, so it changes the weights of many cells.
         """
         for name, supported in _SMOOTH_SETTINGS.items():
             if self.smooths and params[name] not in supported:

@@ -66,7 +66,9 @@ class LearnedNetwork:
 
 
 class Networks(Family):
-    """Base of the counted networks and elr."""
+    """Base of the Bayesian networks: tan, kdb and ande, whose tables are counted, and elr, which starts from counted
+    tables and fits them.
+    """
 
     choice: ClassVar[SolverChoice] = SolverChoice("none", 0, "nothing is fitted: the tables are counted", 0)
 

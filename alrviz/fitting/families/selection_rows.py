@@ -145,7 +145,10 @@ def _approximate_weights(fit: Fit) -> Floats:
 
 
 def first_rows(coded: EncodedTable, skipped: int = 0) -> Encoded:
-    """Return rows sampled from a table read in batches: those of the first chunk without the first `skipped`."""
+    """Return the training rows of a table's first chunk, without the first `skipped`.
+
+    Rows are in chunks at random, so they are a sample.
+    """
     codes, y = (part[..., skipped:] for part in next(iter(coded.cache.chunks("train", [0]))))
     return Encoded(codes, y, np.ones(len(y)), coded.levels, coded.classes, coded.names)
 

@@ -187,7 +187,10 @@ class StreamObjective(CellWeights, Objective):
         return slopes
 
     def step_table(self, w: NDArray[np.floating], squares: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """Return AdaGrad's table (shaped as in kernels/adagrad.py) at `w` and G (S + 1, C), None for 0."""
+        """Return AdaGrad's table (layout: kernels/adagrad.py) with weights `w` and sums of squared slopes `squares`.
+
+        Both are (S + 1, C): S seen cells and the intercept, C classes. squares None: all 0.
+        """
         pull = None
         if self._q is not None:
             visits = np.append(self.parameterisation.tables.counts.sum(axis=1), self.total)[:, None]

@@ -92,7 +92,7 @@ class Checkpoint:
             self._store.save_task(self.id, place, task.key, task.recipe, result.outcome, result.rows, result.predicted)
 
     def forget(self, tasks: Sequence[StudyTask]) -> None:
-        """Delete tasks, to be computed again."""
+        """Delete the saved results of these tasks, so that they are computed again."""
         if self._store is not None:
             with self._stop_keeping_on_error():
                 self._store.forget_tasks(self._owner, [task.key for task in tasks])

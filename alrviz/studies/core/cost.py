@@ -174,7 +174,9 @@ def share_seconds(share: float) -> float:
 
 
 def _iteration(planned: Estimate, n_classes: int, n_jobs: int | None) -> Cost:
-    """Return the cost of an iteration on this machine: a pass, and the solver's work on vectors."""
+    """Return the cost of one iteration on this machine: a pass over the rows, and the solver's arithmetic on the
+    weights.
+    """
     one_pass = calibrate(planned.cost, n_classes, n_jobs)
     return one_pass + Cost(seconds=_SECONDS_PER_WEIGHT * planned.cells_seen * n_classes if one_pass.passes else 0.0)
 

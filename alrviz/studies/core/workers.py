@@ -49,7 +49,7 @@ def computed(
     stop: StopToken,
     tick: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Result]]:
-    """Yield (place, result) of each (place, task) as they finish, until all have or `stop` is pulled.
+    """Yield (place, result) of each (place, task) as they finish, until all have or `stop` is called on the token.
 
     datasets: the tables by hash. n_jobs: 1 for this process, k for k other processes, None for one per processor; on a
     cluster the maximum number of its threads. tick: called regularly by the thread that iterates.

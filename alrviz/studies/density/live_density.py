@@ -79,7 +79,7 @@ def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -
     It uses one thread, as the run may need the others; the numbers are the same for any number of threads.
     """
     objective: DensityObjective = copy.copy(run.objective)
-    objective.stop = stop  # the run's own token is pulled if the run was stopped
+    objective.stop = stop  # the run's own token is stopped if the run was
     objective.features, objective.rows = _on_one_thread(objective.features), _on_one_thread(objective.rows)
     if objective.validation is not None:
         objective.validation = _on_one_thread(objective.validation)

@@ -102,7 +102,11 @@ class Importance:
         return log_softmax(self._scores), log_softmax(self._scores - muted)
 
     def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return the losses with the k best tuples alone, ranked by a column of the table; computed once."""
+        """Return the losses on the test rows with only the best tuples kept, a row for each number kept.
+
+        The numbers are 0 to all; of more than 200 tuples, at most 200 numbers above 0. by: the column of `table()` that
+        ranks the tuples. Columns: kept, added, order, log_loss, error. Cached for each `by`.
+        """
         if by not in RANKINGS:
             raise RecipeError(f"by={by!r} ranks no tuples; expected one of {', '.join(map(repr, RANKINGS))}")
         if by not in self._curves:
@@ -113,21 +117,24 @@ class Importance:
     def _losses_kept(self, ranked: pd.DataFrame, stop: StopToken) -> pd.DataFrame:
         heldout, pure, total = self._heldout, self._pure, len(ranked)
         number_by_name = {name: t for t, name in enumerate(self._names)}
-        ends = np.arange(1, total + 1)
+        kept_counts = np.arange(1, total + 1)
         if total > CURVE_POINTS:
-            ends = np.unique(np.geomspace(1, total, CURVE_POINTS).round().astype(int))
-        sums = np.zeros((pure.parts(heldout.n_rows), len(ends) + 1, 2))
+            kept_counts = np.unique(np.geomspace(1, total, CURVE_POINTS).round().astype(int))
+        sums = np.zeros((pure.parts(heldout.n_rows), len(kept_counts) + 1, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
             y, weights = heldout.y[rows], heldout.weights[rows]
-            kernels.losses_of_first_tuples(effects, pure.intercept, y, weights, ends, sums[part])
+            kernels.losses_of_first_tuples(effects, pure.intercept, y, weights, kept_counts, sums[part])
 
         pure.visit(heldout.codes, see, [number_by_name[name] for name in ranked.index], self._n_jobs, stop)
         losses = sums.sum(axis=0) / heldout.weights.sum()
-        added, orders = [None, *ranked.index[ends - 1]], [0, *ranked["order"].to_numpy()[ends - 1]]
+        added, orders = [None, *ranked.index[kept_counts - 1]], [0, *ranked["order"].to_numpy()[kept_counts - 1]]
         return pd.DataFrame(
-            {"kept": [0, *ends], "added": added, "order": orders, "log_loss": losses[:, 0], "error": losses[:, 1]}
-        )
+            {
+                "kept": [0, *kept_counts], "added": added, "order": orders, "log_loss": losses[:, 0],
+                "error": losses[:, 1],
+            }
+        )  # fmt: skip
 
 
 def _mean_and_error(first: Floats, second: Floats, n: float) -> tuple[Floats, Floats]:

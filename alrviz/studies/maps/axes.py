@@ -183,7 +183,9 @@ def _intervals(column: pd.Series) -> NDArray[np.intp]:
 
 
 def _information(cells: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
-    """Return the mutual information of cells and classes in nats, less its bias for few rows (Miller and Madow)."""
+    """Return the mutual information, in nats, of the rows' cells (N,) and classes (N,), minus the Miller-Madow bias
+    correction.
+    """
     counts = np.zeros((cells.max() + 1, classes.max() + 1))
     np.add.at(counts, (cells, classes), 1.0)
     share = counts / counts.sum()

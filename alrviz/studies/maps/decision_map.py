@@ -149,7 +149,7 @@ def decision_map(
 
     Raises:
         TableError: if there are no such columns or rows, or the model has neither method.
-        Stopped: if the token is pulled.
+        Stopped: if `stop` is called on the token.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["a", "a", "a", "b"]

@@ -51,7 +51,7 @@ class LiveAlphaPath:
 
         Raises:
             AlrvizError: if the fit fails.
-            Stopped: if the token is pulled during the fit.
+            Stopped: if `stop` is called on the token during the fit.
         """
         recipe = plain(recipe).replace(alpha=1.0)
         if self._path_fit is None or self._recipe != recipe:

@@ -98,7 +98,7 @@ class LiveSelection:
 
         Raises:
             AlrvizError: if the rows cannot be learned from, or memory is too small.
-            Stopped: if the token is pulled during the search.
+            Stopped: if `stop` is called on the token during the search.
         """
         prepared = prepare(self._dataset, recipe, stop=stop)
         params = recipe.params

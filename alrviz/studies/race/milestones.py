@@ -89,14 +89,14 @@ class Milestones:
     """The goals of one objective, and when each racer reached them.
 
     to_zero: whether the objective has no minimum above 0. best: F* (not per row). goals: the two values of F to fall
-    below, and `words` for them. met: by racer's name, for each goal a mapping of unit to count, None if it was not
+    below, and `goal_texts` for them. met: by racer's name, for each goal a mapping of unit to count, None if it was not
     reached. unit: the unit of `at`, a key of `UNITS`.
     """
 
     to_zero: bool
     best: float
     goals: tuple[float, ...]
-    words: tuple[str, ...]
+    goal_texts: tuple[str, ...]
     met: Mapping[str, tuple[Mapping[str, float] | None, ...]]
     unit: str = "iterations"
 
@@ -109,8 +109,8 @@ class Milestones:
         """Return a row for each racer and goal: racer, milestone, iterations, passes, seconds (NaN if not reached)."""
         rows: list[dict[str, Any]] = []
         for name, counts in self.met.items():
-            for words, count in zip(self.words, counts, strict=True):
-                rows.append({"racer": name, "milestone": words, **(count or dict.fromkeys(UNITS, float("nan")))})
+            for goal_text, count in zip(self.goal_texts, counts, strict=True):
+                rows.append({"racer": name, "milestone": goal_text, **(count or dict.fromkeys(UNITS, float("nan")))})
         return pd.DataFrame(rows, columns=["racer", "milestone", *UNITS])
 
 
@@ -148,12 +148,12 @@ def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Miles
     n_rows = lanes[0].n_rows if lanes else 1.0
     if to_zero:
         goals = tuple(n_rows * level for level in ABSOLUTE_GOALS)
-        words = tuple(f"{noun} per row ≤ {text}" for text in ("0.01", "0.0001"))
+        goal_texts = tuple(f"{noun} per row ≤ {text}" for text in ("0.01", "0.0001"))
     else:
         goals = tuple(best * (1 + level) for level in RELATIVE_GOALS)
-        words = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE_GOALS)
+        goal_texts = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE_GOALS)
     goals_met_by_name = {lane.name: tuple(_first(lane, goal) for goal in goals) for lane in lanes}
-    return Milestones(to_zero=to_zero, best=best, goals=goals, words=words, met=goals_met_by_name, unit=unit)
+    return Milestones(to_zero=to_zero, best=best, goals=goals, goal_texts=goal_texts, met=goals_met_by_name, unit=unit)
 
 
 def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:

@@ -32,7 +32,7 @@ class Truth:
 
     Attributes:
         classes_: (C,) sorted labels.
-        probability: returns (N, C) for a frame with all the generator's columns.
+        probability: function from a frame with all the generator's columns to p(class | row), (N, C).
     """
 
     classes_: NDArray[Any]

@@ -183,7 +183,7 @@ def _compare_speed(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerd
     decided_ranks = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
     if len(decided_ranks) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
         counts = ["" if len(lanes) > MAX_DETAILED else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
-        leads_text = f"{loose.first.name} is first {marks.words[0]}{counts[0]}"
+        leads_text = f"{loose.first.name} is first {marks.goal_texts[0]}{counts[0]}"
         leads_text += f", {tight.first.name} {_short(marks, 1)}{counts[1]}"
         return RaceVerdict(
             "crossed", f"{'Each leads' if len(lanes) <= MAX_DETAILED else 'Two lead'} once: {leads_text}."
@@ -242,13 +242,13 @@ def _amount(count: float, unit: str) -> str:
 
 def _both(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
     """Return both milestones as a sentence that begins with goal number `goal`."""
-    first, second = marks.words[goal], _short(marks, 1 - goal)
+    first, second = marks.goal_texts[goal], _short(marks, 1 - goal)
     first = first[:1].upper() + first[1:]
     return f"{first}: {_counts(lanes, marks, goal)}; {second}: {_counts(lanes, marks, 1 - goal)}."
 
 
 def _short(marks: Milestones, goal: int) -> str:
-    return marks.words[goal].split(" of ")[0]
+    return marks.goal_texts[goal].split(" of ")[0]
 
 
 def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:

@@ -312,7 +312,10 @@ class Evaluation:
         return self._figures(self.classes.index(label), table.iloc[line].to_dict() | {"threshold": t})
 
     def as_predicted(self, label: str | None = None) -> pd.Series:
-        """Return the same figures for the present predictions; the threshold is NaN."""
+        """Return the figures of `at` for the classes in `predicted`, which need not come from one threshold: it is NaN.
+
+        label: the class; None for `interest`.
+        """
         k, weight = self._class_index(label), self._weights
         true, positive = self.y == k, self.predicted == k
         parts = {"tp": true & positive, "fp": ~true & positive, "fn": true & ~positive, "tn": ~true & ~positive}

@@ -33,7 +33,9 @@ Ranges = tuple[float, float, float, float]  # x start, x end, y start, y end
 
 @dataclass(frozen=True)
 class NumberAxes:
-    """Numeric axes of a view's picture, on which lessons mark predictions.
+    """Numeric axes of a view's picture.
+
+    A lesson draws the reader's numeric answer on them, as a mark at its x or y.
 
     Attributes:
         picture: the picture.

@@ -177,7 +177,7 @@ class DecisionMapView(NotebookViewer):
             self.param.update(across=across, up=up, row=min(self.row, len(frame) - 1))
 
     def _axes_changed(self, *events: Any) -> None:
-        """Map other axes; choosing the other axis's column swaps the two."""
+        """Called when a column of the axes changes: map these; choosing the other axis's column swaps the two."""
         if self.across == self.up:
             event = events[0]
             other = "up" if event.name == "across" else "across"

@@ -96,7 +96,10 @@ class LiveMap(LiveFigure):
             bar.active_drag = move_tools[0]
 
     def preview(self, x: float, y: float, k: int, label: str, n_classes: int) -> None:
-        """Show a new point of class k at once; the next surface will contain it."""
+        """Show a new point at once; the next surface is fitted with it.
+
+        k, label: number and name of its class, also shown as the predicted one; n_classes: for the colours.
+        """
         if self.plot is None or self._points is None:
             return
         colour, mark = class_colours(n_classes)[k], MARKERS[k % len(MARKERS)]

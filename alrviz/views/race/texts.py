@@ -84,7 +84,7 @@ def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]
     return [
         (
             " or ".join(short_heads[to_zero][goal] for to_zero in sorted(groups)),
-            f"{unit} until {' or '.join(groups[to_zero].words[goal] for to_zero in sorted(groups))}",
+            f"{unit} until {' or '.join(groups[to_zero].goal_texts[goal] for to_zero in sorted(groups))}",
         )
         for goal in (0, 1)
     ]

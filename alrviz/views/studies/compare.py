@@ -129,7 +129,7 @@ class CompareView(StudyView):
             self._y_menu.param.update(options=options, value=up)
 
     def _menu_changed(self) -> None:
-        """Set the axes from the menus; choosing the other axis's recipe swaps the two."""
+        """Called when a menu of the axes changes: set the axes; choosing the other axis's recipe swaps the two."""
         if self._offering or self._x_menu.value is None or self._y_menu.value is None:
             return
         across, up = int(self._x_menu.value), int(self._y_menu.value)

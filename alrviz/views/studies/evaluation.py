@@ -231,7 +231,7 @@ class EvaluationView(NotebookViewer):
         say(self.sentence, text)
 
     def _rule_changed(self, event: Any) -> None:
-        """Start a new rule at its initial value."""
+        """Called when `rule` changes: set `value` to the initial value of this rule."""
         with self._setting:
             self.value = INITIAL_VALUES[event.new]
             if self.evaluation is not None:

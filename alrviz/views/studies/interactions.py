@@ -122,7 +122,8 @@ class InteractionsView(StudyView, RowSettings):
             csv_button("alrviz-effect.csv", self._csv_of_cells, "the cells of this tuple", label="CSV of cells"),
             csv_button("alrviz-tuples-kept.csv", self._csv_of_curve, "the loss with the best tuples alone",
                        label="CSV of tuples kept"),
-            csv_button("alrviz-row.csv", self._csv_of_row, "what each tuple adds to this row", label="CSV of row"),
+            csv_button("alrviz-row.csv", self._contributions_csv, "what each tuple adds to this row",
+                       label="CSV of row"),
             file_button("alrviz-interactions.html", self.page, "all that is shown as one page that needs no server",
                         "Page (HTML)"),
         ]  # fmt: skip
@@ -228,7 +229,7 @@ class InteractionsView(StudyView, RowSettings):
             self.tuples.options = {name: effects.number_of(name) for name in self.table.index[:MAX_MENU_ITEMS]}
             self.class_of.options = self.class_against.options = {name: k for k, name in enumerate(names)}
             self.mutes.options = list(self.table.index[:MAX_MENU_ITEMS])
-        self.one_row.fill(effects)
+        self.one_row.fill_menus(effects)
 
     def _widget_changed(self, name: str, event: Any, value: Any = None) -> None:
         value = event.new if value is None else value
@@ -359,7 +360,7 @@ class InteractionsView(StudyView, RowSettings):
     def _csv_of_curve(self) -> str:
         return "" if self.effects is None else self._csv(self.effects.keep_best())
 
-    def _csv_of_row(self) -> str:
+    def _contributions_csv(self) -> str:
         explanation, study = self.explanation, self.study
         about = self._provenance if study is None else study_provenance(study)
         return "" if explanation is None else row_csv(

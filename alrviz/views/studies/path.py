@@ -190,7 +190,7 @@ class PathView(StudyView):
     # -- the fit at one alpha ------------------------------------------------------------------------------------------
 
     def _alpha_changed(self) -> None:
-        """Move the slider, and fit there if that is quick."""
+        """Called when alpha changes: move the slider, and fit there if that is quick."""
         if self.study is None:
             return
         self.slider.place(self.current_alpha)

@@ -70,7 +70,10 @@ class PathFollower:
         return self._under_way is not None
 
     def request(self, path: int, alpha: float) -> None:
-        """Fit at an alpha, after the fit under way if there is one."""
+        """Fit the study's path of index `path` at an alpha, unless its results are stored.
+
+        While another fit is under way the request waits; a newer one replaces it.
+        """
         if self._live is None or (path, alpha) in self._rows:
             self._next = None
             return

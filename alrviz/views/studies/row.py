@@ -128,7 +128,7 @@ class RowPart:
 
     _default_column = 0
 
-    def fill(self, effects: Interactions) -> None:
+    def fill_menus(self, effects: Interactions) -> None:
         """Fill the menus with a model's columns and rows."""
         with self.setting:
             self.column_menu.options = {str(name): j for j, name in enumerate(effects.columns[:MAX_MENU_ITEMS])}
@@ -200,7 +200,7 @@ class RowView(NotebookViewer, RowSettings):
         self.interactions = effects
         self._wake = self._make_pump(lambda: False, 1000)
         self.part = RowPart(self, height)
-        self.part.fill(effects)
+        self.part.fill_menus(effects)
         self.sentence = self.part.text
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0), "width": 150}
         options = {str(label): k for k, label in enumerate(effects.classes.tolist()[:MAX_MENU_ITEMS])}

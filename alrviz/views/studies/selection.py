@@ -168,7 +168,7 @@ class SelectionView(StudyView):
     # -- a run over all rows -------------------------------------------------------------------------------------------
 
     def _mode_changed(self) -> None:
-        """Switch between a run and the search."""
+        """Called when the mode changes: switch between a run and the search."""
         self._task.cancel()
         self._race = self.search = None
         self._study_part.visible, self.body.visible = False, self.over_rows  # the slider is needed before a run
@@ -276,7 +276,7 @@ class SelectionView(StudyView):
             self.keep = int(event.new)
 
     def _keep_changed(self) -> None:
-        """Move the line and search again."""
+        """Called when the share of tuples to keep changes: move the line and search again."""
         self._moved_at = time.monotonic()
         with pn.io.hold():
             self._place()

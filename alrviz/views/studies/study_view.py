@@ -89,7 +89,9 @@ def progress_html(study: "Study", outdated: bool = False) -> str:
 
 
 def progress_words(study: "Study") -> str:
-    """Return the progress of a study: "12 of 40 fits · about 10 s left"."""
+    """Return the progress of a study as a text, such as "12 of 40 fits · about 10 s left", or how it ended; also failed
+    fits and the server's message.
+    """
     progress, phase = study.progress, study.phase
     words = [f"{progress.done:,} of {progress.total:,} fits"]
     if phase == "running":

@@ -92,7 +92,9 @@ class DlrTab(DlrState):
     # ---- showing -----------------------------------------------------------------------------------------------------
 
     def shown(self) -> None:
-        """Show the session's table."""
+        """Called when the tab is in front: take the session's table if it or its axes changed, else continue where the
+        tab was left.
+        """
         session, dataset = self.session, self.session.table.dataset
         self.pictures.ground(session.dark)
         self.show_controls()
@@ -157,7 +159,7 @@ class DlrTab(DlrState):
         self._place_changed()
 
     def hidden(self) -> None:
-        """Stop the work of this tab, because the other comes to the front; the pictures stay."""
+        """Called when another tab comes to the front: stop the work of this one; the pictures stay."""
         self._was_drawing = self.drawing.is_drawing
         self.drawing.set_aside()
         self.frames.cancel()
@@ -291,7 +293,7 @@ class DlrTab(DlrState):
         return maps_busy or peer_busy or self.frames.busy
 
     def close(self) -> None:
-        """End the threads' work."""
+        """Cancel the tab's tasks."""
         self.frames.cancel()
         self.drawing.end()
         self.pictures.stop()

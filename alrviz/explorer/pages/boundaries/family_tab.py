@@ -88,7 +88,7 @@ class FamilyTab(MapTab):
     # ---- showing -----------------------------------------------------------------------------------------------------
 
     def shown(self) -> None:
-        """Show the session's table."""
+        """Called when the tab is in front: show the session's table."""
         session, dataset = self.session, self.session.table.dataset
         self.map.dark = session.dark
         self._show_controls()
@@ -136,7 +136,7 @@ class FamilyTab(MapTab):
         self.buttons.visible = self.starter.pane.visible = self.settings_button.visible = is_recipe
 
     def hidden(self) -> None:
-        """Stop the work of this tab, because the other comes to the front."""
+        """Called when another tab comes to the front: stop the work of this one."""
         self.give_up_fit()
         self.peer.forget()
         self.map.stop()
@@ -247,7 +247,7 @@ class FamilyTab(MapTab):
         return bool(self.map.pump() or tasks_busy or moving or self._stale or receiving)
 
     def close(self) -> None:
-        """End the threads' work."""
+        """Cancel the tab's tasks."""
         self.map.stop()
         self.tasks.close()
 

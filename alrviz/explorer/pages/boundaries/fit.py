@@ -141,11 +141,13 @@ class MapTab(Tab):
         raise NotImplementedError
 
     def _place_changed(self) -> None:
-        """Draw another iteration, or another run."""
+        """Called when the player moves to another iteration or run: mark the pictures as outdated, so that they are
+        redrawn.
+        """
         raise NotImplementedError
 
     def _peer_changed(self) -> None:
-        """Show the fitted peer, or that its fit failed."""
+        """Called when another peer is chosen or its fit ends: show the peer, or that its fit failed."""
         raise NotImplementedError
 
     def _drawn(self) -> int | None:

@@ -88,6 +88,6 @@ class ResultsTab(Tab):
         return self.strip.pump() | super().pump()
 
     def close(self) -> None:
-        """End the threads' work, and the upload of a file."""
+        """Cancel the tab's tasks, and the upload of a file."""
         self.strip.cancel()
         super().close()

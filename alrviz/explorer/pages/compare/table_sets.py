@@ -90,7 +90,11 @@ class OwnTables:
 
 
 def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTable]:
-    """Return a function for a thread that opens a table of the visitor."""
+    """Return a function that may be called on a worker thread: it opens the table of a link.
+
+    That is the session's table, the server's own, or a file that the visitor uploaded. The function raises `TableError`
+    if the server no longer has the file.
+    """
     current = session.table.source.file if session.table.pending is None else None
     dataset, upload = session.table.dataset, session.table.source.upload
     served, owner = session.table.served, session.owner

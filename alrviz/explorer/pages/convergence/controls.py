@@ -9,7 +9,7 @@ from typing import Any
 import panel as pn
 
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.recipes.questions import ALPHAS, CUSTOM, EXAMPLES, QUESTIONS, Example
+from alrviz.explorer.recipes.questions import CUSTOM, EXAMPLES, MENU_PENALTIES, QUESTIONS, Example
 from alrviz.explorer.recipes.recipe_fields import alpha_choices
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO
@@ -46,7 +46,9 @@ class RaceMenus:
         self.data = select("Data", {}, 148)
         self.whole = rows_menu(session)
         self.order = order_buttons()
-        self.alpha = select("alpha", {f"{alpha:g}": alpha for alpha in ALPHAS}, 96, description=explain("alpha"))
+        self.alpha = select(
+            "alpha", {f"{alpha:g}": alpha for alpha in MENU_PENALTIES}, 96, description=explain("alpha")
+        )
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")

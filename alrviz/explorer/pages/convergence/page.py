@@ -393,7 +393,7 @@ class ConvergencePage(Page):
             self._attended.rest_reason = "away"
 
     def close(self) -> None:
-        """End the threads' work and leave the race, which belongs to the registry."""
+        """Cancel the page's tasks and leave the race, which belongs to the registry."""
         super().close()
         if "race_view" in vars(self):  # it is built on the first visit
             self.race_view.cancel_scoring()

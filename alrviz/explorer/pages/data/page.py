@@ -278,7 +278,7 @@ class DataPage(Page):
         return tasks_busy
 
     def close(self) -> None:
-        """End the threads' work."""
+        """Cancel the page's tasks."""
         self._tasks.close()
 
     # ---- export ------------------------------------------------------------------------------------------------

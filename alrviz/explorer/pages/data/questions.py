@@ -109,7 +109,7 @@ class Questions:
             current.object, alternative.object = "", f"<p>{safe(self._result, 300)}</p>"
         else:
             note = "<p class='quiet'>of the first lines of the file</p>" if self._is_part else ""
-            current.object, alternative.object = (reading.html + note for reading in self._result)
+            current.object, alternative.object = (reading.table_html + note for reading in self._result)
 
     def _compare(self, table: "Table", upload: "Upload", doubt: "Doubt") -> None:
         limits, owner = self._session.registry.limits, self._session.owner

@@ -30,7 +30,7 @@ class Reading:
     size: str
 
     @property
-    def html(self) -> str:
+    def table_html(self) -> str:
         """The reading as a small table."""
         header_cells = "".join(
             f"<th>{_mark(safe(name, MAX_CELL_CHARS), k in self.changed_names)}</th>"

@@ -242,7 +242,7 @@ class InteractionsPage(StudyPage):
         return super().pump() or receiving
 
     def close(self) -> None:
-        """End the threads' work, and the upload of a file."""
+        """Cancel the page's tasks, and the upload of a file."""
         if "strip" in vars(self):  # it is built on the first visit
             self.strip.cancel()
         _release(self._shown_claim, self._opening_claim)

@@ -185,7 +185,7 @@ class PathPage(StudyPage):
         return str(self.spec.script(self.session, costs, __version__, print_code))
 
     def close(self) -> None:
-        """End the threads' work; the study is the registry's."""
+        """Cancel the page's tasks; the study continues, since it belongs to the registry."""
         super().close()
         if "study_view" in vars(self):  # it is built on the first visit
             self.study_view.follower.cancel()

@@ -270,7 +270,7 @@ class SelectionPage(StudyPage):
         return verdict.recipe if verdict is not None and verdict.recipe is not None else view.recipe
 
     def close(self) -> None:
-        """End the threads' work; the study is the registry's."""
+        """Cancel the page's tasks; the study continues, since it belongs to the registry."""
         super().close()
         if "study_view" in vars(self):  # it is built on the first visit
             self.study_view.cancel_search()
