@@ -87,7 +87,7 @@ class LocalChunks:
     def map_reduce(
         self, work: ChunkWork[Result], combine: Callable[[Sequence[Result]], Result], n_jobs: int, stop: StopToken
     ) -> Result:
-        """Return the work of all chunks at once; see `Chunks`."""
+        """Return work(chunks, n_jobs, stop) of all chunks in one call, without `combine`; see `Chunks`."""
         self.passes += 1
         return work(self.read(None, stop), n_jobs, stop)
 
@@ -426,7 +426,10 @@ class StreamPasses:
 
 
 def _sum_over_chunks(work: Any, share_chunks: bool, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
-    """Return the sums of `work` of each chunk: a chunk for each thread, or one after another for all threads."""
+    """Return the sums over all chunks of the arrays that `work` returns of each.
+
+    Each of `n_jobs` threads works on its own chunk, or if `share_chunks` all threads together on one after another.
+    """
     n_together, threads_each = (1, n_jobs) if share_chunks else (n_jobs, 1)
 
     def chunk_sums() -> Iterator[Parts]:

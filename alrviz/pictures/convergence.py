@@ -196,7 +196,10 @@ def _cut(line: Data, upto: int | None) -> Data:
 
 
 def _markers(line: Data, number: int, racers: int, view: VisibleArea) -> Data:
-    """Return the points of a line that carry its racer's marker; those of other racers are elsewhere along the axis."""
+    """Return the points of a line that carry its racer's marker; those of other racers are elsewhere along the axis.
+
+    number, racers: the racer's number, from 0, and how many there are; few racers have no markers.
+    """
     if racers <= MAX_UNMARKED_RACERS or not len(line["x"]):
         return {"x": np.empty(0), "y": np.empty(0)}
     x_pixels, _ = view.pixels(np.asarray(line["x"], np.float64), np.asarray(line["y"], np.float64))

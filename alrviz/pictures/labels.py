@@ -53,12 +53,12 @@ class VisibleArea:
     log_x: bool = False
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
-        """Position in the assumed frame, from its lower left corner."""
+        """Return the position of a point in pixels of the assumed frame, from its lower left corner."""
         across, up = self.pixels(np.array([x]), np.array([y]))
         return float(across[0]), float(up[0])
 
     def pixels(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Positions, as `pixel` has them."""
+        """Return the positions of points, x and y (n,), as `pixel` does."""
         return (
             self.width * _share(x, self.left, self.right, self.log_x),
             self.height * _share(y, self.bottom, self.top, self.log),
@@ -77,7 +77,7 @@ def _share(values: NDArray[np.float64], low: float, high: float, log: bool) -> N
 
 
 def round_up(x: float) -> float:
-    """The next round number: an axis that ends there grows seldom."""
+    """Return the next round number from x on: an axis that ends there grows seldom. 1 if x is not above 0."""
     if not math.isfinite(x) or x <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(x))
@@ -97,7 +97,7 @@ def box(
     points.
 
     xs, ys: arrays of each curve; grey: heights of the grey lines; words: labels that need room on the right; log,
-    log_x: logarithmic axes (y <= 0 is left out).
+    log_x: logarithmic axes (y <= 0 is left out); height: assumed pixels of the drawing frame.
     """
     xs = [part for part in xs if len(part)]
     x = max((float(part.max()) for part in xs), default=0.0)
@@ -124,7 +124,10 @@ def box(
 
 
 def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) -> list[float]:
-    """The grey values worth stretching the picture for: within its height above or below it."""
+    """Return the grey lines near the range from `low` to `high`, which is widened to show them.
+
+    Near: at most the length of the range away; on a logarithmic axis (`log`), a factor of 100.
+    """
     if log:
         return [value for value in grey if value > 0 and low / 100 <= value <= 100 * high]
     height = (high - low) or abs(high) or 1.0
@@ -152,10 +155,11 @@ def place(
     lines: Sequence[Crossing] = (),
     levels: int = 0,
 ) -> list[float]:
-    """Vertical shifts in pixels (up is negative, as Bokeh has it) for labels at (x, y).
+    """Return vertical shifts in pixels (up is negative, as in Bokeh) for the labels `words` of points at (x, y).
 
-    right: whether a label ends at its x instead of beginning there. lines: what is drawn where labels may come; in a
-    picture that moves none, or labels would jump. levels: so many of the first labels are of lines across the picture.
+    view: the visible area. right: whether a label ends at its x instead of beginning there. lines: what is drawn where
+    labels may come; in a picture that moves none, or labels would jump. levels: so many of the first labels are of
+    lines across the picture.
     """
     if not words:
         return []
@@ -191,7 +195,11 @@ def place(
 
 
 def _groups(left: NDArray[np.float64], right: NDArray[np.float64], levels: int) -> list[int]:
-    """A number for each label: 0 for levels, and one for names that are above each other or above one that is."""
+    """Return a group number for each label: 0 for the first `levels` labels; other labels that overlap horizontally,
+    directly or through others, share a number.
+
+    left, right: (n,) ends of the labels, px.
+    """
     groups, group, end = [0] * len(left), 0, -math.inf
     for k in sorted(range(levels, len(left)), key=lambda k: left[k]):
         if not left[k] < end:
@@ -201,7 +209,7 @@ def _groups(left: NDArray[np.float64], right: NDArray[np.float64], levels: int) 
 
 
 class _Free:
-    """Return the heights of lines in pixels, for columns a few pixels wide."""
+    """The lowest and highest place of each line in pixels, for columns a few pixels wide."""
 
     def __init__(self, view: VisibleArea, lines: Sequence[Crossing]):
         edges = np.arange(0.0, view.width + _BIN_PX, _BIN_PX)
@@ -227,7 +235,7 @@ class _Free:
 
 
 def spread(view: VisibleArea, y: Sequence[float]) -> list[float]:
-    """Vertical shifts in pixels, as `place` gives them, for labels right of lines that end at one x.
+    """Return vertical shifts in pixels, as `place` does, for labels right of lines that end at one x, at heights y.
 
     From the top down the labels stand in the order of the ends.
     """

@@ -105,7 +105,10 @@ class _Blocks:
         return max(4, int((0.88 * px - 14) / LETTER))
 
     def head(self, k: int, kept: int, looked: int, words: str) -> str:
-        """Return what stands above a level, as much of it as there is room for."""
+        """Return the head of level k, "kept of looked words kept", or its first parts if there is no room for it.
+
+        kept, looked: numbers of tuples; words: such as "pairs".
+        """
         px = self._wide * (self.begin[k + 1] - self.begin[k])
         counts_text = f"{kept:,} of {looked:,}"
         texts = (f"{counts_text} {words} kept", f"{counts_text} {words}", counts_text)
@@ -228,7 +231,10 @@ def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
 
 
 def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = False) -> Picture:
-    """Return the picture of scores against rank, with the line t at `keep`; the rest as `tuples` has it."""
+    """Return the picture of scores against rank: a line for each level, and a vertical line at the share `keep`.
+
+    search, label, levels, dark: as in `tuples`.
+    """
     first, every = search.order + 1 - levels, _shown(search)
     lines: list[Data] = []
     for level, _ in every:
@@ -272,7 +278,10 @@ def _draw_ranks(plot: Plot, colours: Sequence[str], called: Sequence[str], dark:
 
 
 def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
-    """Return the picture of gains beside mutual information, of all tuples of the order."""
+    """Return the picture of predicted gain against mutual information, with a point for each tuple of the order.
+
+    label: label of the family, for its colour.
+    """
     has_gains = search.gains is not None and search.mi is not None
     mi, gain = (np.empty(0) if one is None or not has_gains else one for one in (search.mi, search.gains))
     state = np.zeros(len(mi), np.int8)  # not looked at

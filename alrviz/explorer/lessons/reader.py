@@ -114,7 +114,7 @@ class _Field:
         return fields
 
     def items(self, max_items: int, empty: bool = False) -> "list[_Field]":
-        """Return the entries of a list."""
+        """Return the entries of a list: at most `max_items`, and at least one unless `empty`."""
         if not isinstance(self.node, yaml.SequenceNode):
             self.fail("expected a list: [one, another], or lines that begin with -; " + self._is)
         if (not self.node.value and not empty) or len(self.node.value) > max_items:

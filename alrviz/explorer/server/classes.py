@@ -250,7 +250,7 @@ class Classroom:
         A new student joins only with a valid answer.
 
         Args:
-            student: id of the student, known by a cookie.
+            student: digest of the student's cookie (see `student`).
             number: number of the round.
             answer: what the question accepts (see `Question.read`).
             note: the student's reason.

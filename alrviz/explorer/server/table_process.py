@@ -357,7 +357,11 @@ class Readers:
         memory: int,
         seconds: float | None,
     ) -> Any:
-        """Return the process's answer, or `_MUST_MOVE`; kill the process beyond its time or memory."""
+        """Return the process's answer, or `_MUST_MOVE` if a long reading must leave its quick place.
+
+        memory, seconds: limits of the process, in bytes and seconds (None: no limit); beyond one the process is killed,
+        and a `TableError` raised.
+        """
         answers: list[Any] = []
         reading = Job(lambda _: answers.append(reader.exchange(request, data, stop)), "alrviz-reading")
         start_time = time.monotonic()

@@ -88,7 +88,7 @@ class LessonPanel(JSComponent):
         self.session.wake()
 
     def go(self, step_change: int) -> None:
-        """Go to another step; after the last one to the summary, then to the list of lessons."""
+        """Go forward (`step_change` 1) or back (-1); after the last step to the summary, then to all lessons."""
         number, count = self.session.step + step_change, len(self.lesson.steps)
         if number < 1:
             return
@@ -125,7 +125,10 @@ class LessonPanel(JSComponent):
         return False
 
     def record_answer(self, value: object, of_class: bool = False) -> None:
-        """Record an answer, which is final; only the answer of a class may change until there is a result."""
+        """Record the answer to the step's question, which is final; invalid ones are reported.
+
+        of_class: the answer is that of a class, which may change until there is a result.
+        """
         question = self.step.ask
         if question is None or (self.answer_of(question) is not None and not (of_class and self._result is None)):
             return

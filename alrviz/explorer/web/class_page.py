@@ -120,7 +120,7 @@ class ClassPage(_ClassHandler):
 
     @authenticated
     def get(self, secret: str) -> None:
-        """Answer with the page; with status 404 if there is no such class."""
+        """Respond with the page; with status 404 if there is no such class."""
         if self.registry.classes.find(secret) is None:
             self.set_status(404)
         else:
@@ -165,7 +165,7 @@ class ClassVote(_ClassHandler):
 
     @authenticated
     def get(self, secret: str) -> None:
-        """Answer with the student's own answer to the latest question; {} without one."""
+        """Respond with the student's own answer to the latest question; {} without one."""
         try:
             room, student = self.authenticate(secret)
         except ClassRefused as refused:

@@ -129,7 +129,10 @@ class EventStream(SecretHandler):
         self.closed.set()
 
     def send(self, line: bytes, full_events: Callable[[], bytes]) -> None:
-        """Send events, or the complete ones to a reader who has missed some; skip a reader who is still receiving."""
+        """Send events, as bytes, unless the reader is still receiving earlier ones.
+
+        full_events: returns the complete message, which is sent instead after events that the reader has missed.
+        """
         if self._pending_write is not None and not self._pending_write.done():
             self.missed_ticks += 1
             if self.missed_ticks > SILENT_TICKS:

@@ -280,7 +280,7 @@ class ExportModel:
         self._tasks.start("predict", work, finish, self._show_error)
 
     def _offer_file(self, rows: str, predictions: pd.DataFrame, model: FittedModel) -> None:
-        """Offer to evaluate the predictions if the file has the class too."""
+        """Offer to evaluate the predictions if the file has the class too. rows: a name of the rows, for texts."""
         from alrviz.studies.protocols.evaluate import of_predictions
 
         target = model.dataset.target

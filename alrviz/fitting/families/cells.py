@@ -117,7 +117,7 @@ class CellFamily(Family):
         return type(self).tuples is not CellFamily.tuples
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
-        """Return all tuples of the order; none if there are too few columns (the fit raises then)."""
+        """Return the tuples that a fit counts; none if the order is "auto" or above `n_columns` (then a fit raises)."""
         order = params["order"]
         return (self.all_tuples(params),) if order != "auto" and order <= n_columns else ()
 
@@ -126,11 +126,11 @@ class CellFamily(Family):
         return int(params["order"])
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Estimate from cells, counted or sampled; with the folds that find alpha."""
+        """Return the estimate of a fit from its cells, counted or sampled, including the folds that choose alpha."""
         return with_folds(estimate_cells(recipe, shape, max_memory), recipe, shape)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile the passes of the fit. wide: for keys of 32 bits, else of 16."""
+        """Compile the passes of a fit; return the seconds it took. wide: for keys of 32 bits, else of 16."""
         return warm_fit(recipe, n_classes, wide)
 
     def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
@@ -204,7 +204,7 @@ class CellFamily(Family):
         return FitProblem(fit, rows, baseline, streamed.tables, compiled), estimate
 
     def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
-        """Return the model's tuples, which may depend on the rows."""
+        """Return the tuples of the model; a family that selects them overrides this, and scores them on the rows."""
         return self.all_tuples(params)
 
     def objective_key(self, recipe: "FitSettings") -> Hashable:

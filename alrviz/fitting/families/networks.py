@@ -97,12 +97,12 @@ class Networks(Family):
         return self.count(structure, rows, recipe.params)
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
-        """Return the network of that structure; `rows` are arguments of `count_network`."""
+        """Return the network of a structure; `rows` are the arguments of `count_network` after the structure."""
         counts = count_network(structure, *rows)
         return LearnedNetwork(counts, counts.model())
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> range:
-        """Return all orders up to the highest."""
+        """Return the orders of the tuples that are counted: 1 up to the highest order."""
         return range(1, self.highest_order(params, n_columns) + 1)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
@@ -119,7 +119,7 @@ class Networks(Family):
         return estimate_by_formula(self.cost(shape, params, tables), self.choice, "tables", shape, max_memory)
 
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
-        """Return the cost; `tables` estimates the counting that the structure needs."""
+        """Return the cost of a fit; `tables`: the estimate of counting the tables that the structure is found from."""
         encoded = shape.encoded
         n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
         n_seen = sum(min(n_cells, n) for n_cells in cells)
@@ -130,7 +130,7 @@ class Networks(Family):
         return Cost(classes * (1 + sum(cells)), max(tables.cost.bytes, size), seconds)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
-        """Return the maximum number of cells of each column with its parents."""
+        """Return for each column the maximum number of cells that it has together with its parents."""
         descending = np.sort(encoded.levels)[::-1].tolist()
         result = []
         for n_levels in encoded.levels.tolist():
@@ -196,7 +196,7 @@ class KDB(Networks):
         return kdb(information, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
-        """Return the network, or the best part of it if it is selective."""
+        """Return the network of a structure, or of the best number of parents and columns if it is selective."""
         if not params["selective"]:
             return super().count(structure, rows, params)
         chosen = select_network(structure, *rows)
@@ -247,7 +247,7 @@ class AnDE(Networks):
         return LearnedNetwork(naive_bayes.counts, AverageModel(parents, wider, naive_bayes.counts.model()), wider)
 
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
-        """Return the cost of its tables, which are what is counted."""
+        """Return the cost of a fit, which only counts the tables that `tables` estimates."""
         encoded = shape.encoded
         seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
         return Cost(tables.cost.parameters, tables.cost.bytes, seconds)

@@ -56,7 +56,7 @@ class CodedRows(Rows):
             yield self.part(begin, begin + MAX_BATCH_ROWS)
 
     def part(self, begin: int, end: int) -> "CodedRows":
-        """Return some of the rows."""
+        """Return the rows from `begin` to before `end`."""
         return CodedRows(np.ascontiguousarray(self.codes[:, begin:end]), self.y[begin:end], self.n_classes)
 
 
@@ -202,11 +202,11 @@ class StreamObjective(CellWeights, Objective):
         return table
 
     def weights_in(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the weights (S + 1, C) of such a table."""
+        """Return the weights (S + 1, C) of a `step_table`."""
         return table[self._step_rows, WEIGHT, : self.n_classes]
 
     def weights_and_squares(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return w and G (S + 1, 2, C) of such a table, whatever the numbering of its rows."""
+        """Return weights and sums of squared slopes (S + 1, 2, C) of a `step_table`, in the order of the seen cells."""
         return table[self._step_rows, WEIGHT : SQUARES + 1, : self.n_classes]
 
     @property
@@ -287,7 +287,9 @@ class StreamLine(Line):
 
 
 def _interpolate(t: float, low: float, high: float, at_low: Floats, at_high: Floats) -> Floats:
-    """Return value, slope and curvature at t of the quintic with these at both ends."""
+    """Return value, slope and curvature at t of the quintic for which these three are `at_low` and `at_high` at the
+    ends.
+    """
     h = high - low
     x, powers = (t - low) / h, np.arange(6)
     a0, a1, a2 = at_low * (1.0, h, 0.5 * h * h)

@@ -64,7 +64,7 @@ class Checkpoint:
                 self.id = self._store.begin(*self._identity, **details)
 
     def load(self, tasks: Sequence[StudyTask], have: Container[int]) -> Iterator[tuple[int, Result]]:
-        """Yield (place, result) of the saved tasks, without the places in `have`."""
+        """Yield (place, result) of the saved tasks; places in `have`, whose results the study has, are skipped."""
         if self._store is None or self.id is None:
             return
         for place, task in enumerate(tasks):
@@ -107,7 +107,7 @@ class Checkpoint:
                 _log.warning("a study could not record that it is running: %s", error)
 
     def end(self, state: str, sentence: str) -> None:
-        """Record how the study ended."""
+        """Record how the study ended: its state, and its error or result in words."""
         if self._store is not None and self.id is not None:
             try:
                 self._store.end(self.id, state, sentence)

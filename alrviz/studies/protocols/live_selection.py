@@ -174,7 +174,7 @@ class _ScoreCache(InMemory):
         self.complete[size, score] = scores
 
     def scored(self, looked: Tuples, below: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
-        """Return the tuples and their scores, cached if all tuples of the size are scored."""
+        """Return the tuples `looked` and their scores, as in `SelectionRows`; cached if all tuples of the size are."""
         if isinstance(looked, AllOrders | SelectedCells):
             return super().scored(looked, below, score)
         size = looked if isinstance(looked, int) else len(looked[0])

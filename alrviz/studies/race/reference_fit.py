@@ -102,7 +102,7 @@ def fit_reference(
 
 
 def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None = None) -> Any:
-    """Return the reference `name`, fitted to these rows; weights (N,), None: each row counts once."""
+    """Return the reference of this name, fitted to rows X of classes y; weights (N,), None: each row counts once."""
     from sklearn.pipeline import Pipeline
 
     from alrviz.estimators.peers import make_peer

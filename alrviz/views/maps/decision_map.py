@@ -246,7 +246,7 @@ class DecisionMapView(NotebookViewer):
                 self._numbers.refresh()
 
     def preview(self, x: float, y: float, label: str) -> None:
-        """Show a new point of one of `classes` at once, on numeric axes, before the model is refitted."""
+        """Show a new point (x, y) of the class `label` at once, before the model is refitted; axes must be numeric."""
         if self.classes is not None and label in self.classes:
             self.picture.preview(x, y, list(self.classes).index(label), label, len(self.classes))
 

@@ -170,7 +170,11 @@ class EvaluationView(NotebookViewer):
     def watch(
         self, evaluation: Evaluation | None, about: Mapping[str, Any] | None = None, recipes: Sequence[Recipe] = ()
     ) -> None:
-        """Show an evaluation, or None; class and group column stay chosen if it has them."""
+        """Show an evaluation; None: say that there is none. Class and group column stay chosen if it has them.
+
+        about: where the predictions come from, by name, and recipes: of the model, both for saved files (default: those
+        shown before).
+        """
         self.evaluation = evaluation
         self._provenance, self._recipes = dict(about or self._provenance), tuple(recipes or self._recipes)
         self.body.visible = evaluation is not None

@@ -61,7 +61,11 @@ class StudyBar:
         self.panel.css_classes = ["alrviz-run"]
 
     def show(self, study: "Study | None", *, outdated: bool, may_run: bool, is_waiting: bool = False) -> None:
-        """Update the row; only differences are sent to the browser."""
+        """Update the row; only differences are sent to the browser.
+
+        outdated: whether settings have changed since the study began; may_run: whether Run can be pressed; is_waiting:
+        whether a run waits to begin.
+        """
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
         resumes = not outdated and phase in ("stopped", "failed")
