@@ -8,7 +8,7 @@ writes alrviz/explorer/recorded/led.json (package data). The seconds in it are t
 from pathlib import Path
 
 import alrviz
-from alrviz.explorer.recipes.questions import FIRST, recipes_of
+from alrviz.explorer.recipes.questions import FIRST_QUESTION, recipes_of
 from alrviz.studies.race.recorded import record
 
 TARGET = Path(__file__).parents[1] / "alrviz" / "explorer" / "recorded" / "led.json"
@@ -17,7 +17,7 @@ TARGET = Path(__file__).parents[1] / "alrviz" / "explorer" / "recorded" / "led.j
 def main() -> None:
     """Run the race and write it."""
     dataset = alrviz.load_demo("led", rows=3000, seed=0)
-    race = alrviz.race(dataset, recipes_of(FIRST))
+    race = alrviz.race(dataset, recipes_of(FIRST_QUESTION))
     race.start()
     race.join()
     TARGET.parent.mkdir(exist_ok=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from alrviz.fitting.solvers import LBFGS, REFRESH, GradientDescent
+from alrviz.fitting.solvers import LBFGS, REFRESH_STEPS, GradientDescent
 from alrviz.fitting.solvers.line_search import two_loop
 from alrviz.models import parameterisation
 from alrviz.passes.vectors import dot
@@ -88,7 +88,7 @@ def test_every_step_descends_and_costs_half_a_pass_more(solver, alpha):
     values = run.trace.frame()["objective"].to_numpy()
     assert all(b <= a + 1e-12 * abs(a) for a, b in pairwise(values))
     assert values[-1] < 0.9 * values[0]
-    assert run.trace[-1].passes == 1 + 1.5 * 60 + 60 // REFRESH
+    assert run.trace[-1].passes == 1 + 1.5 * 60 + 60 // REFRESH_STEPS
     np.testing.assert_allclose(run.model_at(60)[1].phi, run.model.phi, rtol=1e-6)
 
 

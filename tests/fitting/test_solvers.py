@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from alrviz.errors import RecipeError
 from alrviz.fitting.solvers import (
     LBFGS,
-    REFRESH,
+    REFRESH_STEPS,
     ConjugateGradients,
     GradientDescent,
     line_search,
@@ -73,7 +73,7 @@ def test_every_step_descends(family, params, solver, alpha):
     assert values[-1] < 0.9 * values[0]
     assert [state.index for state in fitted] == list(range(60))
     assert fitted[0].passes == fitted[0].evaluations == 1
-    assert fitted[-1].passes == 60 + (59 // REFRESH)
+    assert fitted[-1].passes == 60 + (59 // REFRESH_STEPS)
     assert all(b.evaluations >= a.evaluations + 2 for a, b in pairwise(fitted))
 
 
@@ -135,11 +135,11 @@ def test_scores_are_recomputed_at_every_fiftieth_step_only():
     objective, w0 = make(rows=60, alpha=0.01)
     anew, calls = objective.value_grad, []
     objective.value_grad = lambda w: calls.append(1) or anew(w)
-    for state in islice(states(GradientDescent(), objective, w0), 2 * REFRESH + 2):
-        assert len(calls) == 1 + state.index // REFRESH  # the start point's are the first
-        if state.index and state.index % REFRESH == 0:
+    for state in islice(states(GradientDescent(), objective, w0), 2 * REFRESH_STEPS + 2):
+        assert len(calls) == 1 + state.index // REFRESH_STEPS  # the start point's are the first
+        if state.index and state.index % REFRESH_STEPS == 0:
             assert np.array_equal(state.point.z, objective.scores(state.point.w))
-    assert REFRESH == 50
+    assert REFRESH_STEPS == 50
 
 
 @pytest.mark.parametrize("solver", ALL)
