@@ -245,9 +245,8 @@ class AllOrders:
     """All tuples of one to `order` columns that have several levels.
 
     Constant columns are skipped: a tuple that contains one duplicates the tuple without it, and the pair would share
-        one
-    penalty. With `skip_missing`, where a missing value is no level, all columns are used, because a constant column may
-    still tell by its missing values.
+    one penalty. With `skip_missing`, where a missing value is no level, all columns are used, because a constant column
+    may still tell by its missing values.
     """
 
     order: int

@@ -75,8 +75,7 @@ class VoteGrid:
     """Sums of a numeric column on a grid; empty where sums are exact.
 
     A place x lies t behind node j: j + t = (x - origin) * per_unit. Its sums are interpolated from the nodes j - 1 .. j
-        + 2
-    by cubic weights; where a node is missing or a sum is thin, they are taken exactly.
+    + 2 by cubic weights; where a node is missing or a sum is thin, they are taken exactly.
 
     Attributes:
         numbers: (M,) of the nodes, ascending.

@@ -71,9 +71,8 @@ class LevelSteps:
     of neighbours differ in the counts (`step_variances`), so that one alpha serves both flat and steep columns.
     (Validation log
     loss of single columns: adult .273, with one size for all .275 to .285 by alpha; vowel .32, .39.) In tuples of
-        several
-    columns nothing is known beforehand, and it is sqrt(2 / (levels - 1)): with steps of variance 1 the ends of a chain
-    then differ like two weights of variance 1, for any number of cuts.
+    several columns nothing is known beforehand, and it is sqrt(2 / (levels - 1)): with steps of variance 1 the ends of
+    a chain then differ like two weights of variance 1, for any number of cuts.
 
     In a tuple of several columns that stands beside all of its subtuples, the first level of a chain has size 0,
     because the subtuples already have what it would add to all levels. (Pairs beside single columns, vowel: .28; .33

@@ -97,8 +97,7 @@ def excess_test(tables: Tables, excess: Floats, by_cell: bool = False) -> tuple[
         excess: (S, C) G of a model of the tuples' subtuples. It explains all of a table but (L_1 - 1)(L_2 - 1)... of
             its
             cells for each class but one: these are the degrees of freedom, in proportion where not all cells are
-                tested. A
-            constant column with missing values ("no level") counts as one free cell.
+            tested. A constant column with missing values ("no level") counts as one free cell.
         by_cell: return both (S,) for each cell by itself.
     """
     tuple_numbers, space, classes = tables.tuple_of_seen, tables.space, tables.n_classes
@@ -122,8 +121,7 @@ def predicted_gain(tables: Tables, excess: Floats) -> Floats:
         gain = (X2 - 2 df) / 2N                                      X2 and df as in `excess_test`
 
     It is 0 without degrees of freedom: a tuple with a constant column equals its subtuple, and the X2 that the
-        subtuple's
-    penalty leaves is no reason to add it.
+    subtuple's penalty leaves is no reason to add it.
     """
     return gain_of_test(*excess_test(tables, excess), tables)
 

@@ -92,8 +92,7 @@ def errors_above(rows: Sequence[Row], costs: Sequence[NDArray[np.float32]]) -> l
     """Return for each fit the standard errors of its difference from the best of the path, by measure.
 
     Rows are paired: the error of a mean difference d of the test rows' costs is sd(d) / sqrt(n). A difference of RMSE
-        is
-    that of the mean squares divided by the sum of the two roots, and so is its error.
+    is that of the mean squares divided by the sum of the two roots, and so is its error.
     """
     errors: list[Row] = [{} for _ in rows]
     for k, measure in enumerate(PAIRED_MEASURES):

@@ -222,9 +222,8 @@ class Interactions:
         """Return a number for each cell of tuple t, (S_t,).
 
         name: "pure" and "phi": log-odds of class `of` against another; "rows": weight of the rows; "p": share of the
-            class
-        among them; "theta": log share of the class's rows that are in the cell (-inf without any); "w": the weight
-        learned for cell and class (NaN without one).
+        class among them; "theta": log share of the class's rows that are in the cell (-inf without any); "w": the
+        weight learned for cell and class (NaN without one).
         """
         cells = self.pure.cells_of(t)
         if name in ("pure", "phi"):
@@ -262,8 +261,7 @@ class Interactions:
         """Return a row per cell and class of the tuple of these columns, or of all tuples.
 
         Columns: "columns" and "levels" (texts), "class", "rows" (weight of the rows in the cell), "phi" (the model's
-            own
-        value, less its mean over the classes) and "pure".
+        own value, less its mean over the classes) and "pure".
         """
         numbers = [self.number_of(columns)] if columns else range(len(self.names))
         pure, parts = self.pure, []
@@ -291,8 +289,7 @@ class Interactions:
         """Return a row per tuple, indexed by its name, the highest "nats" first.
 
         Columns: "order" (number of columns), "share", "structural", "nats", "loss" and "loss_error" (rise of test log
-            loss
-        without it, and its standard error), and "cells".
+        loss without it, and its standard error), and "cells".
         """
         return self._importance.table(stop)
 
@@ -332,8 +329,7 @@ class Interactions:
         """Test the tuples of an order that the model lacks (a score test): a row each, the highest gain first.
 
         Columns: "gain" and "gain_error" (expected fall of test log loss, nats per row, and standard error), "chi2",
-            "df" and
-        "p". order None: the lowest order of which the model lacks tuples. Constant columns are in no tuple.
+        "df" and "p". order None: the lowest order of which the model lacks tuples. Constant columns are in no tuple.
 
         Raises:
             RecipeError: if the columns have no tuples of this order, or none is lacking.
@@ -345,8 +341,8 @@ class Interactions:
         """Return a row per tuple of this many columns: how it is associated with the class, without any model.
 
         Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
-            beyond the
-        subtuples, less the expectation by chance; sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of chi2.
+        beyond the subtuples, less the expectation by chance; sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of
+        chi2.
         """
         return self._tests.associations(order, stop)
 

@@ -218,8 +218,7 @@ def associations(
     """Return a row per tuple of columns: what it tells about the class, without any model.
 
     Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats beyond
-        the
-    subtuples, less the expectation by chance), "g2" and "chi2" (Pearson's) over cells and classes with at least one
+    the subtuples, less the expectation by chance), "g2" and "chi2" (Pearson's) over cells and classes with at least one
     expected row, "df", and "p" of "chi2" (sparse cells make g2 too large).
     """
     counted = TupleCounts.of(encoded, tuples, n_jobs, stop)

@@ -106,8 +106,7 @@ def axis_of(frame: pd.DataFrame, name: Any, keep: Axis | None = None) -> Axis:
     """Return the axis of a column.
 
     keep: an earlier axis, whose ends are kept if it has the same column and still fits, so that a map does not jump
-        when
-    a point moves.
+    when a point moves.
 
     Raises:
         TableError: if there is no such column.

@@ -144,8 +144,7 @@ class EffectStudy(Study):
         """Return a row for each cell of a tuple of columns: its effect on the log-odds of class `of` against `against`.
 
         Columns: "levels", "rows", "pure", "median", "low" and "high" (the 90 % band of the refits) and "same_sign"
-            (share
-        of refits with the model's sign).
+        (share of refits with the model's sign).
         """
         effects = self.interactions
         if effects is None:

@@ -66,7 +66,7 @@ class Race(Job[None]):
         recorded: whether the race was run earlier.
 
     Attributes:
-        dataset, runs, recorded: see Args; the runs of a recorded race are `RecordedRun`s.
+        dataset, runs, recorded: see Args; those of a recorded race are of class `RecordedRun`.
         recipes: one for each racer, before the run filled in what it chooses.
         stopped_at: the last iteration that the viewer saw when stopping, if more were computed; else None.
         entry: its entry in a server's registry, which knows its owner and whose turn it is; else None.

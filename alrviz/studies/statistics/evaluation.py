@@ -245,8 +245,7 @@ class Evaluation:
         """Return the counts of a class against the others at every threshold, the highest first.
 
         Columns: threshold, tp, fp, fn, tn, the rates of the module's docstring (sensitivity, specificity, ppv, npv,
-            lift),
-        accuracy, positive (share of rows predicted as the class). ROC plots sensitivity against 1 - specificity,
+        lift), accuracy, positive (share of rows predicted as the class). ROC plots sensitivity against 1 - specificity,
         precision-recall ppv against sensitivity. A rate is NaN if its denominator is 0.
         """
         k = self._class_index(label)
@@ -379,15 +378,13 @@ class Evaluation:
         """Return a row of figures for each group of rows, to find where predictions are bad.
 
         by: a column, or an array (N,). Numbers with many values are cut at their quartiles; of many levels the twelve
-            most
-        frequent are kept.
+        most frequent are kept.
 
         Columns: group, rows (their number), error with its 95 % Wilson interval low, high; shares_error (of always
-            predicting
-        the group's most frequent class); log_loss with its standard_error; shares_log_loss (of predicting the group's
-        class shares). For one class (`label`, None for `interest`): share, predicted (share predicted as it), p (mean
-        probability), p_error (standard error of share - p if all probabilities were right), sensitivity with its 95 %
-        interval sensitivity_low, sensitivity_high (NaN without rows of the class), specificity.
+        predicting the group's most frequent class); log_loss with its standard_error; shares_log_loss (of predicting
+        the group's class shares). For one class (`label`, None for `interest`): share, predicted (share predicted as
+        it), p (mean probability), p_error (standard error of share - p if all probabilities were right), sensitivity
+        with its 95 % interval sensitivity_low, sensitivity_high (NaN without rows of the class), specificity.
         """
         in_class, predicted_so = self.y == self._class_index(label), self.predicted == self._class_index(label)
         losses, p, weight = row_losses(self.log_p, self.y), self.p(label), self._weights

@@ -133,7 +133,7 @@ class NotebookViewer(Viewer):
         return [pane.object for pane in panes if pane.object is not None and pane.visible]
 
     def elements(self) -> dict[str, Any]:
-        """Return the figures as HoloViews overlays by name, to be composed with + and *.
+        """Return the figures as HoloViews overlays by name, to be composed with `+` and `*`.
 
         Repeated kinds are numbered: "density-ratio", "density-ratio-2".
 
