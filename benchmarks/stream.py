@@ -70,7 +70,7 @@ def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
         steps = single_table(passes.cells.n_rows, 3, passes.padded_width)
         steps[np.append(streamed.rows, passes.cells.n_rows), 0, : options.classes] = scale
         works: dict[str, Callable[[], Any]] = {
-            "count": passes.count,
+            "count": passes.count_by_class,
             "gradient": lambda: passes.loss_and_gradient(table, bias),
             "adagrad": lambda: passes.adagrad(steps, 0.05, (0,)),
         }
