@@ -68,7 +68,7 @@ class Lost(Explorer):
         told = self.page.wait_for_function(
             "(same) => window.before === (same || undefined) && document.documentElement.dataset.lost === undefined"
             " && document.getElementById('alrviz-connection')?.textContent.match("
-            "/^(Connected again|The server was restarted\\. What).*/)?.[0]",
+            "/^(Connected again|The server was restarted\\. Stored).*/)?.[0]",
             arg=same,
         )
         self.ready()

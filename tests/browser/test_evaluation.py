@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 def test_the_verdicts_order_is_judged_its_threshold_moved_and_its_model_used(explorer: Explorer):
     run_to_its_sentence_and_numbers(explorer)
     explorer.unfold("Evaluation: how good is this model?")
-    explorer.wait_says("^It takes 5 fits")
+    explorer.wait_says("takes 5 fits")
     explorer.button("Evaluate").click()
     explorer.wait_says(r"^0\.0 % of the 432 left-out rows of monks-1 \(5 folds\) are predicted wrongly")
     explorer.choose("Predict by", "Threshold")
