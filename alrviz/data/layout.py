@@ -517,11 +517,7 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         is_title[begin:start] = True
         rows = begin + np.flatnonzero(has_text[begin:start])
         titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
-    joined = []
-    for column in columns:
-        is_number = None if column.is_number is None else column.is_number[~is_title]
-        rest = TextColumn.from_codes(column.name, column.codes[~is_title], column.levels, is_number)
-        joined.append(replace(rest, n_trimmed=column.n_trimmed))
+    joined = [replace(column.select_rows(~is_title), n_trimmed=column.n_trimmed) for column in columns]
     repeats = plural(len(starts), "row that repeats", "rows that repeat")
     notes = [Note.with_code(NoteCode.LEFT_OUT, f"{repeats} the names left out")]
     if len(set(filter(None, titles))) > 1:
@@ -568,15 +564,7 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
         first = f"the first is data row {int(is_total.argmax()) + 1:,}"
         text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}"
         notes.append(Note.with_code(NoteCode.LEFT_OUT, text))
-        columns = [
-            replace(
-                TextColumn.from_codes(
-                    c.name, c.codes[~is_total], c.levels, None if c.is_number is None else c.is_number[~is_total]
-                ),
-                n_trimmed=c.n_trimmed,
-            )
-            for c in columns
-        ]
+        columns = [replace(column.select_rows(~is_total), n_trimmed=column.n_trimmed) for column in columns]
     is_kept = is_named & ~is_total
     if (n_kept := int(is_kept.sum())) and empty[:, is_kept].any(axis=0).all():  # full rows have a level of that name
         notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
@@ -628,10 +616,7 @@ def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list
     best = max(range(len(parts)), key=lambda k: heights[k] * len(parts[k]))
     other_names = [columns[place].name for k, part in enumerate(parts) for place in part if k != best]
     rows = slice(0, heights[best])
-    result = [
-        TextColumn.from_codes(c.name, c.codes[rows], c.levels, None if c.is_number is None else c.is_number[rows])
-        for c in (columns[place] for place in parts[best])
-    ]
+    result = [columns[place].select_rows(rows) for place in parts[best]]
     text = f"{len(parts)} tables side by side: the largest was read, and {listed(other_names)} were left out"
     return result, [Note.with_code(NoteCode.LEFT_OUT, text)]
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import DECADE
+from alrviz.data.dates import DECADE, FIRST_SAMPLE
 from alrviz.data.parse_values import LIMIT, QUANTITY_PATTERN, bare_numbers, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 from alrviz.errors import plural
@@ -25,7 +25,6 @@ MAX_UNITS = 4  # of a column; with more they are words
 PERCENT = r"^[0-9.,]+ ?%$"
 SHARE = r"^0?[.,][0-9]+$"
 MAX_FEATURES, MIN_CASES = 500, 6  # rows and columns of a transposed table
-FIRST_SAMPLE = 200  # levels that are tested first, which is enough for a column of words
 
 
 def counts_column(columns: Sequence[pd.Series]) -> str | None:

@@ -123,6 +123,11 @@ class TextColumn:
             self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.is_number
         )
 
+    def select_rows(self, rows: np.ndarray | slice) -> "TextColumn":
+        """Return the column with these rows alone: numbers, a mask (N,) or a slice. `n_trimmed` starts anew."""
+        is_number = None if self.is_number is None else self.is_number[rows]
+        return TextColumn.from_codes(self.name, self.codes[rows], self.levels, is_number)
+
     @property
     def filled_cells(self) -> "TextColumn":
         """The column with each empty cell filled with the text above."""

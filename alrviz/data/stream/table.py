@@ -358,8 +358,7 @@ class _RowSampler:
 
 def _rows_of(column: StreamColumn, rows: NDArray[np.intp]) -> StreamColumn:
     if isinstance(column, TextColumn):
-        is_number = None if column.is_number is None else column.is_number[rows]
-        return TextColumn.from_codes(column.name, column.codes[rows], column.levels, is_number)
+        return column.select_rows(rows)
     return replace(column, series=column.series.iloc[rows].reset_index(drop=True))
 
 
