@@ -335,23 +335,26 @@ class Player:
 
     @property
     def buttons(self) -> dict[str, Any]:
-        """Arguments of `Transport.show`."""
-        race, reader = self.race, self.active_reader
+        """State of the buttons and the slider.
+
+        running: whether Run shows "Pause". may_step, may_stop: whether these are enabled. head, last: the step shown
+        and the last one. step_name: its unit. last_hidden: see there. drawn: see `StopButton`.
+        """
+        race, reader, drawn = self.race, self.active_reader, self.reader
+        state: dict[str, Any] = {
+            "last_hidden": self.last_hidden,
+            "drawn": (0, -1) if drawn is None else (drawn.number, min(drawn.last_shown, drawn.last)),
+        }
         if race is None or reader is None:
-            allowed_actions = {"may_run": True, "may_step": True, "may_stop": self.is_waiting}
-            return {"running": False, "head": 0, "last": 0, **allowed_actions}
-        drawn = self.reader
-        picture = (0, -1) if drawn is None else (drawn.number, min(drawn.last_shown, drawn.last))
+            state |= {"running": False, "head": 0, "last": 0, "step_name": "iteration"}
+            return state | {"may_step": True, "may_stop": self.is_waiting}
         under_way = not race.ended and (race.control.phase != "waiting" or race.control.queued)
-        return {
+        return state | {
             "running": self.playing and not self.outdated,
             "head": reader.head,
             "last": reader.last if self.playing or race.ended else max(reader.last_shown, reader.last),
-            "may_run": True,
             "may_step": not race.ended or reader.head < reader.last or self.outdated,
             "may_stop": self.playing or under_way or self.is_waiting,
-            "last_hidden": self.last_hidden,
-            "drawn": picture,
             "step_name": reader.step_name,
         }
 

@@ -30,7 +30,7 @@ from alrviz.views.core.panes import Updating, choice, fade, html, say, side_by_s
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
-from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback
+from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback, Transport
 from alrviz.views.race import texts
 from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
@@ -109,7 +109,7 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     def _build(self, height: str) -> None:
         self.picture = LiveFigure("alrviz-race", on_resize=self._resized, min_height=220)
-        self.transport = self._transport(self._report_seen, Playback(self))
+        self.transport = Transport(self, Playback(self))
         self.sentence = html(stylesheets=[CSS, _SENTENCE_STYLE], styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         # The status never wraps and reserves its maximum width where the window is wide. Otherwise the sentence beside
         # it might need another line, and Run would move.
@@ -168,7 +168,8 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
-    def _report_seen(self, number: int, last_seen: int) -> None:
+    def report_screen(self, number: int, last_seen: int) -> None:
+        """Tell `on_seen` what the reader's screen shows."""
         reader = self.player.reader
         if reader is not None and reader.number == number and self._on_seen is not None:
             self._on_seen(reader.race, last_seen)
@@ -277,7 +278,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         """Update the buttons and the status; with `move_slider` the slider too, even while playing."""
         player = self.player
         step_param = {"drawn": self._drawn_step}  # may lag behind: a long race's picture is not fed at every tick
-        self.transport.show(move_slider=move_slider or not player.playing, **(player.buttons | step_param))
+        self.transport.show(player.buttons | step_param, move_slider=move_slider or not player.playing)
         say(self.status, f"<span class='quiet'>{player.status_html}</span>")
         if player.reader is None:
             say(self.sentence, f"<p class='sentence'>{_WAITING_TEXT}</p>" if player.is_waiting else "")
