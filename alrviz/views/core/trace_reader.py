@@ -214,12 +214,12 @@ class RaceReader:
     Args:
         race: the race.
         film: whether to play every iteration, even if the race ended quickly.
-        limit: see `end_at`.
+        limit: the last iteration that may be shown; -1: none, None: all.
 
     Attributes:
         head: the step shown.
         last_shown: the furthest step that was shown.
-        to_zero: whether NLL falls to 0.
+        to_zero: whether NLL falls to 0, so that milestones are absolute and there is no gap to show.
         number: identifies the reader in a browser's reports.
     """
 

@@ -95,7 +95,7 @@ class Player:
         if self.playing and not self.outdated:
             self._pause()
         elif race is None or self.outdated or self._finished:
-            if (new_race := self._load_new_race(self.run)) is not None:
+            if (new_race := self._rerun_and_load(self.run)) is not None:
                 self.playing = True
                 new_race.control.start()
         else:
@@ -113,7 +113,7 @@ class Player:
     def step(self) -> None:
         """Show the next iteration; compute it if necessary."""
         self.is_stopped = False
-        if (self.race is None or self.outdated) and self._load_new_race(self.step) is None:
+        if (self.race is None or self.outdated) and self._rerun_and_load(self.step) is None:
             return
         reader = self.active_reader
         assert reader is not None
@@ -211,8 +211,9 @@ class Player:
         """Whether a press waits for a race that cannot be made yet."""
         return self._waiting_press is not None
 
-    def _load_new_race(self, press: Callable[[], None]) -> Race | None:
-        self._waiting_press, self.for_table = press, False
+    def _rerun_and_load(self, press_later: Callable[[], None]) -> Race | None:
+        """Make a race with `rerun` and load it; None if there is none yet: `press_later` is called when it comes."""
+        self._waiting_press, self.for_table = press_later, False
         new_race = self.rerun()
         if new_race is None and self.rerun == self._rerun_same:
             self._waiting_press = None  # there will be none later

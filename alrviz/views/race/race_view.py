@@ -163,7 +163,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         if self.player.active_reader is None and self.picture.pane.object is None:
             runs: Any = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
             reader = RaceReader(Race(None, runs))
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
             self._draw(reader)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         if reader is not None and reader is not self._drawn_reader:
             self.cancel_scoring()
             self._drawn_reader, self._scoring = reader, None
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
         self._redraw()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         has_changed = player.tick()
         zero_changed = reader.to_zero != to_zero
         if zero_changed:
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
         came_to_rest = playing and not player.playing
         scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
         due = has_changed and (
@@ -336,8 +336,8 @@ class MeasureMenu:
         self.select.link(view, value="measure", bidirectional=True)
         view.param.watch(self._remember, "measure")
 
-    def offer(self, reader: RaceReader) -> None:
-        """Offer the measures of a race, and select the one the reader wants, or NLL."""
+    def offer_measures_of(self, reader: RaceReader) -> None:
+        """Offer the measures that a race has; select the one last chosen in the menu, or NLL if the race lacks it."""
         options = _options(reader.measures)
         with self._falling_back:
             self.select.options = options
