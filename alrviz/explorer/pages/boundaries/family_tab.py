@@ -15,7 +15,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, MapTab, peer_menu
 from alrviz.explorer.pages.boundaries.texts import family_script, peer_html, run_html
-from alrviz.explorer.recipes.recipe_fields import alpha_choices
+from alrviz.explorer.recipes.recipe_fields import alpha_entries
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog, text_button
 from alrviz.explorer.shell.glossary import explain
@@ -23,7 +23,6 @@ from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.export_model import FittedModel, model_of_peer
 from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.fitting.families import FAMILIES, RUNS
-from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.maps.partial_dependence import first_others
@@ -131,7 +130,7 @@ class FamilyTab(MapTab):
             self.order.value = order if order in (1, 2, 3) else None
             self.alpha.visible = is_recipe and "alpha" in recipe.params
             alpha = recipe.params.get("alpha", 0.0)
-            self.alpha.options = {in_digits(a): a for a in alpha_choices(alpha)}
+            self.alpha.options = alpha_entries(alpha)
             self.alpha.value = alpha
         self.buttons.visible = self.starter.pane.visible = self.settings_button.visible = is_recipe
 
