@@ -19,11 +19,10 @@ from alrviz.explorer.page import Page
 from alrviz.explorer.pages.data.cards import ABOUT_HTML, classes_html, columns_frame, head_html, layout_text, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_wall import FEATURE, LinkedHistograms
+from alrviz.explorer.pages.data.file_cards import RefusalCard, TargetCard
 from alrviz.explorer.pages.data.linked_columns import LinkedSelection
 from alrviz.explorer.pages.data.questions import Questions, class_in_doubt, is_number
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
-from alrviz.explorer.pages.data.refusal_card import RefusalCard
-from alrviz.explorer.pages.data.target_card import TargetCard
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import LazyDialog
 from alrviz.explorer.shell.theme import CARD, button, card, html
