@@ -242,7 +242,8 @@ class DataPage(Page):
     # ---- costs -------------------------------------------------------------------------------------------------
 
     def _estimate(self, dataset: "Dataset") -> None:
-        estimates = self._estimates = list[RecipeEstimate]()
+        estimates: list[RecipeEstimate] = []
+        self._estimates = estimates
         seed, cuts = self.session.seed, cut_params(self.session.cuts)
 
         def show_costs(is_estimating: bool) -> None:
