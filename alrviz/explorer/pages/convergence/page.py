@@ -300,6 +300,9 @@ class ConvergencePage(Page):
         if dataset is None or self._table_pending:
             return
         self.settings.reseed(self.session.seed)
+        race = self.race_view.race
+        if race is not None and race.dataset is not None and race.dataset.hash != dataset.hash:
+            self.starter.set_autorun(True)  # else a visitor who opens a table would see an old race of another one
         if self._had_race or self.settings.question == CUSTOM:
             self._had_race = False
             self._show_controls()
