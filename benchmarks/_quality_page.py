@@ -181,11 +181,11 @@ def overview(means: pd.DataFrame) -> str:
     seconds = all_sets[all_sets.method == "auto"].fit_seconds
     *smaller, largest = (f"{wins(RIVAL, within=of_part[label])} sets with {label}" for label in SIZES)
     notes = (
-        "Wins are counted on the sets that both were fitted to. p is of Wilcoxon's signed-rank test over all of them, for "
-        "rivals at their defaults corrected by Holm. Against scikit-learn's boosting AutoClassifier wins on "
+        "Wins are counted on the sets that both were fitted to. p is of Wilcoxon's signed-rank test over all of them, "
+        "for rivals at their defaults corrected by Holm. Against scikit-learn's boosting AutoClassifier wins on "
         f"{', '.join(smaller)} and {largest}. Its fits take {seconds.min():.1f} to {seconds.max():.0f} seconds, in the "
-        f"median {seconds.median():.0f}, at up to {all_sets.rows.max():,.0f} training rows. A model of this package with "
-        f"fixed settings, ALR of order 2, wins against the same boosting on {wins(RIVAL, 'alr n=2')} sets."
+        f"median {seconds.median():.0f}, at up to {all_sets.rows.max():,.0f} training rows. A model of this package "
+        f"with fixed settings, ALR of order 2, wins against the same boosting on {wins(RIVAL, 'alr n=2')} sets."
     )
     header = ("rival", "AutoClassifier wins: lower test log loss", "median of its log loss / the rival's", "p",
               "wins on sets unused in development")  # fmt: skip

@@ -86,8 +86,8 @@ class ConvergencePage(Page):
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
-        if session.link.page_state(self.slug).measure in self.race_view.param.measure.objects:
-            self.race_view.measure = session.link.page_state(self.slug).measure
+        if session.link.state_if_shown(self.slug).measure in self.race_view.param.measure.objects:
+            self.race_view.measure = session.link.state_if_shown(self.slug).measure
         session.link.connect(self.slug, self.race_view, ("span",))
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._on_measure(event.new), "measure")
