@@ -14,7 +14,15 @@ from alrviz.explorer.recipes.recipe_fields import alpha_entries
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS
-from alrviz.explorer.widgets.menus import data_menu, order_buttons, pill, rows_menu, select, show_data, show_rows
+from alrviz.explorer.widgets.menus import (
+    data_menu,
+    order_buttons,
+    pill,
+    sample_or_all_menu,
+    select,
+    show_data,
+    show_rows,
+)
 from alrviz.views.core.panes import Updating
 
 QUESTION_WIDTHS = 128, 324  # minimum and maximum width of the menu of questions, px
@@ -48,7 +56,7 @@ class RaceMenus:
         }
         self.question = select("Question", {}, None, sizing_mode="stretch_width", styles=flexible_styles)
         self.data = data_menu(session, on_data, 148)
-        self.whole = rows_menu(session)
+        self.whole = sample_or_all_menu(session)
         self.order = order_buttons()
         self.alpha = select("alpha", {}, 96, description=explain("alpha"))
         for name in ("question", "order", "alpha"):
