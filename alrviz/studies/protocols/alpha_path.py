@@ -14,8 +14,7 @@ from alrviz.data.seeds import seed_of
 from alrviz.data.splits import holdout_spec
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import StudyTask, fold_tasks, plain
 from alrviz.studies.statistics.measures import MEASURES
 
@@ -48,7 +47,7 @@ def alpha_path(
         references: whether AnJE, and lr and alr without a penalty, of the same orders are fitted for comparison; they
             follow `recipes` in `study.recipes`.
         seed: seed of the splits.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one alpha of one recipe: racer, label, name, order, repeat, alpha, outcome, sentence, log_loss, error,
     rmse, brier, ece of the test rows, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,

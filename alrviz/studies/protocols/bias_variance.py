@@ -14,8 +14,7 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import Result, Row, StudyTask, fold_tasks, unpack
 from alrviz.studies.statistics.decomposition import decompose, leave_one_out
 
@@ -49,7 +48,7 @@ def bias_variance(
             All recipes have the same folds.
         train_shares: shares of the training rows to fit; the test folds stay the same.
         seed: seed of the shuffles and of random numbers in the fits.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit: racer, label, name, order, alpha, repeat, fold, train_share, then the columns of
     `compute_task.fold`. `summary()` has a row for each recipe and share: rounds (complete ones), error, bias, variance,

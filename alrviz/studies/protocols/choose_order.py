@@ -22,8 +22,7 @@ from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, Sentence, plural
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import PRIOR_RACER, RELIABILITY, Row, StudyTask, fold_tasks
 from alrviz.studies.protocols.fold_losses import (
     complete_losses,
@@ -172,7 +171,7 @@ def choose_order(
         references: whether AutoClassifier's model and scikit-learn's gradient boosting (Recipe("hgb")) are scored on
             the same folds.
         seed: seed of the shuffles.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit, as in `bias_variance`. `summary()` has a row for each order: order, folds, log_loss and its
     corrected standard error (`se`), parameters, train_seconds, and compared with the order below: gain (mean decrease

@@ -14,8 +14,7 @@ from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.names import tuples_text
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import fold_tasks
 from alrviz.studies.protocols.choose_order import cuts_note
 from alrviz.studies.protocols.fold_losses import complete_losses, mean_figures, simplest_model, succeeded
@@ -96,7 +95,7 @@ def choose_tuples(
         orders: orders to compare. Orders above the number of columns are skipped.
         repeats, folds: the cross-validation, the same for all models.
         seed: seed of the shuffles.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit, as in `bias_variance`. `summary()` has a row for each order and share: order, kept, folds,
     log_loss and its corrected standard error (`se`), error, parameters, train_seconds. `verdict()` names the model,

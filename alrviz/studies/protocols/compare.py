@@ -17,8 +17,7 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import Row, fold_tasks
 from alrviz.studies.protocols.bias_variance import errors_of
 from alrviz.studies.statistics.measures import MEASURES
@@ -50,7 +49,7 @@ def compare(
         repeats: shuffles of the rows.
         folds: stratified folds of each shuffle; columns are cut on the training folds alone.
         seed: seed of the shuffles and of random numbers in the fits.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit, as in `bias_variance`, with the data set's name in `data`. `summary()` has a row for each data
     set and recipe: fits (without failed ones), the mean of each measure and its standard deviation over the fits
