@@ -168,29 +168,4 @@ def ranks(study: Study, measure: str = "log_loss", lines: "pd.DataFrame | None" 
 
 def to_latex(frame: "pd.DataFrame", digits: int = 4) -> str:
     """Format a frame as a LaTeX tabular with booktabs rules; text is escaped, numbers have this many digits."""
-    from pandas.api.types import is_numeric_dtype
-
-    head_text = " & ".join(_escape_latex(str(name)) for name in frame.columns)
-    body_rows = [
-        " & ".join(_latex_cell(value, digits) for value in line) for line in frame.itertuples(index=False, name=None)
-    ]
-    columns = "".join("r" if is_numeric_dtype(frame[name]) else "l" for name in frame.columns)
-    lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{head_text} \\", r"\midrule"]
-    lines += [rf"{line} \\" for line in body_rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-_SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
-
-
-def _escape_latex(text: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
-
-
-def _latex_cell(value: object, digits: int) -> str:
-    if isinstance(value, float):
-        return "--" if np.isnan(value) else f"{value:.{digits}f}"
-    return "--" if value is None else _escape_latex(str(value))
+    return frame.to_latex(index=False, escape=True, na_rep="--", float_format=f"%.{digits}f")
