@@ -278,7 +278,11 @@ def _serve(
     stop: StopToken,
     until: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Compute the queue's tasks with a slot, until none is left or `until` returns True."""
+    """Compute the queue's tasks with a slot, until none is left or `until` returns True; then close the slot.
+
+    Puts (place, result) of each into `finished`; an exception is a failed result. `stop` is the token that `Job`
+    passes; the queue is emptied when the job is cancelled, so it is not asked.
+    """
     while not until() and (item := queue.take(id(slot))) is not None:
         place, task = item
         start = time.perf_counter()

@@ -160,19 +160,19 @@ def lacking(
     z[:, :classes] = scores
     residual = rows.scores()
     rows.loss_and_residual(z, None, 0.0, z, residual, stop)
-    G = counted.cover.sums(rows, residual, stop)
+    slopes = counted.cover.sums(rows, residual, stop)
     p = np.exp(z - z.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     residual[:] = rows.weights[:, None] * p * (1.0 - p)
-    V = counted.cover.sums(rows, residual, stop)
-    E, N = tables.counts + G, tables.counts.sum(axis=1, keepdims=True)
-    looked = (E >= MIN_EXPECTED) & (V > 1e-9 * N)
-    parts = 1.0 - E / N
-    terms = np.zeros_like(G)
+    curvatures = counted.cover.sums(rows, residual, stop)  # (S, C): sums of weight * p (1 - p)
+    expected_counts, cell_counts = tables.counts + slopes, tables.counts.sum(axis=1, keepdims=True)
+    is_tested = (expected_counts >= MIN_EXPECTED) & (curvatures > 1e-9 * cell_counts)
+    parts = 1.0 - expected_counts / cell_counts
+    terms = np.zeros_like(slopes)
     sizes = (tables.space.strides > 0).sum(axis=1)
     for k in range(classes):
-        w = np.where(looked[:, k], V[:, k], 0.0)
-        f = np.divide(G[:, k], w, out=np.zeros(len(w)), where=w > 0)[:, None]
+        w = np.where(is_tested[:, k], curvatures[:, k], 0.0)
+        f = np.divide(slopes[:, k], w, out=np.zeros(len(w)), where=w > 0)[:, None]
         mass = slices.sums(w)
         moves = np.zeros((len(mass), 1))
 
@@ -185,9 +185,8 @@ def lacking(
 
         run_parts(purify_tuple, len(counted.tuples), counted.jobs)
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
-    of = tables.tuple_of_seen
-    gain_of_tuples = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
-    df = counted.free(looked, parts, stop)
+    gain_of_tuples = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
+    df = counted.free(is_tested, parts, stop)
     return pd.DataFrame(
         {
             "gain": (gain_of_tuples - 2.0 * df) / (2.0 * n),
