@@ -299,9 +299,10 @@ def _model_cells(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
 def _raw_effects(
     model: LinearModel, index: CellIndex[AnySpace], model_cells: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
-    """Return what the model adds, centred over classes, in the cells of `index`, (S, C), and in absent cells, (2T, C).
+    """Return phi, centred over the classes: of each cell of `index` (S, C), and of cells that it does not have (2T, C).
 
-    The second half of the latter is for cells in which a column has no level. model_cells: (S_m,) those of the model.
+    Of the latter the first T are by tuple where all columns have a level, the others where one has none. `model_cells`
+    holds the numbers of the model's cells in `index.space`, in the model's order.
     """
     space, tuple_numbers = index.space, _tuple_numbers(model, index.space)
     n_model_tuples, n_tuples = len(tuple_numbers), space.n_tuples

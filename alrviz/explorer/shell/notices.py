@@ -89,7 +89,8 @@ class Notice:
         self._close.visible = loading is None
         spoken = html = ""
         if loading is not None:
-            spoken, html = self._progress_texts(loading)
+            spoken, html = self._progress_html(loading)
+            self._show_share(loading.share)
         else:
             spoken = html = self._words()
         self._text.object, self.heard.object = html, spoken
@@ -99,17 +100,20 @@ class Notice:
         self.panel.visible = visible
         self.panel.styles = _ERROR_STYLE if self.session.problem is not None and loading is None else _PLAIN_STYLE
 
-    def _progress_texts(self, loading: LatestJob | IncomingFile) -> tuple[str, str]:
-        """Return the text for screen readers, without the time, which changes all the while, and the visible HTML."""
-        queue_text = " (waiting for a free place)" if loading.waiting else ""
-        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
-        share = loading.share
+    def _show_share(self, share: float | None) -> None:
+        """Move the bar to the share that is done; None: it is not known."""
         if share is None:
             self._bar.variant = "indeterminate"
         else:
             self._bar.param.update(variant="determinate", value=round(100 * share))
+
+    @staticmethod
+    def _progress_html(loading: LatestJob | IncomingFile) -> tuple[str, str]:
+        """Return the HTML for screen readers, without the time, which changes all the while, and the visible HTML."""
+        queue_text = " (waiting for a free place)" if loading.waiting else ""
+        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
         spoken_html = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
-        return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
+        return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, loading.share)}</span></p>"
 
     def _words(self) -> str:
         session = self.session
