@@ -54,7 +54,7 @@ class Marks:
         if self.kind == "VBar":
             half = np.asarray(self.each("width"), float) / 2
             return left - half, right + half, bottom, top
-        half = np.asarray(self.each("height"), float) / 2 if self.kind == "HBar" else 0.0
+        half = np.asarray(self.each("height") if self.kind == "HBar" else [0.0], float) / 2
         return left, right, bottom - half, top + half
 
     def first(self, name: str) -> Any:
