@@ -301,8 +301,6 @@ def test_predict_writes_a_class_for_every_row(tmp_path, capsys):
     assert re.search(r"^7 rows predicted, \d with values that training never saw: .*out.csv$", capsys.readouterr().out)
     assert cli.main(files) == 0
     assert capsys.readouterr().out == (tmp_path / "out.csv").read_text(encoding="utf-8")
-    assert cli.main(["score", *files[1:], "-o", str(tmp_path / "out.csv")]) == 0
-    assert capsys.readouterr().err.startswith("alrviz: score is called predict now\n")
     assert cli.main([*files, "-o", str(tmp_path / "nowhere" / "out.csv")]) == 2
     assert "out.csv' cannot be written: No such file or directory" in capsys.readouterr().err
 

@@ -126,10 +126,6 @@ class UploadedTables:
             if owner in self._last_seen:
                 self._last_seen[owner] = self._clock()
 
-    def claim(self, owner: str) -> UploadClaim:
-        """Return a claim of no bytes yet for a file of this owner."""
-        return UploadClaim(self, owner)
-
     def make_room(self, owner: str, size: int, claim: UploadClaim | None = None) -> None:
         """Drop uploads of absent owners, those absent longest first, until there is room for `size` bytes.
 
