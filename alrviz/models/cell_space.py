@@ -172,8 +172,9 @@ def ascending_tuples(a: int, n: int) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class TupleSpace(Space):
-    """Given tuples of one or several sizes. A tuple with fewer columns than the largest repeats its last, with stride
-    0.
+    """The cells of given tuples, of one or several sizes.
+
+    In `tuples` one with fewer columns than the largest repeats its last column, with stride 0.
 
     Raises:
         MemoryLimitError: there are more cells than can be numbered.

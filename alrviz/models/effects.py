@@ -309,10 +309,10 @@ def _model_cells(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
 
 
 def _raw_effects(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return what the model adds, centred over the classes, in each cell of `index`, (S, C), and in absent cells, (2T,
-    C).
+    """Return phi, centred over the classes: of each cell of `index` (S, C), and of cells that it does not have (2T, C).
 
-    The second half of the latter is for cells in which a column has no level.
+    Of the latter the first T are by tuple where all columns have a level, the others where one has none. `there` holds
+    the numbers of the model's cells in `index.space`, in the model's order.
     """
     space, tuple_numbers = index.space, _tuple_numbers(model, index.space)
     classes, count = model.n_classes, space.n_tuples

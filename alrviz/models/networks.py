@@ -184,9 +184,10 @@ class NetworkCounts:
 
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (S,) the child column of each seen cell, and (S,) the place of its level among all levels."""
-        levels, t = self.space.levels, self.space.tuple_of(self.seen)
-        child = self.structure.children[t]
-        return child, (np.cumsum(levels) - levels)[child] + (self.seen - self.space.first[t]) % levels[child]
+        levels, tuple_of_seen = self.space.levels, self.space.tuple_of(self.seen)
+        child = self.structure.children[tuple_of_seen]
+        level_of_child = (self.seen - self.space.first[tuple_of_seen]) % levels[child]
+        return child, (np.cumsum(levels) - levels)[child] + level_of_child
 
     def model(self) -> NetworkModel:
         """Return the network with probabilities of these counts."""
@@ -229,9 +230,10 @@ def count_network(
     codes = as_kernel_codes(codes)
     index = index_rows(space, codes, np.arange(codes.shape[1]), n_jobs, stop)
     seen, counts = index.seen, sum_by_cell(index, codes, [(y, weights)], tables.n_classes, n_jobs, stop)
-    t = space.tuple_of(seen)
-    has_parents = np.array([len(columns) > 1 for columns in tuples], bool)[t]
-    number = parents.first[t] + (seen - space.first[t]) // levels[structure.children[t]]
+    tuple_of_seen = space.tuple_of(seen)
+    has_parents = np.array([len(columns) > 1 for columns in tuples], bool)[tuple_of_seen]
+    parent_offset = (seen - space.first[tuple_of_seen]) // levels[structure.children[tuple_of_seen]]
+    number = parents.first[tuple_of_seen] + parent_offset
     parent_numbers = np.full(len(seen), -1)
     parent_cells, parent_numbers[has_parents] = np.unique(number[has_parents], return_inverse=True)
     parent_counts = np.zeros((len(parent_cells), tables.n_classes))

@@ -640,6 +640,18 @@ def test_another_pages_table_leaves_order_and_race_as_they_are():
     assert page.race_view.race == race
 
 
+def test_a_table_opened_on_another_page_is_raced_in_place_of_the_old_one():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    page.session.page = "data"
+    page.session.table.load_demo("tic-tac-toe")
+    until(page, lambda: page.session.table.dataset.name == "tic-tac-toe")
+    page.session.page = "convergence"
+    page.on_shown()
+    until(page, lambda: page.race_view.race.dataset.name == "tic-tac-toe")
+    assert not page.race_view.outdated
+
+
 def test_race_on_it_begins_one_unless_this_tables_is_there():
     page = open_page("?data=monks-1&page=data")
     page.on_shown()

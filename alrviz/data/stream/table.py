@@ -96,7 +96,7 @@ class Stream:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns and their kinds; levels are counted in the sample."""
+        """The columns and their kinds; their levels are those of the sample, and other rows may have more."""
         return self.sample.columns
 
     @property

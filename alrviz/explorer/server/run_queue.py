@@ -31,7 +31,7 @@ _STOPPED_BY = {
     MEMORY_FULL: "the server, whose memory for runs is full,",
     ABOVE_SHARE: "the server (others waited, and you held more than your share of its memory for runs)",
 }  # by note
-STUDY_TURN_WEIGHT = 6.0
+STUDY_TURN_LENGTH = 6.0  # relative to a race's: pausing a study ends its fits and processes
 HALF_LIFE_SECONDS = 300.0  # after which past use of the machine counts half
 MAX_ADDRESSES = 10_000  # owners whose addresses are held
 FORGOTTEN_SECONDS = 1e-3
@@ -106,9 +106,9 @@ class Entry:
         return _STOPPED_BY.get(self.note, "the server") if self.note else ""
 
     @property
-    def turn_weight(self) -> float:
-        """Length of its turn relative to a race's. Studies get longer turns: pausing one ends fits and processes."""
-        return STUDY_TURN_WEIGHT if isinstance(self.job, Study) else 1.0
+    def turn_length(self) -> float:
+        """Length of its turn relative to a race's."""
+        return STUDY_TURN_LENGTH if isinstance(self.job, Study) else 1.0
 
     @property
     def visible_until(self) -> int | None:
@@ -329,7 +329,7 @@ class RunQueue:
             max(ROUND_SECONDS * len(running_entries) / (len(running_entries) + len(waiting_entries)), shortest), longest
         )
         expired_entries = [
-            e for e in running_entries if not e.rotated_out and self.clock() - e.turn_start >= turn * e.turn_weight
+            e for e in running_entries if not e.rotated_out and self.clock() - e.turn_start >= turn * e.turn_length
         ]
         for entry in sorted(expired_entries, key=self._priority, reverse=True):
             remaining_entries = [e for e in running_entries if e is not entry]
@@ -434,7 +434,7 @@ class RunQueue:
             return []
         paused_entries = [e for e in sizes if not e.under_way and not e.in_queue]
         # In seconds of computing, not since the turn began: a turn is shorter than a round.
-        busy_entries = [e for e in sizes if e not in paused_entries and e.busy_seconds >= ROUND_SECONDS * e.turn_weight]
+        busy_entries = [e for e in sizes if e not in paused_entries and e.busy_seconds >= ROUND_SECONDS * e.turn_length]
         yielding = list[Entry]()
         for e in (*sorted(paused_entries, key=lambda e: e.last_look), *sorted(busy_entries, key=lambda e: e.last_look)):
             if excess > 0 and owner_bytes[e.owner] > fractions[e.owner] * limit:

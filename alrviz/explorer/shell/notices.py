@@ -85,7 +85,9 @@ class Notice:
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
         text = self._words()
-        spoken_text, visible_text = (text, text) if loading is None else self._progress_texts(loading)
+        spoken_text, visible_text = (text, text) if loading is None else self._progress_html(loading)
+        if loading is not None:
+            self._show_share(loading.share)
         self._text.object, self.heard.object = visible_text, spoken_text
         visible = bool(visible_text) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
         if visible and not self.panel.objects:
@@ -93,17 +95,20 @@ class Notice:
         self.panel.visible = visible
         self.panel.styles = _ERROR_STYLE if self.session.problem is not None and loading is None else _PLAIN_STYLE
 
-    def _progress_texts(self, loading: LatestJob | IncomingFile) -> tuple[str, str]:
-        """Return the text for screen readers, without the time, which changes all the while, and the visible HTML."""
-        queue_text = " (waiting for a free place)" if loading.waiting else ""
-        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
-        share = loading.share
+    def _show_share(self, share: float | None) -> None:
+        """Move the bar to the share that is done; None: it is not known."""
         if share is None:
             self._bar.variant = "indeterminate"
         else:
             self._bar.param.update(variant="determinate", value=round(100 * share))
+
+    @staticmethod
+    def _progress_html(loading: LatestJob | IncomingFile) -> tuple[str, str]:
+        """Return the HTML for screen readers, without the time, which changes all the while, and the visible HTML."""
+        queue_text = " (waiting for a free place)" if loading.waiting else ""
+        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
         spoken_html = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
-        return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
+        return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, loading.share)}</span></p>"
 
     def _words(self) -> str:
         session = self.session

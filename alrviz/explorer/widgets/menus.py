@@ -70,7 +70,7 @@ def show_data(menu: pmui.Select, session: Session) -> None:
     menu.param.update(options=tables_menu(session), value=_current_entry(session))
 
 
-def rows_menu(session: Session) -> pmui.Select:
+def sample_or_all_menu(session: Session) -> pmui.Select:
     """Return the menu that chooses between the sample and all rows of a table larger than memory."""
     menu = select("Rows", {}, 176, description=ROWS_HELP)
 

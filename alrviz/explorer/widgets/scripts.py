@@ -73,8 +73,8 @@ def _load_code(origin: TableOrigin) -> str:
     if origin.upload is None and origin.demo is not None:
         name, rows = origin.demo
         rows_code = "" if rows is None else f", rows={rows}"
-        code = f"alrviz.load_demo({name!r}{rows_code}, seed={origin.seed})"
-        return f"dataset = {code}" + _kinds_code(origin)
+        demo_call = f"alrviz.load_demo({name!r}{rows_code}, seed={origin.seed})"
+        return f"dataset = {demo_call}" + _kinds_code(origin)
     dataset = origin.dataset
     if dataset is None:
         return "dataset = alrviz.read_table('table.csv')"

@@ -151,12 +151,6 @@ class Racer:
         return len(self) < self._count
 
     @property
-    def best_lead(self) -> float:
-        """The highest share of correct rows so far: reaching 1 once proves that NLL can fall to 0."""
-        leads = self.columns.get("lead", ())
-        return float(np.nanmax(leads)) if len(leads) and not np.isnan(leads).all() else float("-inf")
-
-    @property
     def outcome(self) -> Outcome | None:
         """How the run ended; "stopped" if it ended beyond `limit`."""
         return _STOPPED_EARLIER if self.cut and self.run.outcome is not None else self.run.outcome
@@ -220,12 +214,12 @@ class RaceReader:
     Args:
         race: the race.
         film: whether to play every iteration, even if the race ended quickly.
-        limit: see `end_at`.
+        limit: the last iteration that may be shown; -1: none, None: all.
 
     Attributes:
         head: the step shown.
         last_shown: the furthest step that was shown.
-        to_zero: whether NLL falls to 0.
+        to_zero: whether NLL falls to 0, so that milestones are absolute and there is no gap to show.
         number: identifies the reader in a browser's reports.
     """
 
@@ -248,7 +242,7 @@ class RaceReader:
         self.limit = limit
         for racer in self.racers:
             racer.end_at(limit)
-        self.to_zero = falls_to_zero([_lead_summary(racer) for racer in self.racers])
+        self.to_zero = falls_to_zero(racer.summary() for racer in self.racers)
         self.last_shown = min(self.last_shown, max(self.last, 0))
         self.head = min(self.head, self.last_shown)
 
@@ -308,7 +302,7 @@ class RaceReader:
         outcomes = [racer.outcome for racer in self.racers]
         if not self.to_zero and (new or outcomes != self._outcomes):
             self._outcomes = outcomes
-            self.to_zero = falls_to_zero([_lead_summary(racer) for racer in self.racers])
+            self.to_zero = falls_to_zero(racer.summary() for racer in self.racers)
         return new
 
     def follow(self, speed: float = 1.0, replay: bool = False) -> bool:
@@ -382,21 +376,6 @@ class RaceReader:
             best = next(iter(self._best().values())) / (self.racers[0].run.trace.rows or 1.0)
             levels |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE_GOALS)}
         return levels
-
-
-def _lead_summary(racer: Racer) -> RacerSummary:
-    """Return the part of a summary that tells whether NLL falls to 0, cheap enough for every tick."""
-    outcome = racer.outcome
-    code = None if outcome is None else outcome.code
-    return RacerSummary(
-        name=racer.name,
-        label=racer.label,
-        frame={"lead": (racer.best_lead,)},
-        n_rows=1.0,
-        alpha=racer.alpha,
-        bounded=racer.bounded,
-        outcome=code,
-    )
 
 
 _log = logging.getLogger(__name__)

@@ -9,7 +9,8 @@ import pandas as pd
 import panel as pn
 
 from alrviz.pictures import orders as pictures
-from alrviz.pictures.orders import order_name, reliability
+from alrviz.pictures.evaluation import reliability
+from alrviz.pictures.orders import order_name
 from alrviz.pictures.palette import family_shades
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_summary
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes

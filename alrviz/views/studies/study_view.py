@@ -39,20 +39,17 @@ _BAR = """
 
 
 class StudyBar:
-    """Row under a study's pictures: buttons to run or resume, stop and retry, and the progress.
+    """Row under a study's pictures: buttons to run or resume, stop and retry, and the progress."""
 
-    Args:
-        run, stop, retry: called when the buttons are clicked.
-    """
-
-    def __init__(self, run: Callable[[], None], stop: Callable[[], None], retry: Callable[[], None]):
-        self.run = key_button("Run", "play_arrow", "space", _RUN_HINT, run, variant="contained", width=128)
-        self.stop = key_button("Stop", "stop", "s", "Stop (s)", stop)
+    def __init__(self, view: "StudyView"):
+        self._view, run_params = view, {"variant": "contained", "width": 128}
+        self.run = key_button("Run", "play_arrow", "space", _RUN_HINT, view.press_run, **run_params)
+        self.stop = key_button("Stop", "stop", "s", "Stop (s)", view.press_stop)
         self.retry = pmui.Button(
             label="Retry failed", icon="refresh", variant="outlined", margin=(0, 8, 0, 0), stylesheets=[ICONS]
         )
         self.retry.visible = False
-        self.retry.on_click(lambda _: retry())
+        self.retry.on_click(lambda _: view.press_retry())
         self.progress = pn.pane.HTML(
             "", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0,
             css_classes=["alrviz-wide"],
@@ -60,12 +57,10 @@ class StudyBar:
         self.panel = pn.Row(self.run, self.stop, self.retry, self.progress, sizing_mode="stretch_width", margin=0)
         self.panel.css_classes = ["alrviz-run"]
 
-    def show(self, study: "Study | None", *, outdated: bool, may_run: bool, is_waiting: bool = False) -> None:
-        """Update the row; only differences are sent to the browser.
-
-        outdated: whether settings have changed since the study began; may_run: whether Run can be pressed; is_waiting:
-        whether a run waits to begin.
-        """
+    def show(self) -> None:
+        """Update the row; only differences are sent to the browser."""
+        view, study, outdated, is_waiting = self._view, self._view.study, self._view.outdated, self._view.is_waiting
+        may_run = (view.ready or view.ready_soon) and (study or view.rerun) is not None
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
         resumes = not outdated and phase in ("stopped", "failed")
@@ -159,14 +154,14 @@ class StudyView(NotebookViewer):
         super().__init__(**params)
         self.study = study
         self._height = height or self.HEIGHT
-        self._rerun = rerun
+        self.rerun = rerun
         self._wake = wake or self._make_pump(self.pump, TICK_MS)
         self.is_waiting = False  # whether Run was pressed before it was ready
         self.drawn_state: Any = None  # phase and number of results in the pictures
         self.lines: Any = None  # summary of the study in the pictures
         self._ticks = 0
         self._rest_until = 0.0
-        self.bar = StudyBar(self.press_run, self.press_stop, self.press_retry)
+        self.bar = StudyBar(self)
         min_height, margin = self.SENTENCE
         self.sentence = html(min_height=min_height, margin=(0, 0, margin, 0))
         self._build()
@@ -252,7 +247,7 @@ class StudyView(NotebookViewer):
             self.refresh()
             return
         self.is_waiting = False
-        study = self.study if self._rerun is None else self._rerun()
+        study = self.study if self.rerun is None else self.rerun()
         if study is not None:
             self.study, self.outdated = study, False
             study.control.start()
@@ -310,8 +305,7 @@ class StudyView(NotebookViewer):
         """Update everything; the pictures only if there are new results."""
         study = self.study
         with pn.io.hold():
-            may_run = (self.ready or self.ready_soon) and (study or self._rerun) is not None
-            self.bar.show(study, outdated=self.outdated, may_run=may_run, is_waiting=self.is_waiting)
+            self.bar.show()
             fade(self.outdated, self.sentence, self.body)  # even while drawing pauses
             state = (None if study is None else (study.phase, study.progress.done), self.outdated)
             start = time.monotonic()

@@ -15,7 +15,15 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS
-from alrviz.explorer.widgets.menus import FILE_ENTRY, order_buttons, pill, rows_menu, select, show_rows, tables_menu
+from alrviz.explorer.widgets.menus import (
+    FILE_ENTRY,
+    order_buttons,
+    pill,
+    sample_or_all_menu,
+    select,
+    show_rows,
+    tables_menu,
+)
 from alrviz.fitting.families.param import in_digits
 from alrviz.views.core.panes import Updating
 
@@ -44,7 +52,7 @@ class RaceMenus:
         }
         self.question = select("Question", questions, None, sizing_mode="stretch_width", styles=flexible_styles)
         self.data = select("Data", {}, 148)
-        self.whole = rows_menu(session)
+        self.whole = sample_or_all_menu(session)
         self.order = order_buttons()
         self.alpha = select(
             "alpha", {f"{alpha:g}": alpha for alpha in MENU_PENALTIES}, 96, description=explain("alpha")

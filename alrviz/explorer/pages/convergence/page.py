@@ -86,8 +86,8 @@ class ConvergencePage(Page):
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
-        if session.link.page_state(self.slug).measure in self.race_view.param.measure.objects:
-            self.race_view.measure = session.link.page_state(self.slug).measure
+        if session.link.state_if_shown(self.slug).measure in self.race_view.param.measure.objects:
+            self.race_view.measure = session.link.state_if_shown(self.slug).measure
         session.link.connect(self.slug, self.race_view, ("span",))
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._on_measure(event.new), "measure")
@@ -300,6 +300,9 @@ class ConvergencePage(Page):
         if dataset is None or self._table_pending:
             return
         self.settings.reseed(self.session.seed)
+        race = self.race_view.race
+        if race is not None and race.dataset is not None and race.dataset.hash != dataset.hash:
+            self.starter.set_autorun(True)  # else a visitor who opens a table would see an old race of another one
         if self._had_race or self.settings.question == CUSTOM:
             self._had_race = False
             self._show_controls()

@@ -14,7 +14,7 @@ from alrviz.errors import TableError
 from alrviz.estimators.model_file import load_model
 from alrviz.explorer.recipes.questions import CUSTOM
 from alrviz.explorer.recipes.recipe_fields import alpha_choices
-from alrviz.explorer.server.tables import UploadClaim, safe_name
+from alrviz.explorer.server.tables import MemoryReservation, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
@@ -52,7 +52,7 @@ def _unpacked_bytes(data: bytes) -> int:
         return len(data)
 
 
-def _release(*claims: UploadClaim | None) -> None:
+def _release(*claims: MemoryReservation | None) -> None:
     for claim in claims:
         if claim is not None:
             claim.release()
@@ -142,8 +142,8 @@ class InteractionsPage(StudyPage):
     _last_racer: Recipe | None = None  # the first supported racer of Convergence at the last request
     _saw_racers: bool = False  # whether there was a request before
     # Memory claimed for the model file that is shown, and for one that is being opened.
-    _shown_claim: UploadClaim | None = None
-    _opening_claim: UploadClaim | None = None
+    _shown_model_memory: MemoryReservation | None = None
+    _opening_model_memory: MemoryReservation | None = None
 
     def build(self) -> tuple[Viewable, Viewable]:
         """Build the study's widgets, and the part for a model file."""
@@ -183,14 +183,14 @@ class InteractionsPage(StudyPage):
     def _open_model(self, name: str, data: bytes) -> None:
         """Compute the effects of a model file on the session's table."""
         dataset, name = self.session.table.dataset, safe_name(name)
-        claim = UploadClaim(self.session.registry.tables, self.session.owner)
+        claim = MemoryReservation(self.session.registry.tables, self.session.owner)
         try:
             claim.resize(_unpacked_bytes(data))
         except TableError as error:
             self._show_error(error)
             return
-        _release(self._opening_claim)  # a file that was still being opened is replaced
-        self._opening_claim = claim
+        _release(self._opening_model_memory)  # a file that was still being opened is replaced
+        self._opening_model_memory = claim
         say(self.file_text, f"<p class='quiet'>analysing {safe(name, 60)} &hellip;</p>")
 
         def work(stop: StopToken) -> Interactions:
@@ -206,8 +206,8 @@ class InteractionsPage(StudyPage):
             except TableError as error:
                 fail(error)
                 return
-            _release(self._shown_claim)
-            self._shown_claim, self._opening_claim = claim, None
+            _release(self._shown_model_memory)
+            self._shown_model_memory, self._opening_model_memory = claim, None
             description = f"{safe(name, 60)} on {safe(dataset.name if dataset else '', 60)}"
             say(self.file_text, f"<p>Model shown: <b>{description}</b>, {model.encoded.n_rows:,} rows.</p>")
             origin = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
@@ -216,7 +216,7 @@ class InteractionsPage(StudyPage):
 
         def fail(error: Exception) -> None:
             _release(claim)
-            self._opening_claim = None
+            self._opening_model_memory = None
             self._show_error(error)
 
         self.tasks.start("model file", work, finish, fail)
@@ -228,8 +228,8 @@ class InteractionsPage(StudyPage):
         """Update the button; release the memory of a file's model when the recipe's study replaces it."""
         self.back_button.visible = model is not None
         if model is None:
-            _release(self._shown_claim)
-            self._shown_claim = None
+            _release(self._shown_model_memory)
+            self._shown_model_memory = None
             say(self.file_text, about_html("model-file"))
 
     def _leave_file(self) -> None:
@@ -245,7 +245,7 @@ class InteractionsPage(StudyPage):
         """Cancel the page's tasks, and the upload of a file."""
         if "strip" in vars(self):  # it is built on the first visit
             self.strip.cancel()
-        _release(self._shown_claim, self._opening_claim)
+        _release(self._shown_model_memory, self._opening_model_memory)
         super().close()
 
     def recommendation(self) -> Recommendation | None:

@@ -59,7 +59,11 @@ def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
 
 
 def _menu(name: str, label: str, width: int, options: Any, **params: Any) -> Menu:
-    """Return the menu of one field of the grid; a choice replaces recipes of a link by those of the menus."""
+    """Return the menu of a field (`name`) of `PathGrid`; a choice sets the recipes to those of the grid.
+
+    Recipes that no grid produces, as a link may hold, give way to the default grid with this choice. `params` are
+    further parameters of the `Menu`.
+    """
 
     def choose(spec: "PathSpec", value: Any) -> "PathSpec":
         grid = replace(spec.grid or PathGrid("alr", "anje", spec.order), **({name: value} if value else {}))
