@@ -13,7 +13,6 @@ import re
 import secrets
 import sys
 from collections.abc import Callable
-from functools import partial
 from html import unescape
 from http.client import HTTPException
 from pathlib import Path
@@ -37,6 +36,7 @@ from alrviz.memory import free_memory
 
 if TYPE_CHECKING:
     from bokeh.server.server import Server
+    from panel.viewable import Viewable
 
     from alrviz.data.dataset import Dataset
     from alrviz.data.stream.table import Stream
@@ -109,7 +109,10 @@ def explore(options: argparse.Namespace) -> int:
         os.environ[PROXIES_VARIABLE] = ",".join(options.proxy)
     failures: list[Exception] = []
     path = None if dataset is None else options.file.resolve()
-    page = partial(application, dataset=dataset, path=path, on_failure=failures.append)
+
+    def page() -> Viewable:  # Panel calls functions only, and would show a partial call as an object
+        return application(dataset, path, on_failure=failures.append)
+
     server = _serve(page, options)  # reports a port or address that cannot be used
     preload()
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
