@@ -48,10 +48,6 @@ class WeightsObjective(ScoredObjective):
         diagonal = self.feature_rows.sums(self.feature_rows.phi, curvature, squared=True, stop=self.stop)
         return diagonal if self._q is None else diagonal + self._q
 
-    def criterion(self, point: Point) -> float:
-        """Return max |dF/dw| / N."""
-        return float(np.abs(point.gradient).max(initial=0.0)) / self.total
-
     def phi_norm(self, w: Floats) -> float:
         """Return ||phi||, the length of the coefficients, which here are w: the features are not scaled by weights."""
         return float(np.sqrt(dot(w, w)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
@@ -43,7 +43,7 @@ class Fit:
         choice: the solver and why, if a sample chose it.
     """
 
-    objective: ObjectiveProtocol
+    objective: FitObjective
     solver: Solver
     w0: Floats
     max_iter: int
