@@ -295,7 +295,7 @@ def test_the_lowest_of_a_valley_is_found_downhill():
         asked.append(x)
         return (x + 3.6) ** 2
 
-    assert descend(value, -2.0, (0.5, 0.25))[0] == -3.5
+    assert descend(value, -2.0, (0.5, 0.25)) == -3.5
     assert len(asked) == len(set(asked)) < 10
 
 

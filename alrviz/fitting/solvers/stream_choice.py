@@ -43,7 +43,7 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
         classes = plural(int(is_rare.sum()), "class has", "classes have")
         reason = f"averaged: {classes} fewer than {MIN_CLASS_ROWS} of the {training.n_rows:,} rows of tron's start"
         return "averaged", reason, StreamAdaGrad(seed, True)
-    eta0, _ = search_averaged_eta0(objective, w0, seed)
+    eta0 = search_averaged_eta0(objective, w0, seed)
     averaged_loss = loss_of_mean(objective, sample, w0, seed, eta0, TRIAL_PASSES)
     w, tron_loss = fit_sample(objective, w0)
     name = "tron" if tron_loss <= averaged_loss else "averaged"
