@@ -3,8 +3,15 @@ passes by the width of keys, and those of densities. A column of more than 65,53
 more joint values wide keys.
 
 Numba caches compiled kernels on disk: this takes seconds once on a machine, and milliseconds from then on.
+
+`CompileProcess` is a second process that compiles the kernels of passes while this one compiles those of covers. Numba
+compiles under a lock, so threads would wait for each other, but a process loads in milliseconds what another has
+compiled to disk. This pays only for the first page on a machine that has never compiled; it halves that wait.
 """
 
+import subprocess
+import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -16,6 +23,8 @@ from alrviz.data.encoded import SMOOTH_WAYS, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.solvers.row_space import gram_matrices, multiply
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
+from alrviz.job import Job
+from alrviz.kernels import vectors as kernels
 from alrviz.kernels.vectors import walk_losses
 from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import CellSpace
@@ -33,6 +42,7 @@ from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import count_stream
 from alrviz.models.structures import Structure
 from alrviz.models.tables import count_tables
+from alrviz.passes import vectors
 from alrviz.passes.aligned_buffers import VECTOR_WIDTHS, class_widths
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import LOSSES
@@ -40,11 +50,22 @@ from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
 from alrviz.passes.stream import Direction, LocalChunks, adagrad_steps, single_table
+from alrviz.passes.threads import available_threads
 from alrviz.passes.warm import compile_once, warm_passes, warm_single
-from alrviz.stop import NEVER
+from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.fitting.fit_settings import FitSettings
+
+POLL_SECONDS = 0.02  # between two looks at the stop token
+MAX_WAIT_SECONDS = 60.0
+_once = threading.Lock()  # acquired by the first caller in this process, and never released
+_COMPILE = """
+import sys
+from alrviz.passes.losses import LOSSES
+from alrviz.passes.warm import warm_passes
+warm_passes(int(sys.argv[1]), False, LOSSES[sys.argv[2]])
+"""
 
 
 def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
@@ -183,3 +204,43 @@ def warm_covers(wide: bool) -> None:
     model.contributions(codes)
     encoded = Encoded(codes[:, :2], np.arange(2), np.ones(2), space.levels, np.arange(2), ("", ""))
     multiply(gram_matrices(encoded, encoded, 2, True)[0], np.zeros((2, 2)), 1)
+
+
+class CompileProcess:
+    """A process that compiles the passes of `n_classes`, if that pays; `wait` returns when it has finished.
+
+    A process that fails costs nothing: this one compiles what is missing.
+    """
+
+    def __init__(self, n_classes: int, objective: str):
+        self._job: Job[int] | None = None  # waits for the process
+        self.started = available_threads() > 1 and _once.acquire(blocking=False) and _never_compiled()
+        if not self.started:
+            return
+        command = [sys.executable, "-c", _COMPILE, str(n_classes), objective]
+        devnull = subprocess.DEVNULL
+        try:
+            process = subprocess.Popen(command, stdin=devnull, stdout=devnull, stderr=devnull)
+        except OSError:  # no process can be started
+            self.started = False
+            return
+        self._job = Job(lambda stop: process.wait(), "compiling in a second process")
+        self._job.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended, or there was none."""
+        return self._job is None or not self._job.alive
+
+    def wait(self, stop: StopToken) -> None:
+        """Return when the process has ended or takes too long; raises `Stopped` once `stop` is called on the token."""
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
+        while self._job is not None and not self._job.join(POLL_SECONDS) and time.monotonic() < deadline:
+            stop.check()
+
+
+def _never_compiled() -> bool:
+    """Return whether no kernel is on disk yet: then the smallest one had to be compiled."""
+    cells = np.zeros((1, 2))
+    vectors.subtract(cells, cells, np.empty(cells.shape, np.float32))
+    return bool(sum(kernels.subtract.stats.cache_misses.values()))

@@ -10,7 +10,7 @@ import alrviz
 from alrviz.data.splits import FOLDS, split_folds
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting import choose_n_tuples, choose_order
+from alrviz.fitting import choose_order
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import TrainingData, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
@@ -252,8 +252,8 @@ def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
             raise MemoryLimitError("too large", 2, 1)
         return 1.0 + above[tried[-1]] + rng.permutation(noise), np.ones(400)
 
-    monkeypatch.setattr(choose_n_tuples.ShareFold, "_losses", losses)
-    recipe, sentence = choose_n_tuples.choose_n_tuples(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
+    monkeypatch.setattr(choose_order.ShareFold, "_losses", losses)
+    recipe, sentence = choose_order.choose_n_tuples(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
     assert tried == [1.0, 0.8, 0.6, 0.4, 0.3, 0.2]  # two in a row were worse; what is too large is passed over
     assert recipe.params["keep"] == 0.4
     assert sentence == (

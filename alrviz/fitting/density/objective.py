@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.density.weights import WeightsObjective, all_weights, solve
+from alrviz.fitting.density.weights import WeightsObjective, all_weights, minimise, solve
 from alrviz.fitting.objectives.ridge import FitObjective, Point
-from alrviz.fitting.solvers.newton import minimise
 from alrviz.models.density import DensityFeatures, VoteFeatures
 from alrviz.models.density_model import DensityModel
 from alrviz.passes.aligned_buffers import Floats
