@@ -153,7 +153,7 @@ def test_tables_kept_are_bounded():
     prepared = TrainingData(table(), None, None, 1)
     for k in range(MAX_CACHED + 3):
         prepared.tables(1, 0.5 + k)
-    assert len(prepared._tables) == MAX_CACHED
+    assert len(prepared._cache.kinds["tables"]) == MAX_CACHED
     newest = prepared.tables(1, 0.5 + MAX_CACHED + 2)
     assert prepared.tables(1, 0.5 + MAX_CACHED + 2) is newest
 
