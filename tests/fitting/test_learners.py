@@ -161,7 +161,7 @@ def test_a_broken_off_fit_goes_on_to_the_same_steps(solver, stream, tmp_path):
     of = recipe(solver, tol=0.0) if solver == "tron" else recipe(solver, tol=1e-3, max_iter=40)
     whole = fitted(stream, of)
     assert len(whole.trace) > 3
-    for last in {1, 2, len(whole.trace) - 2}:
+    for last in (1, len(whole.trace) - 2):
         kept = tmp_path / f"kept{last}"
         fitted(stream, of, checkpoint=kept, on_step=lambda step, k=last: step.index == k)
         after = fitted(stream, of, checkpoint=kept)

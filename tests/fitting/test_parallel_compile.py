@@ -56,7 +56,7 @@ def made_up(monkeypatch, threads=2, never=True):
 
 def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(monkeypatch):
     made_up(monkeypatch)
-    monkeypatch.setattr(warm, "_COMPILE", "import time; time.sleep(3)")
+    monkeypatch.setattr(warm, "_COMPILE", "import time; time.sleep(1)")
     lasting, stop = warm.CompileProcess(2, "nll"), StopToken()
     stop.stop()
     with pytest.raises(Stopped):
