@@ -24,8 +24,9 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.density.weights import WeightsObjective, all_weights, solve
 from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.solvers.newton import minimise
-from alrviz.models.density import DensityFeatures, VoteFeatures
+from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import DensityModel
+from alrviz.models.density_votes import VoteFeatures
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import NLL
