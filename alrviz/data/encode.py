@@ -331,7 +331,7 @@ LOST_ADVICE = 'discretize="quantile" keeps all of them'
 
 
 def lost_text(encoder: Encoder, advice: str = LOST_ADVICE) -> str:
-    """Return a sentence on the numeric columns without a cut, ending in `advice`; "" without any."""
+    """Return a sentence on the numeric columns without a cut, which no model sees, that ends in `advice`, or ""."""
     if not encoder.lost_:
         return ""
     n_undivided, numeric = len(encoder.lost_), len(encoder.numeric_)

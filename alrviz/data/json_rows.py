@@ -45,27 +45,27 @@ def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -
             f"{plural(len(duplicates), 'object has', 'objects have')} a name twice, such as {short(duplicates[0])}: "
             "the last value was taken"
         )
-    columns: dict[tuple[str, ...], list[Any]] = {}  # by path: the names of the enclosing objects, then the value's
+    cells_by_path: dict[tuple[str, ...], list[Any]] = {}  # path: names of the enclosing objects, then the value's
     for count, row in enumerate(rows):
         if count % 1000 == 0:
             stop.check()
-            check_cells(count, len(columns), limits)
+            check_cells(count, len(cells_by_path), limits)
         for name, value in _flatten(row).items():
-            if name not in columns:
-                columns[name] = []
-                check_columns(len(columns), limits)
-            column = columns[name]
+            if name not in cells_by_path:
+                cells_by_path[name] = []
+                check_columns(len(cells_by_path), limits)
+            column = cells_by_path[name]
             column.extend([None] * (count - len(column)))
             column.append(value)
-    paths = sorted(columns, key=len)  # of equal names the one with the shortest path is not renamed
+    paths = sorted(cells_by_path, key=len)  # of equal names the one with the shortest path is not renamed
     names, name_notes = clean_names([".".join(path) for path in paths])
     name_of, notes = dict(zip(paths, names, strict=True)), [*notes, *name_notes]
-    values = []
-    for path, cells in columns.items():
+    table_columns = []
+    for path, cells in cells_by_path.items():
         stop.check()
         series = pd.Series([*cells, *[None] * (len(rows) - len(cells))], dtype=object)
-        values.append(from_series(name_of[path], series, notes))
-    return RawTable(values, options, notes)
+        table_columns.append(from_series(name_of[path], series, notes))
+    return RawTable(table_columns, options, notes)
 
 
 def _objects(text: str, limits: Limits, stop: StopToken, duplicates: list[str]) -> list[dict[str, Any]]:

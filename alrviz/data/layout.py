@@ -234,9 +234,9 @@ def read_names(
     """Return the rows of names of a table.
 
     Args:
-        rows: the first rows, without titles.
-        width: the commonest number of cells.
-        header: the number of rows of names (None: detected).
+        rows: the first rows after title lines.
+        width: the number of cells that most rows have.
+        header: the number of rows of names (True: 1, False: 0, None: detected).
         expected_names: column names that the caller knows.
         known_layout: the layout of an earlier table of the same form, whose names are used if the first row agrees.
         declared: whether the width is certain, so that a longer first row does not change it.

@@ -16,10 +16,10 @@ from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, class_columns, level_pieces
 from alrviz.models.density_model import DensityModel
-from alrviz.models.density_votes import MAX_ABS_NUMBER, MAX_LOG_SHIFT, DensityVotes, VoteGrid
+from alrviz.models.density_votes import MAX_LOG_SHIFT, DensityVotes, VoteGrid
 from alrviz.passes.density import MIN_GRID_SUM
 from alrviz.passes.rows import Floats
-from alrviz.passes.sources import Sources
+from alrviz.passes.sources import MAX_ABS_NUMBER, Sources
 
 
 def _saved(model: Any) -> SavedModel:

@@ -143,7 +143,7 @@ def parents_by_name(structure: Structure, names: tuple[str, ...]) -> dict[str, t
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class TANClassifier(NetworkClassifier):
-    """TAN, tree-augmented naive Bayes: each column depends on the class and on one other column.
+    """Tree-augmented naive Bayes: each column but the root depends on one other column besides the class.
 
         log p(k, x) = log pi_k + sum over columns j of  log p(x_j | x_parent(j), k)
         tree        = the one of the largest sum of I(j; parent(j) | Y)                                      [TAN]

@@ -23,8 +23,8 @@ from alrviz.errors import RecipeError, TableError
 from alrviz.models.cell_space import SelectedCells, Tuples, add_grid_cells, select_cells, space_of
 from alrviz.models.direct_counts import count_directly, index_rows, sum_by_cell
 from alrviz.models.index import CellIndex, index_cells
+from alrviz.models.joint_values import merge_repeats
 from alrviz.models.plan import Plan, plan_cover
-from alrviz.models.repeats import merge_repeats
 from alrviz.models.set_cover import Cover, cover_rows
 from alrviz.models.tables import Tables, count_tables
 from alrviz.passes.aligned_buffers import Floats

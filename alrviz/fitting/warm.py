@@ -33,11 +33,10 @@ from alrviz.models.density import DensityFeatures
 from alrviz.models.effects import warm_effects
 from alrviz.models.linear import LinearModel
 from alrviz.models.marginals import Parts
-from alrviz.models.networks import count_network
+from alrviz.models.networks import count_network, select_network
 from alrviz.models.parameterisation import LevelSteps
 from alrviz.models.plan import plan_cover
 from alrviz.models.score_table import ScoreTable
-from alrviz.models.selective import select_network
 from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import count_stream
 from alrviz.models.structures import Structure
@@ -120,11 +119,11 @@ def warm_networks(wide: bool) -> None:
     for space in spaces:
         cover, (keys,) = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
         tables.append(count_tables(rows.with_keys(keys), cover, 1.0))
-    selection = select_network(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
-    averages = AverageModel(tables[0], tables[1], selection.counts.model())
+    selected_counts, _ = select_network(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
+    averages = AverageModel(tables[0], tables[1], selected_counts.model())
     averages.scores(codes, 1)  # parent by parent, and row by row
     averages.networks(codes)
-    selection.counts.model().scores(codes, 1)
+    selected_counts.model().scores(codes, 1)
     chain = Structure(((), (0,), (1,)), (0, 1, 2))
     conditional = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
     parts, z = Parts.of_rows(conditional.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))

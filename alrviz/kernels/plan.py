@@ -147,7 +147,10 @@ def _join(key, size, codes, n_levels, slots):
 
 @kernel
 def _start_block(codes, levels, seed, block, in_block, gains, key, slots):
-    """Start a block with the columns of `seed`; return its joint values in the sample, 0 if too many are possible."""
+    """Write the columns of `seed` to `block`, mark them in `in_block`, and write the joint value of each row to `key`.
+
+    Also clears `gains`. Returns the number of joint values in the sample; 0 if more are possible than `slots` holds.
+    """
     for j in range(len(in_block)):
         in_block[j] = 0
         gains[j] = 0

@@ -234,28 +234,16 @@ class _Free:
         return (self._weight * (CROSSED * met.any(axis=2) + ALONG * along)).sum(axis=1)
 
 
-def spread(view: VisibleArea, y: Sequence[float]) -> list[float]:
-    """Return vertical shifts in pixels, as `place` does, for labels right of lines that end at one x, at heights y.
-
-    From the top down the labels stand in the order of the ends.
-    """
-    wanted_pixels = np.array([view.pixel(view.right, value)[1] for value in y])
-    order, highest = np.argsort(wanted_pixels, kind="stable"), view.height - LINE
-    at = wanted_pixels[order]
-    for k in range(1, len(at)):
-        at[k] = max(at[k], at[k - 1] + LINE)
-    for k in reversed(range(len(at))):  # and down again, where that went out of the picture
-        at[k] = min(at[k], highest if k == len(at) - 1 else at[k + 1] - LINE)
-    shifts = np.empty(len(at))
-    shifts[order] = wanted_pixels[order] - at
-    return shifts.tolist()
-
-
 def legend_columns(words: Sequence[str], width: float) -> int:
     """Return how many entries of a legend fit beside each other in so many px: a column is as wide as its longest."""
     widths = [LEGEND_SAMPLE_PX + LETTER * len(text) for text in words]
     fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
     return next(fits, 1)
+
+
+def legend_rows(words: Sequence[str], width: float) -> int:
+    """Return how many rows these entries of a legend need in so many px; one for none."""
+    return max(1, math.ceil(len(words) / legend_columns(words, width)))
 
 
 def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]:

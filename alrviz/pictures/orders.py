@@ -1,15 +1,11 @@
 """Test log loss and cost against the order, from a study of orders.
 
 Above: a thin line for each fold, and over them mean +- standard error in the family's colour; a ring marks the verdict.
-Below: what an order costs, parameters and seconds a fit, on log axes. Beside: the reliability curve, how often rows
-predicted with a probability turn out right; on the diagonal it is true. A line for each order over bins of as many rows
-each; below the diagonal a model is too sure of itself, above it is not sure enough. One may be marked: it is full, with
-bars of a standard error.
+Below: what an order costs, parameters and seconds a fit, on log axes.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import cycle
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,11 +15,10 @@ from bokeh.models import FixedTicker, HoverTool
 from bokeh.plotting import figure
 
 from alrviz.pictures.formatting import short_count, short_seconds
-from alrviz.pictures.palette import GREY, MARKERS, family_colour, readable
-from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend, padded, write
+from alrviz.pictures.palette import GREY, family_colour, readable
+from alrviz.pictures.picture import Data, Picture, Plot, Range, padded, write
 from alrviz.studies.statistics.measures import loss_text
 
-MUTED_OPACITY = 0.7  # opacity of reliability curves that are not marked
 _AUTO = family_colour("hlr")  # of AutoClassifier's model
 _MARGIN_ORDERS = 0.45  # of an order, left of the first and right of the last
 _COST_MARGIN_ORDERS = 0.6  # the same of a cost, whose picture is small
@@ -201,50 +196,3 @@ def _dress(fig: figure, names: Mapping[int, str]) -> None:
     fig.xaxis[0].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=dict(names))
     fig.xgrid.grid_line_color = None
     fig.min_border_top = 14  # half a tick's number
-
-
-def line_of(table: pd.DataFrame) -> Data:
-    """Return what a line draws of a table of `studies.measures.reliability`."""
-    if not len(table):
-        return {"x": [], "y": [], "rows": [], "low": [], "high": []}
-    spread = table.standard_error
-    low, high = (table.accuracy - spread).clip(0, 1), (table.accuracy + spread).clip(0, 1)
-    columns = {"x": table.confidence, "y": table.accuracy, "rows": table.rows, "low": low, "high": high}
-    return {name: column.to_numpy() for name, column in columns.items()}
-
-
-def reliability(tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str], chosen: str = "") -> Picture:
-    """Return the picture of these tables, by the names of their lines; the one of `chosen` is marked.
-
-    colours: one for each line that there may be.
-    """
-    nothing = pd.DataFrame()
-    lines = {text: line_of(tables.get(text, nothing)) for text in colours}
-    starts = [float(np.min(line["x"])) for line in lines.values() if len(line["x"])]
-    # Not their alpha: a notebook's page sends that back in a form that Bokeh's own Line refuses.
-    muted = tuple({"muted": bool(chosen) and text != chosen} for text in colours)
-    return Picture(
-        draw=partial(_draw_reliability, colours=colours),
-        x=(max(0.0, min(starts, default=0.0) - 0.1), 1.02), y=(0.0, 1.02),
-        labels=("probability of the class predicted", "observed accuracy"),
-        data={"lines": tuple(lines.values()), "bars": lines.get(chosen, line_of(nothing))},
-        parts={"lines": muted, "dots": muted, "legend": {"visible": bool(starts)}},
-        key=tuple(colours.items()),
-    )  # fmt: skip
-
-
-def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
-    fig, lines, dots, items = plot.figure, [], [], []
-    fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
-    fig.segment("x", "low", "x", "high", source=plot["bars"], line_color=GREY, line_width=1.6)
-    for (text, colour), marker, source in zip(colours.items(), cycle(MARKERS), plot["lines"], strict=False):
-        lines.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, muted_alpha=MUTED_OPACITY))
-        dots.append(
-            fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker, muted_alpha=MUTED_OPACITY)
-        )
-        items.append((text, [lines[-1], dots[-1]]))
-    tips = [("said", "@x{0.000}"), ("right", "@y{0.000}"), ("rows", "@rows{0,0}")]
-    fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-    # A line without points has only its name in the legend; it appears with its first points.
-    legend = add_legend(fig, items, click_policy="hide")
-    plot.parts |= {"lines": tuple(lines), "dots": tuple(dots), "legend": legend}

@@ -79,7 +79,7 @@ class Pen:
         return Pen(self.image.crop((left, top, right, bottom)), self.unit)
 
     def put(self, part: Any, left: float, top: float) -> None:
-        """Put a part in its place; what stands out of it is not seen."""
+        """Put a part with its top left corner at (left, top), in pixels; it is cut off at its own size."""
         self.image.paste(part.image, (round(left * self.unit), round(top * self.unit)))
 
     def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
@@ -160,7 +160,7 @@ class SvgPen(Pen):
         return SvgPen((max(box[2] - box[0], 0), max(box[3] - box[1], 0)))
 
     def put(self, part: Any, left: float, top: float) -> None:
-        """Put a part in its place; what stands out of it is not seen."""
+        """Put a part with its top left corner at (left, top), in pixels; it is cut off at its own size."""
         place_attributes = f'x="{left:.1f}" y="{top:.1f}" width="{part.size[0]:.1f}" height="{part.size[1]:.1f}"'
         self.parts.append(f'<svg {place_attributes} overflow="hidden">{"".join(part.parts)}</svg>')
 

@@ -19,7 +19,7 @@ from alrviz.errors import TableError, nearest
 from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.table_process import LONG_READING_BYTES, READERS
-from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
+from alrviz.explorer.server.tables import FileLink, MemoryReservation, Upload, link_of, safe_name
 from alrviz.explorer.session.apply_kinds import TARGETS, derive_dataset, read_upload, with_split
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.points import POINTS_FILE, POINTS_KINDS, READ_OPTIONS, unpack_points
@@ -93,7 +93,7 @@ class SessionTable(param.Parameterized):
         self.source = Source()
         self._source_before = Source()  # the source of `dataset` while another table is pending
         self.full_table: Table | None = None  # all rows; `dataset` has those that pass the filters
-        self._claim: UploadClaim | None = None
+        self._claim: MemoryReservation | None = None
         self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
         self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set, loaded or not
         self.chosen = True  # whether the visitor or a link chose the table; False for the page's default
@@ -208,7 +208,7 @@ class SessionTable(param.Parameterized):
         READERS.warm()
         self._session.clear_notice()
         self.loading = IncomingFile(
-            self._uploads.claim(self._session.owner), self._session.registry.limits.bytes, self.show_error
+            MemoryReservation(self._uploads, self._session.owner), self._session.registry.limits.bytes, self.show_error
         )
         self._session.wake()
         return self.loading
@@ -229,7 +229,7 @@ class SessionTable(param.Parameterized):
         """
         upload = Upload.of(filename, data).replace(options=options, points=points)
         self.cancel()
-        claim = self._uploads.claim(self._session.owner)
+        claim = MemoryReservation(self._uploads, self._session.owner)
         try:
             claim.resize(len(upload.data))
         except TableError as error:
@@ -248,7 +248,7 @@ class SessionTable(param.Parameterized):
             words += "; all rows are shown again" if source.rows != self.source.rows else ""
             self.read(replace(source, upload=upload.replace(options=options, points="")), change=words)
 
-    def read(self, source: Source, claim: UploadClaim | None = None, change: str = "") -> None:
+    def read(self, source: Source, claim: MemoryReservation | None = None, change: str = "") -> None:
         """Read the file of `source` on a thread.
 
         Args:
@@ -438,7 +438,7 @@ class SessionTable(param.Parameterized):
         work: Callable[[StopToken], T],
         title: str,
         on_done: Callable[[T], None],
-        claim: UploadClaim | None = None,
+        claim: MemoryReservation | None = None,
         semaphore: AbstractContextManager[object] | None = TABLES,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:

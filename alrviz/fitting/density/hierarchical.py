@@ -21,7 +21,7 @@ from alrviz.fitting.density.objective import DensityObjective, DensityPoint
 from alrviz.fitting.density.weights import OPTIMAL_SLOPE, WeightsObjective, minimise, newton
 from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.models.density import VoteFeatures
+from alrviz.models.density_votes import VoteFeatures
 from alrviz.passes.aligned_buffers import Floats
 
 # The most that log h moves in one step; a grid is accurate from 0.5 to 2 times its bandwidth.

@@ -23,8 +23,9 @@ import numpy as np
 from alrviz.errors import RecipeError
 from alrviz.fitting.density.weights import WeightsObjective, all_weights, minimise, solve
 from alrviz.fitting.objectives.ridge import FitObjective, Point
-from alrviz.models.density import DensityFeatures, VoteFeatures
+from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import DensityModel
+from alrviz.models.density_votes import VoteFeatures
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.rows import Rows, Sums

@@ -30,7 +30,7 @@ from alrviz.views.core.panes import Updating, choice, fade, html, say, side_by_s
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
-from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback
+from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback, Transport
 from alrviz.views.race import texts
 from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
@@ -109,7 +109,7 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     def _build(self, height: str) -> None:
         self.picture = LiveFigure("alrviz-race", on_resize=self._resized, min_height=220)
-        self.transport = self._transport(self._report_seen, Playback(self))
+        self.transport = Transport(self, Playback(self))
         self.sentence = html(stylesheets=[CSS, _SENTENCE_STYLE], styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         # The status never wraps and reserves its maximum width where the window is wide. Otherwise the sentence beside
         # it might need another line, and Run would move.
@@ -163,12 +163,13 @@ class RaceView(PlayerButtons, NotebookViewer):
         if self.player.active_reader is None and self.picture.pane.object is None:
             runs: Any = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
             reader = RaceReader(Race(None, runs))
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
             self._draw(reader)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
-    def _report_seen(self, number: int, last_seen: int) -> None:
+    def report_screen(self, number: int, last_seen: int) -> None:
+        """Tell `on_seen` what the reader's screen shows."""
         reader = self.player.reader
         if reader is not None and reader.number == number and self._on_seen is not None:
             self._on_seen(reader.race, last_seen)
@@ -195,7 +196,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         if reader is not None and reader is not self._drawn_reader:
             self.cancel_scoring()
             self._drawn_reader, self._scoring = reader, None
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
         self._redraw()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
@@ -229,7 +230,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         has_changed = player.tick()
         zero_changed = reader.to_zero != to_zero
         if zero_changed:
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
         came_to_rest = playing and not player.playing
         scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
         due = has_changed and (
@@ -277,7 +278,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         """Update the buttons and the status; with `move_slider` the slider too, even while playing."""
         player = self.player
         step_param = {"drawn": self._drawn_step}  # may lag behind: a long race's picture is not fed at every tick
-        self.transport.show(move_slider=move_slider or not player.playing, **(player.buttons | step_param))
+        self.transport.show(player.buttons | step_param, move_slider=move_slider or not player.playing)
         say(self.status, f"<span class='quiet'>{player.status_html}</span>")
         if player.reader is None:
             say(self.sentence, f"<p class='sentence'>{_WAITING_TEXT}</p>" if player.is_waiting else "")
@@ -335,8 +336,8 @@ class MeasureMenu:
         self.select.link(view, value="measure", bidirectional=True)
         view.param.watch(self._remember, "measure")
 
-    def offer(self, reader: RaceReader) -> None:
-        """Offer the measures of a race, and select the one the reader wants, or NLL."""
+    def offer_measures_of(self, reader: RaceReader) -> None:
+        """Offer the measures that a race has; select the one last chosen in the menu, or NLL if the race lacks it."""
         options = _options(reader.measures)
         with self._falling_back:
             self.select.options = options

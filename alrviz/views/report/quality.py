@@ -80,7 +80,7 @@ def never_predicted(evaluation: Evaluation) -> str:
     return f"It never predicts {names}{suffix}: another class is always more probable."
 
 
-def no_better(evaluation: Evaluation) -> str:
+def worse_than_shares_warning(evaluation: Evaluation) -> str:
     """Return a warning if the log loss is more than one standard error worse than that of the class shares, else "".
 
     The shares are those of the test rows, so that no constant prediction is better.
@@ -243,11 +243,11 @@ def how_calibrated(facts: ReportFacts) -> str:
         pictures.calibration(evaluation), "Reliability curve of the class predicted",
         "The same for the class that is predicted, whichever that is. Below the diagonal the model is too sure.",
     )  # fmt: skip
-    half_text = "; of two classes half of it is often given" if len(evaluation.classes) == 2 else ""
+    halved_brier_text = "; of two classes half of it is often given" if len(evaluation.classes) == 2 else ""
     return (
         f"<p>{calibration_sentence(evaluation)} {worst_calibrated(facts)}{_extremes(evaluation)} The Brier score, "
         "the mean squared distance between probabilities and what happened, summed over the classes, is "
-        f"{number(evaluation.summary().brier, 3)}{half_text}.</p>"
+        f"{number(evaluation.summary().brier, 3)}{halved_brier_text}.</p>"
         f"<div class='pictures'>{of_interest}{of_predicted}</div>"
     )
 

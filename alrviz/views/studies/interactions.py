@@ -150,7 +150,7 @@ class InteractionsView(StudyView, RowSettings):
 
     def press_run(self) -> None:
         """Run or resume the study."""
-        if self._rerun is not None or self.study is not None:
+        if self.rerun is not None or self.study is not None:
             self.given_effects = None
         super().press_run()
 
