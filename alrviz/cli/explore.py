@@ -25,9 +25,10 @@ from alrviz.cli.options import (
     CommandError,
     Commands,
     Progress,
-    add_read_options,
+    add_table_options,
     read_options,
     require_file,
+    whole_number,
     with_options,
 )
 from alrviz.errors import AlrvizError
@@ -56,15 +57,13 @@ def add_to(commands: Commands) -> None:
         "file", nargs="?", type=Path, metavar="FILE", help="a table to open with (CSV, Parquet, ARFF ...)"
     )
     parser.add_argument(
-        "--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed, or asked)"
-    )
-    parser.add_argument(
         "--batches", action="store_true", help="do not read the whole table: pages show a sample, Convergence can race "
         "all rows (always so for a folder, a pattern in quotes, or a table that memory cannot hold)",
     )  # fmt: skip
     parser.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
-    add_read_options(parser)
-    parser.add_argument("--port", type=_port, help=f"the port to serve on (default: {PORT}, or the next that is free)")
+    add_table_options(parser)
+    port_hint = f"the port to serve on (default: {PORT}, or the next that is free)"
+    parser.add_argument("--port", type=whole_number("a port", 1, 65_535), help=port_hint)
     parser.add_argument("--address", default="127.0.0.1", help="the address to serve on (default: this machine only)")
     parser.add_argument(
         "--origin",
@@ -92,12 +91,6 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--no-show", action="store_true", help="do not open a browser")
     parser.add_argument("--check", action="store_true", help="serve, fetch the page once, print the result, and end")
     parser.set_defaults(command=explore)
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; expected a whole number from 1 to 65535")
-    return int(text)
 
 
 def explore(options: argparse.Namespace) -> int:

@@ -13,11 +13,10 @@ from alrviz.cli.options import (
     CommandError,
     Commands,
     Progress,
-    add_read_options,
+    add_table_options,
     kind_of,
-    positive,
     read_options,
-    seed,
+    whole_number,
     with_options,
 )
 from alrviz.errors import LostColumnsWarning
@@ -37,12 +36,17 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser("fit", help="fit a model to a table of any size, in few passes over its files")
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="files, folders or patterns of one table (Parquet, CSV ...)")
-    add("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
     add("--family", default="alr", metavar="NAME", help="alr, lr, hlr, halr, salr, hsalr, anje (default: alr)")
     add("--order", type=_number_or_auto(int), default=2, metavar="N", help="columns of a tuple, or "
         "auto: chosen by log loss on validation rows (default: 2)")  # fmt: skip
-    add("--passes", type=positive("passes"), default=5, metavar="N", help="passes over the rows (default: 5)")
+    add(
+        "--passes",
+        type=whole_number("a number of passes", 1),
+        default=5,
+        metavar="N",
+        help="passes over the rows (default: 5)",
+    )
     add("--solver", metavar="NAME", help="auto, averaged, adagrad, tron or lbfgs (default: auto, chosen on a "
         "sample)")  # fmt: skip
     add("--alpha", type=_alpha, metavar="A", help="strength of the penalty, for hlr and halr also one for each "
@@ -58,17 +62,21 @@ def add_to(commands: Commands) -> None:
     add("--grow", metavar="HOW", help="which tuples hsalr scores next: weak or strong (default: weak)")
     add("--discretize", default="mdl", choices=("mdl", "quantile", "uniform", "none"),
         help="how numbers are cut; none: every value is a level (default: mdl)")  # fmt: skip
-    add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
-        "or ignore; may be given several times")  # fmt: skip
     add("--holdout", type=float, default=0.05, metavar="SHARE", help="share of test rows (default: .05)")
-    add("--seed", type=seed, default=0, metavar="N", help="seed of the test rows and of the order of rows")
+    add(
+        "--seed",
+        type=whole_number("a seed"),
+        default=0,
+        metavar="N",
+        help="seed of the test rows and of the order of rows",
+    )
     add("--unreadable", default="error", choices=("error", "missing"), help="what to do with a value that does "
         "not fit its column (default: error)")  # fmt: skip
     add("--cache", type=Path, metavar="DIR", help="folder for encoded rows (default: the user's)")
     add("--scheduler", metavar="ADDRESS", help="run passes on a Dask cluster, such as tcp://host:8786")
     add("--resume", action="store_true", help="resume an interrupted fit after its last pass")
     add("--threads", type=int, metavar="N", help="threads (default: all)")
-    add_read_options(parser)
+    add_table_options(parser, "categorical, numeric, ordinal or ignore")
     parser.set_defaults(command=fit)
 
 

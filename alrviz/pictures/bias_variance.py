@@ -5,7 +5,6 @@ much, so that what bias loses and variance gains are seen as equal heights. What
 order) is a dashed level. Values of the axis stand at equal steps, as the grid that was fitted has them.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,11 +22,8 @@ from alrviz.studies.core.names import parameter_words
 from alrviz.studies.statistics.crossing import family_of
 
 _MARGIN_STEPS = 0.4  # of a step, left of the first value and right of the last
-_LINE_SHIFT_STEPS, _MAX_SHIFT_STEPS = (
-    0.05,
-    0.25,
-)  # of a step: between lines, so that their bars do not cover each other, and of all
-_WIDTH = 320  # assumed px of a legend
+_LINE_SHIFT_STEPS, _MAX_SHIFT_STEPS = 0.05, 0.25  # between lines, so that their bars stay apart, and of all lines
+LEGEND_WIDTH_PX = 320  # assumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +197,5 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
     tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     legend_params: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
-    add_legend(
-        fig, items, ncols=legend_columns([text for text, *_ in lines], _WIDTH), click_policy="hide", **legend_params
-    )
-
-
-def legend_rows(texts: Sequence[str]) -> int:
-    """Return the number of legend rows for these lines."""
-    return math.ceil(len(texts) / legend_columns(texts, _WIDTH))
+    columns = legend_columns([text for text, *_ in lines], LEGEND_WIDTH_PX)
+    add_legend(fig, items, ncols=columns, click_policy="hide", **legend_params)

@@ -6,7 +6,6 @@ each line carries the marker of its racer, for readers who confound colours. A f
 of racers that are called the same, as long as neither axis turns logarithmic or back.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +25,7 @@ from alrviz.pictures.labels import (
     VisibleArea,
     box,
     legend_columns,
+    legend_rows,
     place,
     with_room,
 )
@@ -131,7 +131,8 @@ def convergence(
     }
     levels |= {} if floor is None else {BEST: floor}
     names = [curve.name for curve in curves]
-    height = HEIGHT - LEGEND_ROW_PX * (legend_rows(names, measure) - 1)
+    kinds = _kinds(measure)
+    height = HEIGHT - LEGEND_ROW_PX * (legend_rows([*names, *kinds], WIDTH) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
     within = view if size is None else replace(view, width=size[0], height=size[1])
     drawn_lines = [*(line for pair in curve_pairs for line in pair)] if rests else []
@@ -139,7 +140,6 @@ def convergence(
     ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in ends_of]
     heads, words, grey = marks(curves, ends, levels, within, dark, drawn_lines)
     markers = [_markers(line, k, len(curves), within) for k, line in enumerate(ends_of)]
-    kinds = _kinds(measure)
     parts: dict[str, Any] = {
         "dots": tuple({"visible": len(line["x"]) <= MAX_MARKED_POINTS} for line in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
@@ -314,12 +314,6 @@ def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
     along = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
     step = ("step" if trials else "iteration", "@step")
     return [("racer", "$name"), step, *along, (MEASURES[measure].words, "@y{0.[000000]}")]
-
-
-def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
-    """Return the number of legend rows that these racers need within a width in pixels."""
-    words = [*names, *_kinds(measure)]
-    return max(1, math.ceil(len(words) / legend_columns(words, width)))
 
 
 def _kinds(measure: str) -> list[str]:

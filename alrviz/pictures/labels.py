@@ -241,6 +241,11 @@ def legend_columns(words: Sequence[str], width: float) -> int:
     return next(fits, 1)
 
 
+def legend_rows(words: Sequence[str], width: float) -> int:
+    """Return how many rows these entries of a legend need in so many px; one for none."""
+    return max(1, math.ceil(len(words) / legend_columns(words, width)))
+
+
 def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]:
     """Return columns of labels or marks, padded to `rows` with invisible ones.
 

@@ -226,24 +226,16 @@ class FigureDrawing:
         fill = _paint(marks.get("fill_color"), marks.get("fill_alpha"))
         self.ink.area(outline[np.isfinite(outline).all(axis=1)], fill)
 
-    def _draw_vbar(self, marks: Marks) -> None:
-        x, half = (np.asarray(marks.each(name), float) for name in ("x", "width"))
-        self._boxes(marks, x - half / 2, x + half / 2, marks.each("bottom"), marks.each("top"))
-
-    def _draw_hbar(self, marks: Marks) -> None:
-        y, half = (np.asarray(marks.each(name), float) for name in ("y", "height"))
-        self._boxes(marks, marks.each("left"), marks.each("right"), y - half / 2, y + half / 2)
-
     def _draw_quad(self, marks: Marks) -> None:
-        self._boxes(marks, *map(marks.each, ("left", "right", "bottom", "top")))
-
-    def _boxes(self, marks: Marks, left: Any, right: Any, bottom: Any, top: Any) -> None:
+        left, right, bottom, top = marks.sides()
         sides = self._x(left), self._x(right), self._y(bottom), self._y(top)
         looks = map(marks.each, ("fill_color", "fill_alpha", "hatch_pattern", "hatch_color"))
         for x0, x1, y0, y1, fill, alpha, hatch, line in zip(*sides, *looks, strict=True):
             self.ink.area(_corners(x0, x1, y0, y1), _paint(fill, alpha))
             if hatch not in (None, " "):  # whatever the pattern: one line from corner to corner
                 self.ink.line(np.array([[x0, y0], [x1, y1]]), _paint(line, 0.5))
+
+    _draw_vbar = _draw_hbar = _draw_quad
 
     def _draw_text(self, marks: Marks) -> None:
         names = "text", "text_color", "x_offset", "y_offset", "text_align", "text_baseline", "text_font_size"

@@ -208,7 +208,7 @@ class SessionTable(param.Parameterized):
         READERS.warm()
         self._session.clear_notice()
         self.loading = IncomingFile(
-            self._uploads.claim(self._session.owner), self._session.registry.limits.bytes, self.show_error
+            MemoryReservation(self._uploads, self._session.owner), self._session.registry.limits.bytes, self.show_error
         )
         self._session.wake()
         return self.loading
@@ -229,7 +229,7 @@ class SessionTable(param.Parameterized):
         """
         upload = Upload.of(filename, data).replace(options=options, points=points)
         self.cancel()
-        claim = self._uploads.claim(self._session.owner)
+        claim = MemoryReservation(self._uploads, self._session.owner)
         try:
             claim.resize(len(upload.data))
         except TableError as error:

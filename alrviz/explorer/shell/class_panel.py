@@ -5,7 +5,7 @@ belongs to the process (`server.classes`), so that a reload or another page find
 """
 
 from collections.abc import Sequence
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import pandas as pd
 import panel as pn
@@ -24,7 +24,7 @@ from alrviz.explorer.shell import class_answers
 from alrviz.explorer.shell.dialogs import LazyDialog, dialog
 from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.explorer.shell.markdown import markdown_html
-from alrviz.explorer.shell.qr import LOCAL_ADDRESS_HINT, is_local, qr_html
+from alrviz.explorer.shell.qr import local_hint, page_url, qr_html
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, button, html
 from alrviz.studies.core.export import to_csv
 from alrviz.views.core.saving import csv_button
@@ -83,15 +83,12 @@ class ClassPanel:
         if room is None:
             self._dialog_text.object = _ABOUT_CLASSES
             return
-        location = pn.state.location
-        base = "" if location is None else location.href.split("?")[0].split("#")[0].rstrip("/") + "/"
-        code_link, secret = urljoin(base, "class"), urljoin(base, f"class/{room.secret}")
-        parts = urlsplit(code_link)
+        parts = urlsplit(page_url("class"))
+        code_html = qr_html(page_url(f"class/{room.secret}"), show_link=False, max_height="60vh")
         self._dialog_text.object = (
-            f"{LOCAL_ADDRESS_HINT if is_local() else ''}"
-            "<div style='display:flex; flex-wrap:wrap; gap:24px; align-items:center; "
+            f"{local_hint()}<div style='display:flex; flex-wrap:wrap; gap:24px; align-items:center; "
             f"justify-content:center'><div style='flex:0 1 50vh; min-width:220px'>"
-            f"{qr_html(secret, show_link=False, max_height='60vh')}</div><div style='text-align:center; min-width:0'>"
+            f"{code_html}</div><div style='text-align:center; min-width:0'>"
             f"<p style='font-size:1.25rem'>Photograph the code, or open<br><b style='overflow-wrap:anywhere'>"
             f"{safe(parts.netloc + parts.path)}</b></p><p style='{_CODE_STYLE}'>{room.code}</p>"
             f"<p style='font-size:1.25rem' role='status'>{self._present_text(room)}</p></div></div>"
