@@ -121,7 +121,8 @@ class FigureDrawing:
         low = 26 + (min(long * 0.7, 80) if tilt else 0)
         left = self.left + widest + (18 if y_axis is None or not _words(y_axis.axis_label) else 40)
         right = self.left + self.wide - 24
-        legends = [part for part in figure.select({"type": Legend}) if part.visible]
+        placed = [*figure.above, *figure.below, *figure.left, *figure.right, *figure.center]
+        legends = [part for part in placed if isinstance(part, Legend) and part.visible]
         lines = [self._legend_lines(legend, right - left) for legend in legends]
         top = self.top + 12 + LEGEND_ROW_PX * sum(map(len, lines))
         bottom = self.top + self.high - low - (22 if x_axis is not None and _words(x_axis.axis_label) else 0)
@@ -138,7 +139,7 @@ class FigureDrawing:
         self.ink = self.pen.part(self.frame)
         self._grid(x_ticks, y_ticks)
         glyphs = [part_drawn for part_drawn in figure.renderers if part_drawn.visible and hasattr(part_drawn, "glyph")]
-        marks = [part for part in figure.select({"type": (Span, BoxAnnotation, Label)}) if part.visible]
+        marks = [part for part in placed if isinstance(part, Span | BoxAnnotation | Label) and part.visible]
         for part in sorted([*glyphs, *marks], key=lambda part_drawn: _LEVELS.index(part_drawn.level)):
             (self._glyph if hasattr(part, "glyph") else self._annotation)(part)
         self.pen.put(self.ink, left, top)
