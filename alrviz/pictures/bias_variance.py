@@ -112,9 +112,9 @@ def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
     """The lines of a summary along an axis, by name."""
     if not len(table):
         return {}
-    about = zip(table["name"], table["label"], table[axis], strict=True)
-    names = [_without(str(name), str(label), axis, value) for name, label, value in about]
-    lines = {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
+    racers = zip(table["name"], table["label"], table[axis], strict=True)
+    names = [_without(str(name), str(label), axis, value) for name, label, value in racers]
+    lines = {name: table[[name == line_name for line_name in names]] for name in dict.fromkeys(names)}
     return {_called(name, rows, axis): rows for name, rows in lines.items()}
 
 
@@ -170,9 +170,9 @@ def _line(rows: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float
 def _ranges(lines: Mapping[str, Sequence[Data]]) -> dict[str, Range]:
     """One span for all parts, each around its own middle."""
     ends = {}
-    for part, of in lines.items():
-        every = np.concatenate([np.empty(0), *(line[key] for line in of for key in ("low", "high"))])
-        ends[part] = (float(every.min()), float(every.max())) if len(every) else (0.05, 0.05)
+    for part, part_lines in lines.items():
+        heights = np.concatenate([np.empty(0), *(line[key] for line in part_lines for key in ("low", "high"))])
+        ends[part] = (float(heights.min()), float(heights.max())) if len(heights) else (0.05, 0.05)
     span = 1.16 * max(high - low for low, high in ends.values()) or 0.1
     starts = {part: (low + high - span) / 2 for part, (low, high) in ends.items()}
     for part, (low, _) in ends.items():
