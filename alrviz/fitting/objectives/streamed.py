@@ -36,7 +36,6 @@ from alrviz.models.streamed import StreamedCounts
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows, Sums, as_kernel_codes
 from alrviz.passes.stream import Codes, Direction, PassSums, step_table
-from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
 
 MAX_BATCH_ROWS = 2**16  # rows in memory that are scored together
@@ -228,23 +227,12 @@ class StreamLine(Line):
     """F along point.w + t * direction, known at STEP_MULTIPLES times the guess."""
 
     def __init__(self, objective: StreamObjective, start: Point, direction: Floats, guess: float | None):
-        self.objective, self.start, self.direction = objective, start, direction
-        self.value, self.slope = start.objective, dot(start.gradient, direction)
-        self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
+        super().__init__(objective, start, direction)
+        self.objective = objective
         self._known: dict[float, Floats] = {}
         self._ready: tuple[float, Point] | None = None
         if guess is not None:
             self._evaluate(guess)
-
-    def at(self, t: float) -> tuple[float, float, float]:
-        """Return F, dF/dt and d2F/dt2 at t."""
-        first, second = self._penalty_derivatives
-        loss, slope, curvature = self._loss(t)
-        return (
-            loss + self.start.penalty + t * (first + 0.5 * t * second),
-            slope + first + t * second,
-            curvature + second,
-        )
 
     def move(self, t: float) -> Point:
         """Return the point at t, without a pass if the gradient is known there.
@@ -261,7 +249,7 @@ class StreamLine(Line):
                 return self.objective.value_grad(self.start.w + best * self.direction)
         return point
 
-    def _loss(self, t: float) -> Floats:
+    def loss_at(self, t: float) -> Floats:
         """Return loss, slope and curvature at t, interpolated between the nearest lengths."""
         if t not in self._known and not self._is_covered(t):
             self._evaluate(t or 1.0)  # steepest descent asks for t = 0 first

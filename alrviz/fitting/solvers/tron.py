@@ -31,7 +31,7 @@ import numpy as np
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, start_size, two_loop
-from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled, start
+from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled
 from alrviz.passes.aligned_buffers import BufferPool, Floats
 from alrviz.passes.vectors import Floats32, dot, ridge_line_derivatives
 from alrviz.passes.vectors import move_along as add
@@ -98,7 +98,7 @@ class Tron(Solver):
     def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         head = LBFGSStart(invert_diagonal(objective.diagonal_at_shares())) if self.memory else None
-        return replace(start(objective, w0), carry=head)
+        return replace(super().init(objective, w0), carry=head)
 
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one step of L-BFGS, or one outer iteration, later."""
