@@ -242,8 +242,10 @@ class Run(RunAttributes, Job[Step]):
                 except Exception as error:
                     if self.trace.closed:  # a stop has released the solver's state during the step
                         return None
-                    ours = isinstance(error, AlrvizError)
-                    sentence = str(error) if ours else f"an error in alrviz itself: {type(error).__name__}: {error}"
+                    is_explained = isinstance(error, AlrvizError)
+                    sentence = (
+                        str(error) if is_explained else f"an error in alrviz itself: {type(error).__name__}: {error}"
+                    )
                     self._end(Outcome(FAILED, sentence))
                     raise
                 with self._ending:  # a step that was overtaken by a stop is dropped, with its weights
@@ -265,10 +267,10 @@ class Run(RunAttributes, Job[Step]):
 
     def _adopt_choices(self, state: SolverState) -> None:
         """Put what the solver has chosen into the recipe, with a sentence."""
-        chosen = {} if self._fit is None else self._fit.solver.chosen_params(state)
-        if any(self.recipe.params[name] != value for name, value in chosen.items()):
-            self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen), True
-            values = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen.items())
+        chosen_params = {} if self._fit is None else self._fit.solver.chosen_params(state)
+        if any(self.recipe.params[name] != value for name, value in chosen_params.items()):
+            self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen_params), True
+            values = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen_params.items())
             n_trials = sum(step.kind == "search" for step in self.trace.since(0))
             self._choices = [
                 *self._choices,
@@ -463,8 +465,8 @@ class Run(RunAttributes, Job[Step]):
             stop=self.token,
         )
         give_back()  # memory used for reading
-        if lost := lost_text(self.coded.encoder):
-            warnings.warn(f"{stream.name}: {lost}", LostColumnsWarning, stacklevel=2)
+        if lost_columns := lost_text(self.coded.encoder):
+            warnings.warn(f"{stream.name}: {lost_columns}", LostColumnsWarning, stacklevel=2)
         max_bytes = allowed_bytes(self._max_memory)
         chunks: Callable[[int], Chunks]
         if client is None:
@@ -481,7 +483,7 @@ class Run(RunAttributes, Job[Step]):
             rows = first_rows(self.coded)
             rows = rows.take(np.arange(min(rows.n_rows, MAX_LEARNER_ROWS)))
             self._choose_order(TrainingData(rows, None, None, self._n_jobs), sampled=True)
-        self._choose_keep(lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
+        self._choose_keep(lambda candidate: candidate.definition.make_stream(replace(trial, recipe=candidate))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self.coded.levels))
         self._selection_passes += sum(chunks_read.passes for chunks_read in request.used)
         problem, self.estimate = self.recipe.definition.make_stream(
@@ -506,13 +508,13 @@ class Run(RunAttributes, Job[Step]):
             settings = {"solver": "auto", "max_iter": 200}
             recipe = requested.replace(**{name: value for name, value in settings.items() if name in requested.params})
         choice = choose_order(
-            recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self.token,
+            recipe, prepared, self._encode or (lambda recipe: prepared), max_memory=self._max_memory, stop=self.token,
             on_trial=on_trial,
         )  # fmt: skip
-        sentence, chosen = choice.sentence, choice.recipe.params
+        sentence, chosen_params = choice.sentence, choice.recipe.params
         if sampled:
             sentence += f"; on {prepared.encoded.n_rows:,} rows drawn from the table"
-        settings = {name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen}
+        settings = {name: chosen_params[name] for name in ("order", "alpha", "keep") if name in chosen_params}
         self.recipe = requested.replace(discretize=choice.recipe.discretize, **settings)
         self._choices = [*self._choices, sentence]
         self._alpha_was_chosen = requested.params.get("alpha") == AUTO and not sampled

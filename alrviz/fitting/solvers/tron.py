@@ -124,8 +124,8 @@ def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: flo
     eta = min(max_eta, 10.0 * max_eta * math.sqrt(size / (region.first_norm or 1.0)))
     new_pairs = CurvaturePairs(n_pairs, objective.buffers)
     step, products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, new_pairs)
-    counted = replace(state, passes=state.passes + 0.5 + products)
-    new, falls = line_search_step(objective, counted, step, 1.0)
+    counted_state = replace(state, passes=state.passes + 0.5 + products)
+    new, falls = line_search_step(objective, counted_state, step, 1.0)
     if not falls:
         return stalled(new)
     length, t = math.sqrt(dot(step, step / inverse)), new.step_size
