@@ -166,7 +166,7 @@ class Rows:
         return counts
 
     def line_eval(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL) -> LineDerivatives:
-        """Return the loss at z + t dz, and its first and second derivative with respect to t."""
+        """Return the loss at z + t dz, both (N, W), and its first and second derivative with respect to t."""
         parts = self._parts(3)
 
         def work(begin: int, end: int) -> None:
