@@ -38,7 +38,7 @@ from tests.data.test_messy import DATES, GERMAN, LAB, NUMBERS, WORDS
 from tests.estimators.model_files import about_of, rewritten
 
 ROWS = 48
-EACH = 11  # every so many rows is scored alone
+EACH = 23  # every so many rows is scored alone
 
 
 @dataclass

@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import TableError
-from alrviz.models.density import LIMIT, MAX_ABS_NUMBER, MAX_LOG_SHIFT, DensityFeatures
+from alrviz.models.density import DensityFeatures
+from alrviz.models.density_votes import MAX_LOG_SHIFT
 from alrviz.passes import sources
+from alrviz.passes.density import LIMIT
+from alrviz.passes.sources import MAX_ABS_NUMBER
 from tests.models.densities import EXACT, GRIDS, table
 from tests.oracles.density import naive_features, naive_phi, naive_silverman
 
@@ -58,7 +61,7 @@ def test_features_are_the_definition(given_table, wider, m, leave_out):
     np.testing.assert_allclose(features.rows(*new, np.log(h)).phi, expected, rtol=0, atol=digits)
 
 
-@pytest.mark.parametrize("ratio", [10, 16, 20, 40])
+@pytest.mark.parametrize("ratio", [10, 40])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_grids_are_within_a_thousandth(classes, leave_out, ratio, gridded, monkeypatch):
@@ -83,13 +86,13 @@ def slope_by_differences(compute, log_h, d, step=1e-5):
 
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
-@pytest.mark.parametrize("classes", [2, 3, 6])
+@pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_dphi_is_the_derivative_of_phi(classes, leave_out, how, monkeypatch):
     monkeypatch.setattr(sources, "_VOTE_NS", how)
     given_table = table(150, classes, weights="parts", apart=2.0)
     features = DensityFeatures(*given_table)
-    for wider in (-MAX_LOG_SHIFT, -1.5, 0.1, 3.0, MAX_LOG_SHIFT):
+    for wider in (-MAX_LOG_SHIFT, -1.5, 3.0, MAX_LOG_SHIFT):
         log_h = np.log(features.silverman) + wider
         grids = features.spacing(log_h)
         found = features.training(log_h, leave_out)
@@ -154,7 +157,7 @@ def test_a_far_row_makes_a_stretch_of_its_own(gridded):
     features = DensityFeatures(x[None], np.empty((0, 2001), np.uint8), np.empty(0, int), y, np.ones(2001), 2)
     log_h = np.log([0.2])
     found = features.training(log_h, True).phi
-    grid = features._columns[0]._grid
+    grid = features.columns[0]._grid
     assert len(grid._first) == 2
     assert grid.n_nodes < 10_000
     near = [1, 2, 1999, 2000]

@@ -35,7 +35,7 @@ from alrviz.data.table import Table
 from alrviz.data.text import RawTable, TextColumn
 from alrviz.data.values import Values
 from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
-from alrviz.home import home, restrict_home
+from alrviz.home import home
 from alrviz.stop import NEVER, StopToken
 
 SAMPLE_ROWS = 50_000  # from which target, kinds and specs are guessed
@@ -309,8 +309,6 @@ def open_table(
     if rows > SAMPLE_ROWS:
         notes.append(f"column types were inferred from {SAMPLE_ROWS:,} of {rows:,} rows: pass kinds= to override them")
     notes += [sample.leaks_note] if sample.leaks_note else []
-    if cache is None:
-        restrict_home(home())
     folder = home() / "codes" if cache is None else Path(cache)
     return Stream(source, sample, rows, unreadable, folder, tuple(notes))
 

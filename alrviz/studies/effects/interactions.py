@@ -139,7 +139,7 @@ class Interactions(NamedEffects):
         self, model: LinearModel, encoder: Encoder, encoded: Encoded, heldout: Encoded | None,
         n_jobs: int | None = None, stop: StopToken = NEVER, weights: Floats | None = None, note: str = "",
     ):  # fmt: skip
-        columns = [column.name for column in encoder.columns_]
+        columns = encoder.names_
         super().__init__(purify(model, encoded, n_jobs, stop), columns, encoded, heldout, n_jobs)
         self.note, self.encoder, self.classes, self._model = note, encoder, encoder.classes_, model
         self._weights = weights  # (S, C) of the model's own cells

@@ -76,7 +76,7 @@ class TupleCounts:
         If the rank would take too much memory, the complete table's ratio is used.
         """
         space, classes = self.tables.space, self.tables.n_classes
-        df, sizes = np.zeros(len(self.tuples)), (space.strides > 0).sum(axis=1)
+        df, sizes = np.zeros(len(self.tuples)), space.sizes
 
         def count_tuple(i: int) -> None:
             t = int(self.tuples[i])
@@ -169,7 +169,7 @@ def lacking(
     is_tested = (expected_counts >= MIN_EXPECTED) & (curvatures > 1e-9 * cell_counts)
     parts = 1.0 - expected_counts / cell_counts
     terms = np.zeros_like(slopes)
-    sizes = (tables.space.strides > 0).sum(axis=1)
+    sizes = tables.space.sizes
     for k in range(classes):
         w = np.where(is_tested[:, k], curvatures[:, k], 0.0)
         f = np.divide(slopes[:, k], w, out=np.zeros(len(w)), where=w > 0)[:, None]
@@ -209,7 +209,7 @@ def associations(
     """
     tuple_counts = TupleCounts.of(encoded, tuples, n_jobs, stop)
     tables, slices, index = tuple_counts.tables, tuple_counts.slices, tuple_counts.index
-    sizes, statistics = (tables.space.strides > 0).sum(axis=1), np.zeros((len(tuple_counts.tuples), 2))
+    sizes, statistics = tables.space.sizes, np.zeros((len(tuple_counts.tuples), 2))
     counts = np.ascontiguousarray(tables.counts)
     expected_counts = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
     is_tested = expected_counts >= MIN_EXPECTED

@@ -134,7 +134,7 @@ def row_codes(
             raise TableError(f"there are {len(frame)} rows; expected a table of one row to explain")
         codes = encoder.transform(frame)
     for name, value in (changes or {}).items():
-        column = column_number([column.name for column in encoder.columns_], name)
+        column = column_number(encoder.names_, name)
         codes[column, 0] = _level_of(encoder.columns_[column], value)
     return codes
 

@@ -36,7 +36,6 @@ from alrviz.explorer.shell.dialogs import text_button
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.export_model import ExportModel
-from alrviz.explorer.widgets.menus import FILE_ENTRY
 from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.run_history import reopen
@@ -92,7 +91,7 @@ class ConvergencePage(Page):
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._on_measure(event.new), "measure")
         self.dialogs = RaceDialogs(session)
-        self.controls = RaceMenus(session, self._on_choice, self.show_example)
+        self.controls = RaceMenus(session, self._on_choice, lambda: self.starter.set_autorun(True), self.show_example)
         self.chooser = RecipeChooser(
             session, lambda: self.recipes, self._set_custom, self._new_recipe, solvers=lambda: self.starter.solvers
         )
@@ -216,11 +215,6 @@ class ConvergencePage(Page):
     # ---- controls ----------------------------------------------------------------------------------------------
 
     def _on_choice(self, name: str, value: Any) -> None:
-        if name == "data":
-            if value and value != FILE_ENTRY:
-                self.starter.set_autorun(True)
-                self.session.table.load_demo(value)
-            return
         self.settings.choose(name, value)
         self._set_question_racers()
         self._race_if_cheap()

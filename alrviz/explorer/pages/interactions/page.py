@@ -13,7 +13,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.errors import TableError
 from alrviz.estimators.model_file import load_model
 from alrviz.explorer.recipes.questions import CUSTOM
-from alrviz.explorer.recipes.recipe_fields import alpha_choices
+from alrviz.explorer.recipes.recipe_fields import with_family
 from alrviz.explorer.server.tables import MemoryReservation, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import about_html
@@ -21,9 +21,8 @@ from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
-from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, recipe_menu
+from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, family_menu, recipe_menu
 from alrviz.fitting.cost.cost import Cost
-from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
@@ -58,22 +57,6 @@ def _release(*claims: MemoryReservation | None) -> None:
             claim.release()
 
 
-def _family(spec: "InteractionsSpec", family: str) -> "InteractionsSpec":
-    previous = spec.recipe
-    params = {name: previous.params[name] for name in ("order", "alpha") if name in previous.params}
-    family_params = {name: value for name, value in params.items() if name in Recipe(family).params}
-    return replace(
-        spec,
-        recipes=(
-            Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins, **family_params),
-        ),
-    )
-
-
-def _alphas(spec: "InteractionsSpec") -> dict[str, Any]:
-    return {in_digits(alpha): alpha for alpha in alpha_choices(spec.recipe.params["alpha"])}
-
-
 @dataclass(frozen=True)
 class InteractionsSpec(StudySpec):
     """The effects of one recipe, and the number of refits."""
@@ -81,9 +64,9 @@ class InteractionsSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "interactions", "hub", staticmethod(effect_bands), True
     default_recipes = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": Menu("Family", 104, {name: name for name in FAMILIES}, lambda spec: spec.recipe.family, _family),
+        "family": family_menu({name: name for name in FAMILIES}, "order", "alpha"),
         "order": recipe_menu("order", 96, {f"n = {n}": n for n in ORDERS}, "Order"),
-        "alpha": recipe_menu("alpha", 104, _alphas, "alpha"),
+        "alpha": recipe_menu("alpha", 104, label="alpha"),
         "refits": Menu("Refits", 96, {name: name for name in REFITS}),
     }
     print_code = """study.run()
@@ -92,11 +75,6 @@ print(study.importance())
 """
 
     refits: str = choice("30", REFITS)
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe."""
-        return self.recipes[0]
 
     @property
     def holdout(self) -> float:
@@ -170,11 +148,9 @@ class InteractionsPage(StudyPage):
         if self.is_front:
             racers = InteractionsSpec.usable_recipes(session.recipes) if session.question == CUSTOM else ()
             racer = racers[0].replace(seed=self.spec.recipe.seed) if racers else None
-            is_new, is_from_link = (
-                racer != self._last_racer,
-                self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes,
-            )
-            is_from_link, self._last_racer, self._saw_racers = is_from_link and not self._saw_racers, racer, True
+            is_new, is_first_request = racer != self._last_racer, not self._saw_racers
+            is_from_link = is_first_request and self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes
+            self._last_racer, self._saw_racers = racer, True
             if racer is not None and is_new and not is_from_link and (racer,) != self.spec.recipes:
                 self.change(replace(self.spec, recipes=(racer,)))
                 return
@@ -183,7 +159,7 @@ class InteractionsPage(StudyPage):
     def _open_model(self, name: str, data: bytes) -> None:
         """Compute the effects of a model file on the session's table."""
         dataset, name = self.session.table.dataset, safe_name(name)
-        claim = self.session.registry.tables.claim(self.session.owner)
+        claim = MemoryReservation(self.session.registry.tables, self.session.owner)
         try:
             claim.resize(_unpacked_bytes(data))
         except TableError as error:
@@ -253,7 +229,5 @@ class InteractionsPage(StudyPage):
         if getattr(self.study_view.study, "interactions", None) is None:
             return None
         model = self.spec.recipe.replace(seed=self.session.seed)
-        params = {name: model.params[name] for name in ("order", "alpha") if name in model.params}
-        rival = model.definition.rival or "alr"
-        rival_params = {name: value for name, value in params.items() if name in Recipe(rival).params}
-        return Recommendation("this model", lambda: (model, Recipe(rival, seed=self.session.seed, **rival_params)))
+        rival = with_family(model, model.definition.rival or "alr", "order", "alpha")
+        return Recommendation("this model", lambda: (model, rival))

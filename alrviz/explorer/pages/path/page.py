@@ -69,7 +69,7 @@ def _menu(name: str, label: str, width: int, options: Any, **params: Any) -> Men
         grid = replace(spec.grid or PathGrid("alr", "anje", spec.order), **({name: value} if value else {}))
         if grid.centers == "1" and grid.families != "alr":  # lr has no center 1
             grid = replace(grid, centers="anje")
-        return replace(spec, recipes=grid.recipes(spec.recipes[0]))
+        return replace(spec, recipes=grid.recipes(spec.recipe))
 
     def value(spec: "PathSpec") -> Any:
         return "" if spec.grid is None else getattr(spec.grid, name)
@@ -120,7 +120,7 @@ for row in study.rows():
     @property
     def order(self) -> int:
         """The order of the first path."""
-        return int(self.recipes[0].params["order"])
+        return int(self.recipe.params["order"])
 
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
