@@ -133,6 +133,12 @@ class Interactions(NamedEffects):
         pure, columns, names, encoded, heldout, has_heldout: see `NamedEffects`.
         encoder: names of columns and levels. classes: the classes.
         note: sentence on the sample of rows; "" if all are used.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("xor")
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> found.mute("bit_1 & bit_2")["error"].round(2).to_dict()
+    {'all': 0.11, 'muted': 0.5}
     """
 
     def __init__(
