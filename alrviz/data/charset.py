@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any
 from unicodedata import name
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
+from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.options import MIXED
 from alrviz.data.text import Buffer
 from alrviz.errors import Sentence, TableError
@@ -55,13 +55,8 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
             advice = "" if encoding in SCRIPTS else f" (if they look wrong, try {_alternatives(encoding)})"
             note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {noun}{advice}"
             alternative = "mac_roman" if encoding == WESTERN else WESTERN
-            words: dict[str, Any] = {
-                "read": f"{encoding} ({script})",
-                "other": f"{alternative} ({EUROPEAN[alternative]})",
-            }
-            notes.append(
-                DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.ENCODING, {"encoding": alternative}, **words))
-            )
+            words = {"read": f"{encoding} ({script})", "other": f"{alternative} ({EUROPEAN[alternative]})"}
+            notes.append(DoubtNote.with_doubt(note, DoubtCode.ENCODING, {"encoding": alternative}, (), 0, **words))
     if encoding == MIXED:
         _, bad, first = _count_lines(data, stop)
         are = "line is" if bad == 1 else "lines are"

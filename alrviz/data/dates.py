@@ -14,14 +14,13 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, NO_DATE, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, hours_of
@@ -146,14 +145,12 @@ def parse_dates(
             read + f'"How it was read", "Order of dates" has the other way, {words_of_other} first',
         )
         change = {"columns": {column.name: {"dayfirst": not chosen_order}}}
-        words: dict[str, Any] = {
+        words = {
             "read": f"{words_of_order} first",
             "other": f"{words_of_other} first",
             "such": repr(levels[0].as_py()),
         }
-        notes.append(
-            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.DAY_OR_MONTH, change, [column.name], **words))
-        )
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.DAY_OR_MONTH, change, [column.name], 0, **words))
     elif day_first is not None and chosen_order != day_first:
         counterexample = levels[
             int((np.isnat(days_by_order[day_first]) & ~np.isnat(days_by_order[chosen_order])).argmax())
@@ -211,11 +208,7 @@ def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) ->
         note = (
             f"{texts[0]} in {column.name!r} ({plural(rows, 'cell')}) may stand for a missing date; it was read as one"
         )
-        notes.append(
-            DoubtNote.with_doubt(
-                note, Doubt.from_change(DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0])
-            )
-        )
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0]))
     return notes
 
 
@@ -228,8 +221,8 @@ def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: 
     if not in_doubt or not is_moved.any():
         return note
     change = {"columns": {column.name: {"pivot": other_pivot}}}
-    words: dict[str, Any] = {"read": _years_of(pivot), "other": _years_of(other_pivot)}
-    return DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.TWO_DIGIT_YEARS, change, [column.name], **words))
+    words = {"read": _years_of(pivot), "other": _years_of(other_pivot)}
+    return DoubtNote.with_doubt(note, DoubtCode.TWO_DIGIT_YEARS, change, [column.name], 0, **words)
 
 
 def _years_of(pivot: int) -> str:

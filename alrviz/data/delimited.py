@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
+from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.find_table import find_table
 from alrviz.data.layout import HEAD_ROWS, NUMBERS_SHARE, QUANTITY, refuse_prose
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
@@ -79,10 +78,10 @@ def read_delimited(
     if not delimiter:
         delimiter, second_delimiter = detect_delimiter(sample)
     if second_delimiter:
-        words: dict[str, Any] = {"read": repr(delimiter), "other": repr(second_delimiter)}
         note = f"{delimiter!r} was used as the delimiter; {second_delimiter!r} splits the lines as evenly"
+        change = {"delimiter": second_delimiter}
         notes.append(
-            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.DELIMITER, {"delimiter": second_delimiter}, **words))
+            DoubtNote.with_doubt(note, DoubtCode.DELIMITER, change, read=repr(delimiter), other=repr(second_delimiter))
         )
     lines_before = _lines_between(data, 0, start)
     repaired = close_quotes(data, delimiter, stop)

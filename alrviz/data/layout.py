@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
+from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.options import DOUBTFUL, MAX_NAME_ROWS, MISSING
 from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import FOOTER, MAX_TITLE_LINES, as_floats, number_pattern
@@ -264,7 +264,7 @@ def read_names(
     if count:
         return NameRows(1, first, even[0])
     unnamed = "the first row looks like those below, so it was read as data, and the columns were numbered"
-    note = DoubtNote.with_doubt(unnamed, Doubt.from_change(DoubtCode.NO_HEADER, {"header": True}))
+    note = DoubtNote.with_doubt(unnamed, DoubtCode.NO_HEADER, {"header": True})
     return NameRows(0, (), [""] * width, notes=[note] if header is None else [])
 
 
@@ -638,7 +638,5 @@ def group_label_doubts(columns: Sequence[TextColumn]) -> list[str]:
             break
         note = f"{column.name!r} has {len(rows):,} values, each over empty cells ({n_empty:,}): read as missing"
         change = {"columns": {column.name: {"fill_down": True}}}
-        notes.append(
-            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.GROUP_LABELS, change, [column.name], n_empty))
-        )
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.GROUP_LABELS, change, [column.name], n_empty))
     return notes

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
 from alrviz.data.parse_values import MINUS, as_floats, number_pattern
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
@@ -75,9 +74,9 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
     example = next(iter(marked.values()))
     note = f"{example!r} in {listed(list(marked))} was read with a decimal {mark!r}, and may have it between thousands"
     number = as_floats(pa.array([example]), mark, "")[0]
-    words: dict[str, Any] = {"such": example, "read": f"{number:g}", "other": example.replace(mark, "")}
+    words = {"such": example, "read": f"{number:g}", "other": example.replace(mark, "")}
     change = {"decimal": other_decimal, "thousands": mark}
-    return [DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
+    return [DoubtNote.with_doubt(note, DoubtCode.MARK_OF_NUMBERS, change, list(marked), 0, **words)]
 
 
 def _all_plain(levels: pa.Array) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.numbers import INFINITE
 from alrviz.data.parse_values import QUANTITY_PATTERN, bare_numbers
 from alrviz.data.text import NUMBERLIKE, TextColumn, are_few, python_regex
@@ -52,5 +52,6 @@ def stray_note(column: TextColumn, texts: Sequence[str], missing: Sequence[str],
         f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
     )
     change = {"columns": {column.name: {"missing": list(missing)}}}
-    words = {"such": short(texts[0]), "what": f"{noun}s"}
-    return DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.STRAY_TEXT, change, [column.name], rows, **words))
+    return DoubtNote.with_doubt(
+        note, DoubtCode.STRAY_TEXT, change, [column.name], rows, such=short(texts[0]), what=f"{noun}s"
+    )

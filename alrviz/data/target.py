@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.kinds import as_levels
 from alrviz.data.limits import Limits, check_classes
 from alrviz.data.options import ReadOptions
@@ -206,10 +206,10 @@ def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> li
     n_rows = int(counts[names].sum())
     missing = ["", *(options.for_column(target).missing or ()), *names]
     change = {"columns": {target: {"missing": list(dict.fromkeys(missing))}}}
-    doubt = Doubt.from_change(DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))
     option = f"options=ReadOptions(columns={change['columns']!r}) drops their rows"
     note = f"{listed(names)} of {target!r} ({plural(n_rows, 'row')}) may be no answer, and is a class"
-    return [DoubtNote.with_doubt(Sentence(f"{note} ({option})", note), doubt)]
+    sentence = Sentence(f"{note} ({option})", note)
+    return [DoubtNote.with_doubt(sentence, DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))]
 
 
 def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above, spelling_lookup
@@ -307,9 +307,7 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
     note = f"in {column.name!r} there may be other spellings: {examples}"
     change = {"columns": {column.name: {"spellings": dict(options.spellings or ()) | common_of}}}
     n_cells = sum(rows[rare] for rare in common_of)
-    return DoubtNote.with_doubt(
-        note, Doubt.from_change(DoubtCode.SPELLING, change, [column.name], n_cells, such=examples)
-    )
+    return DoubtNote.with_doubt(note, DoubtCode.SPELLING, change, [column.name], n_cells, such=examples)
 
 
 def respell(column: TextColumn, pairs: Sequence[tuple[str, str]]) -> tuple[TextColumn, dict[str, str]]:
