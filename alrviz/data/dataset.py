@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.doubts import Doubt, Note, NoteCode, doubts_among
-from alrviz.data.interpret import decide_number, missing_among_numbers, spec_of_typed
+from alrviz.data.interpret import decide_number, missing_among_numbers
 from alrviz.data.kinds import (
     KINDS,
     OFFERED_ROLES,
@@ -43,7 +43,7 @@ from alrviz.data.splitting import (
 )
 from alrviz.data.table import Table, read_columns
 from alrviz.data.target import TargetReason, check_labels, class_labels, no_answer_doubt
-from alrviz.data.values import Values, read_values, text_of
+from alrviz.data.values import Values, read_values, spec_of_typed, text_of
 from alrviz.errors import Sentence, TableError, for_page, listed, nearest, plural
 from alrviz.stop import NEVER, StopToken
 

@@ -8,7 +8,6 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 
@@ -18,13 +17,11 @@ from alrviz.data.charset import to_utf8
 from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.find_table import find_table
 from alrviz.data.layout import HEAD_ROWS, NUMBERS_SHARE, QUANTITY, refuse_prose
-from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
-from alrviz.data.options import DELIMITERS, ReadOptions
-from alrviz.data.parse_spec import Layout
+from alrviz.data.options import DELIMITERS
 from alrviz.data.parse_values import MAX_TITLE_LINES
 from alrviz.data.quotes import TAIL_BYTES, close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
-from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn
 from alrviz.errors import EMPTY_TABLE, TableError, plural
 from alrviz.stop import StopToken
 
@@ -38,29 +35,15 @@ NEARLY_EQUAL = 0.95  # share of evenly cut lines, relative to the best delimiter
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
-def read_delimited(
-    data: Buffer,
-    options: ReadOptions,
-    limits: Limits,
-    stop: StopToken,
-    known_layout: Layout | None = None,
-    expected_names: Collection[str] = (),
-    width: int | None = None,
-) -> RawTable:
+def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None) -> RawTable:
     """Return the table of a delimited text, with the detected options.
 
-    Args:
-        data: the text.
-        options: options that are None are detected.
-        limits: checked while reading.
-        stop: ends it from another thread.
-        known_layout: the layout of an earlier table of the same form.
-        expected_names: column names that the caller knows.
-        width: the number of columns (default: the commonest number of fields).
+    `width` is the number of columns (default: the commonest number of fields).
 
     Raises:
-        TableError: the text is no table, or exceeds `limits`.
+        TableError: the text is no table, or exceeds the limits.
     """
+    options, stop = request.options, request.stop
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     start, end, stated_delimiter = _edges(data)
     data, comment, comment_notes = _without_comments(data, start, options.comment)
@@ -94,17 +77,16 @@ def read_delimited(
         )  # repaired lines before the table are longer
         sample = _sample(data, start, end)
     rows, places = _parsed_rows(sample, delimiter)
-    check_columns(max(map(len, rows)), limits)
-    if options.delimiter is None and options.skip_rows is None and known_layout is None:
+    request.limits.check(columns=max(map(len, rows)))
+    if options.delimiter is None and options.skip_rows is None and request.known_layout is None:
         refuse_prose(rows[:HEAD_ROWS])
 
     def tail_from(n_titles: int) -> tuple[int, list[list[str]], list[int]]:
         return _last_rows_of(data, _line_start(data, start, places[n_titles]), end, delimiter)
 
     region = find_table(
-        rows, lambda n_titles: tail_from(n_titles)[1], options, expected_names, known_layout, width=width,
-        is_whole=end - start <= DETECTION_BYTES,
-    )  # fmt: skip
+        rows, lambda n_titles: tail_from(n_titles)[1], request, width=width, is_whole=end - start <= DETECTION_BYTES
+    )
     first_line = _line_start(data, start, places[region.n_titles])
     n_footer = region.n_footer if options.skip_footer is None else options.skip_footer
     table_end = end
@@ -116,7 +98,7 @@ def read_delimited(
         line_ends = [line.end() for line in LINE_END.finditer(data, first_line, end)]
         table_end = line_ends[-min(n_footer, len(line_ends))] if line_ends else end
     begin = _line_start(data, start, places[region.first_row]) if region.first_row < len(rows) else table_end
-    columns, row_notes = _parse(data, (begin, table_end), delimiter, len(region.names.names), limits, stop)
+    columns, row_notes = _parse(data, (begin, table_end), delimiter, len(region.names.names), request)
     in_force = replace(
         options,
         encoding=encoding,
@@ -291,7 +273,7 @@ def _has_columns(rows: list[list[str]]) -> bool:
 
 
 def _parse(
-    data: Buffer, edges: tuple[int, int], delimiter: str, n_columns: int, limits: Limits, stop: StopToken
+    data: Buffer, edges: tuple[int, int], delimiter: str, n_columns: int, request: ReadRequest
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the unnamed columns of the text between two positions, and notes on uneven rows."""
     content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])
@@ -301,7 +283,7 @@ def _parse(
     uneven = UnevenRows(n_columns, delimiter)
     while True:
         try:
-            batches = _parse_blocks(content, uneven, block, limits, stop)
+            batches = _parse_blocks(content, uneven, block, request)
             break
         except pa.ArrowInvalid as error:
             # A row longer than a block, which a larger block solves, or a quotation mark that is never closed.
@@ -312,25 +294,22 @@ def _parse(
     lines_before = data.count(b"\n", 0, edges[0])
     notes = uneven.check(
         sum(batch.num_rows for batch in batches),
-        lambda record: f"line {_line_of(content, record + 1, delimiter, lines_before, stop):,}",
+        lambda record: f"line {_line_of(content, record + 1, delimiter, lines_before, request.stop):,}",
     )
-    columns = [_concatenated([batch.column(place) for batch in batches], stop) for place in range(n_columns)]
+    columns = [_concatenated([batch.column(place) for batch in batches], request.stop) for place in range(n_columns)]
     return [
         TextColumn("", column.indices.to_numpy(zero_copy_only=False), column.dictionary) for column in columns
     ], notes
 
 
-def _parse_blocks(
-    content: pa.Buffer, uneven: UnevenRows, block: int, limits: Limits, stop: StopToken
-) -> list[pa.RecordBatch]:
+def _parse_blocks(content: pa.Buffer, uneven: UnevenRows, block: int, request: ReadRequest) -> list[pa.RecordBatch]:
     batches, rows = [empty_batch(uneven.width)], 0
     source = pa.BufferReader(content)
     for batch in record_batches(source, uneven, block) if len(content) else ():
-        stop.check()
-        stop.report(PARSE_SHARE * source.tell() / len(content))
+        request.stop.check()
+        request.stop.report(PARSE_SHARE * source.tell() / len(content))
         rows += batch.num_rows
-        check_rows(rows, limits)
-        check_cells(rows, uneven.width, limits)
+        request.limits.check(rows, uneven.width)
         batches.append(batch)
     return batches
 

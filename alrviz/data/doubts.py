@@ -122,6 +122,15 @@ class DoubtNote(Note):
         return self
 
 
+def prefixed(note: str, prefix: str) -> str:
+    """Return a note with a text put before it, with the same code and doubt."""
+    if not isinstance(note, Sentence):
+        return prefix + note
+    result = type(note)(prefix + note)
+    result.__dict__ |= note.__dict__ | {"page": prefix + note.page}
+    return result
+
+
 def notes_about(notes: Iterable[str], codes: Collection[NoteCode | DoubtCode]) -> list[Note]:
     """Return the notes whose code is among `codes`."""
     return [note for note in notes if isinstance(note, Note) and note.code in codes]

@@ -9,7 +9,7 @@
 Part of score.py in every model file.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from alrviz.data.doubts import Note
@@ -27,9 +27,8 @@ from alrviz.data.layout import (
     read_names,
 )
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import clean_names
-from alrviz.data.text import RawTable, TextColumn
+from alrviz.data.text import RawTable, ReadRequest, TextColumn
 from alrviz.stop import StopToken
 
 Rows = Sequence[Sequence[str]]
@@ -86,9 +85,7 @@ class TableRegion:
 def find_table(
     head: Rows,
     read_tail: Callable[[int], Rows],
-    options: ReadOptions,
-    expected_names: Collection[str] = (),
-    known_layout: Layout | None = None,
+    request: ReadRequest,
     *,
     width: int | None = None,
     is_whole: bool = False,
@@ -96,29 +93,27 @@ def find_table(
     """Return the position of the table.
 
     Args:
-        head: the first rows, without those that `options` skip.
+        head: the first rows, without those that the options skip.
         read_tail: returns the last rows, given the number of title rows.
-        options: `header` is used; titles and footers are detected if `skip_rows` and `skip_footer` are None.
-        expected_names: column names that the caller knows.
-        known_layout: the layout of an earlier table of the same form.
+        request: its options `skip_rows` and `skip_footer` are None if titles and footers are to be detected.
         width: number of columns (default: the commonest number of cells).
         is_whole: whether `head` has all rows.
     """
     declared = width is not None
     width = width or common_width(head[:HEAD_ROWS])
     notes = list[str]()
-    n_titles = count_titles(head[:HEAD_ROWS], width) if options.skip_rows is None else 0
+    n_titles = count_titles(head[:HEAD_ROWS], width) if request.options.skip_rows is None else 0
     if n_titles:
         notes.append(omitted_lines_note([_line(row) for row in head[:n_titles]], "before the names"))
     n_footer = 0
-    if options.skip_footer is None:
+    if request.options.skip_footer is None:
         tail = read_tail(n_titles)
         n_footer = count_footer(tail, width)
         notes += [footer_note(tail[-n_footer:])] if n_footer else []
     rows = head[n_titles:]
     if is_whole:
         rows = rows[: max(1, len(rows) - n_footer)]
-    names = read_names(rows[:HEAD_ROWS], width, options.header, expected_names, known_layout, declared=declared)
+    names = read_names(rows[:HEAD_ROWS], width, request, declared=declared)
     return TableRegion(n_titles, names, n_footer, _line(head[n_titles - 1]) if n_titles else "", [*notes, *names.notes])
 
 

@@ -30,7 +30,7 @@ from alrviz.data.quantities import (
 )
 from alrviz.data.stray import stray_note, stray_texts
 from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, spellings, variants_note
-from alrviz.data.values import Values, read_column
+from alrviz.data.values import Values, read_column, spec_of_typed
 from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
@@ -89,9 +89,10 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
 
     If columns have different decimal marks, `decimal` stays None.
     """
+    options = raw.options
+    raw = replace(raw, notes=[*options.notes_on_columns([column.name for column in raw.columns]), *raw.notes])
     if raw.sort == "decided":
         return raw
-    options = raw.options
     texts, everywhere, notes = _without_missing(raw.columns, options, stop)
     notes += group_label_doubts([text.present for text in texts])
     if raw.sort == "text":
@@ -153,7 +154,10 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     }
     in_force = replace(options, missing=everywhere, decimal=None if deviating else decimal, thousands=thousands)
     return replace(
-        raw, columns=columns, options=in_force.with_change({"columns": options_by_column}), notes=[*raw.notes, *notes]
+        raw,
+        columns=columns,
+        options=in_force.with_change({"columns": options_by_column}),
+        notes=[*raw.notes, *notes],
     )
 
 
@@ -284,17 +288,6 @@ def _spec_of_typed(
     if column.dtype_kind in "ifM":
         missing = missing_among_numbers(missing, options)
     return spec_of_typed(column, missing, options.dayfirst), stated
-
-
-def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: bool | None = None) -> ColumnSpec:
-    """Return the spec of a typed column, by which later rows that are text are parsed: numbers, dates or levels."""
-    name = column.name
-    if column.dtype_kind in "if":
-        return ColumnSpec(name, name, "number", "numeric", missing=missing)
-    if column.dtype_kind == "M":
-        return ColumnSpec(name, name, "date", missing=missing, day_first=day_first)
-    levels = set(column.series.cat.categories)
-    return ColumnSpec(name, name, missing=tuple(token for token in missing if token not in levels))
 
 
 def decide_number(

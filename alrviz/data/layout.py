@@ -22,9 +22,8 @@ import pyarrow.compute as pc
 
 from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.options import DOUBTFUL, MAX_NAME_ROWS, MISSING
-from alrviz.data.parse_spec import Layout
 from alrviz.data.parse_values import FOOTER, MAX_TITLE_LINES, as_floats, number_pattern
-from alrviz.data.text import TextColumn
+from alrviz.data.text import ReadRequest, TextColumn
 from alrviz.errors import UNEVEN_LINES, TableError, listed, plural, short
 from alrviz.stop import StopToken
 
@@ -222,25 +221,16 @@ class NameRows(NamedTuple):
         return bool(self.n_rows) if self.n_rows < 2 else self.n_rows
 
 
-def read_names(
-    rows: Sequence[Sequence[str]],
-    width: int,
-    header: bool | int | None,
-    expected_names: Collection[str],
-    known_layout: Layout | None,
-    *,
-    declared: bool = False,
-) -> NameRows:
-    """Return the rows of names of a table.
+def read_names(rows: Sequence[Sequence[str]], width: int, request: ReadRequest, *, declared: bool = False) -> NameRows:
+    """Return the rows of names of a table; those of `known_layout` if the first row agrees.
 
     Args:
         rows: the first rows, without titles.
         width: the commonest number of cells.
-        header: the number of rows of names (None: detected).
-        expected_names: column names that the caller knows.
-        known_layout: the layout of an earlier table of the same form, whose names are used if the first row agrees.
+        request: its option `header` is the number of rows of names (None: detected).
         declared: whether the width is certain, so that a longer first row does not change it.
     """
+    header, known_layout = request.options.header, request.known_layout
     first = tuple(cell.strip() for cell in rows[0])
     if known_layout is not None and first == known_layout.head:
         names = [name for name in known_layout.names if name in first or name not in TITLE_NAMES]
@@ -254,7 +244,7 @@ def read_names(
     if header is None and (stated := stated_kinds(even)) is not None:
         return NameRows(stated.rows, first, stated.names, stated.kinds, stated.notes)
     count = (
-        count_names([row for row in even if any(row)], expected_names)
+        count_names([row for row in even if any(row)], request.expected_names)
         if header is None
         else min(int(header), len(rows))
     )

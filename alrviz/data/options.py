@@ -1,7 +1,7 @@
 """Options of reading a table, which the reader detects and shows, and the user can set."""
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -106,6 +106,14 @@ class ReadOptions:
             if options is None
             else replace(self, **{key: getattr(options, key) for key in options.explicit_options})
         )
+
+    def notes_on_columns(self, names: Collection[str]) -> list[str]:
+        """Return a note for each column with options that is not among the table's."""
+        return [
+            f"options were given for the column {column!r}, and there is none{nearest(column, names)}"
+            for column, _ in self.columns
+            if column not in names
+        ]
 
     def with_change(self, change: Mapping[str, Any]) -> "ReadOptions":
         """Return these options with the fields of a `Doubt.change` replaced, for single columns field by field."""

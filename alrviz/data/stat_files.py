@@ -10,19 +10,16 @@ from typing import Any
 import pandas as pd
 
 from alrviz.data.frames import read_frame
-from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
-from alrviz.data.options import ReadOptions
 from alrviz.data.source import STAT_STARTS
-from alrviz.data.text import Buffer, RawTable
+from alrviz.data.text import Buffer, RawTable, ReadRequest
 from alrviz.errors import TableError, short
-from alrviz.stop import StopToken
 
 
-def read_stat_file(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
+def read_stat_file(data: Buffer, request: ReadRequest) -> RawTable:
     """Return the columns of a file of SPSS, Stata or SAS.
 
     Raises:
-        TableError: pyreadstat is not installed, the file is damaged, or exceeds `limits`.
+        TableError: pyreadstat is not installed, the file is damaged, or exceeds the limits.
     """
     format_name, reader = next(names for start, names in STAT_STARTS.items() if start.match(data))
     try:
@@ -34,10 +31,8 @@ def read_stat_file(data: Buffer, options: ReadOptions, limits: Limits, stop: Sto
     read = getattr(pyreadstat, reader)
     try:
         _, metadata = read(io.BytesIO(data), metadataonly=True)
-        check_columns(metadata.number_columns, limits)
-        check_rows(metadata.number_rows or 0, limits)  # None in a SAS transport file
-        check_cells(metadata.number_rows or 0, metadata.number_columns, limits)
-        stop.check()
+        request.limits.check(metadata.number_rows or 0, metadata.number_columns)  # no rows in a SAS transport file
+        request.stop.check()
         frame, metadata = read(io.BytesIO(data), dates_as_pandas_datetime=True)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OverflowError, ValueError) as error:
         if isinstance(error, TableError):
@@ -45,12 +40,12 @@ def read_stat_file(data: Buffer, options: ReadOptions, limits: Limits, stop: Sto
         raise TableError(
             f"this is {format_name} that is damaged or cut short ({error}); save it again, or as CSV"
         ) from error
-    stop.check()
+    request.stop.check()
     notes = list[str]()
     for name, labels in metadata.variable_value_labels.items():
         is_ordinal = metadata.variable_measure.get(name) == "ordinal"
         frame[name] = _labelled(frame[name], labels, is_ordinal, notes)
-    raw = read_frame(frame, options, limits, stop)
+    raw = read_frame(frame, request)
     return RawTable(raw.columns, raw.options, [*notes, *raw.notes])
 
 

@@ -23,7 +23,7 @@ from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.raw import read_raw
 from alrviz.data.source import default_name
 from alrviz.data.target import TargetChoice, TargetReason, target_choices
-from alrviz.data.text import RawTable
+from alrviz.data.text import RawTable, ReadRequest
 from alrviz.data.values import Values
 from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, TableError, listed, nearest, short
 from alrviz.stop import NEVER, StopToken
@@ -59,12 +59,9 @@ class Table:
         parsed: RawTable,
         limits: Limits,
         given_options: ReadOptions,
-        notes: Sequence[str] = (),
         allow_one_column: bool = False,
     ) -> "Table":
         """Return a table of a raw table's columns of `Values`; the parts of a date (year, month ...) follow it.
-
-        `notes` are put before the raw table's notes.
 
         Raises:
             TableError: no rows, or fewer than two columns (one with `allow_one_column`).
@@ -91,7 +88,7 @@ class Table:
             parsed.kinds,
         )
         series = {column.name: column.series for column in table.values}
-        return replace(table, notes=(*notes, *parsed.notes, *sentinel_notes(table.sentinels, series, options)))
+        return replace(table, notes=(*parsed.notes, *sentinel_notes(table.sentinels, series, options)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,18 +166,12 @@ def read_columns(
 
     `expected_names` are known column names, which help to recognise a row of names.
     """
-    options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
-    notes: list[str] = []
-    name = name or default_name(path_or_frame)
+    limits = (limits or OWN_LIMITS).within_memory(max_memory)
+    request = ReadRequest(options or ReadOptions(), limits, stop, expected_names)
+    given_options = request.options
     if spec is None:
-        parsed = interpret(read_raw(path_or_frame, options, limits, stop, notes, expected_names), stop)
+        parsed = interpret(read_raw(path_or_frame, request), stop)
     else:
-        parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
-        options = ReadOptions(**spec.layout.explicit_options).with_change(options.explicit_options)
-    names = [column.name for column in parsed.columns]
-    notes += [
-        f"options were given for the column {column!r}, and there is none{nearest(column, names)}"
-        for column, _ in options.columns
-        if column not in names
-    ]
-    return Table.from_raw(name, parsed, limits, options, notes, allow_one_column)
+        parsed = read_by_spec(path_or_frame, spec, request)
+        given_options = ReadOptions(**spec.layout.explicit_options).with_change(given_options.explicit_options)
+    return Table.from_raw(name or default_name(path_or_frame), parsed, limits, given_options, allow_one_column)

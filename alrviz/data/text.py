@@ -5,7 +5,7 @@ number, a date or missing is then decided once for each distinct text: three tim
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cache
@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.doubts import DoubtCode, DoubtNote
+from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_spec import ColumnSpec
+from alrviz.data.parse_spec import ColumnSpec, Layout
 from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above, spelling_lookup
+from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +38,7 @@ DAY = re.compile(
 MAX_STRAY_SHARE = 0.2  # of the rows
 MAX_MENDED_LEVELS = 1000  # levels of a column whose texts are mended; more are names or ids
 Buffer = bytes | bytearray
+DETECTED = ReadOptions()
 NUMBERLIKE = rf"^[+{MINUS}]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
 
@@ -163,6 +166,25 @@ class TextColumn:
         rank[-1] = -1
         categories = self.levels.take(pa.array(order)).to_pylist()
         return pd.Series(pd.Categorical.from_codes(rank[self.codes], categories=text_index(categories)), name=self.name)
+
+
+@dataclass(frozen=True)
+class ReadRequest:
+    """How a source is read: what all readers of formats need beside its bytes.
+
+    Attributes:
+        options: set by the user; those that are None are detected.
+        limits: of the table's size, checked while reading.
+        stop: ends the reading from another thread.
+        expected_names: column names that the caller knows, which help to recognise a row of names.
+        known_layout: the layout of an earlier table of the same form.
+    """
+
+    options: ReadOptions = DETECTED
+    limits: Limits = NO_LIMITS
+    stop: StopToken = NEVER
+    expected_names: Collection[str] = ()
+    known_layout: Layout | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import union_categoricals
 
 from alrviz.data.missing import without_numbers
 from alrviz.data.numbers import are_whole
@@ -17,6 +18,7 @@ from alrviz.data.parse_cells import SourceColumn, parse_column
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import DATE_PARTS, number_text, rows_above
 from alrviz.data.text import TextColumn, all_match
+from alrviz.errors import TableError, short
 
 MAX_WRITTEN_LEVELS = 10_000  # of numbers; with more, their texts are not kept
 OWN_TEXT = r"^-?(0|[1-9][0-9]*)(\.0|\.[0-9]*[1-9])?$"  # the notation of numbers that programs write
@@ -84,6 +86,37 @@ def as_text(column: TextColumn | Values) -> TextColumn:
         return replace(text, is_number=text.codes >= 0) if column.numbered else text
     texts = [None if gap else str(v) for v, gap in zip(column.series, column.series.isna(), strict=True)]
     return TextColumn.from_values(column.name, texts)
+
+
+def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: bool | None = None) -> ColumnSpec:
+    """Return the spec of a typed column, by which later rows that are text are parsed: numbers, dates or levels."""
+    name = column.name
+    if column.dtype_kind in "if":
+        return ColumnSpec(name, name, "number", "numeric", missing=missing)
+    if column.dtype_kind == "M":
+        return ColumnSpec(name, name, "date", missing=missing, day_first=day_first)
+    levels = set(column.series.cat.categories)
+    return ColumnSpec(name, name, missing=tuple(token for token in missing if token not in levels))
+
+
+def join_columns(parts: Sequence[TextColumn | Values]) -> TextColumn | Values:
+    """Return the rows of a column in several files or batches as one; `TableError` if these have different types."""
+    texts = [part for part in parts if isinstance(part, TextColumn)]
+    if len(texts) == len(parts):
+        return TextColumn.joined(texts)
+    values = [part for part in parts if isinstance(part, Values)]
+    series, first = [part.series for part in values], values[0]
+    types = {part.dtype_kind.replace("i", "f") for part in values}
+    if texts or len(types) > 1:
+        raise TableError(f"column {short(first.name)} is not of one type in all files or batches; save them alike")
+    joined = pd.Series(union_categoricals(series, ignore_order=True)) if types == {"O"} else pd.concat(series)
+    result = replace(first, series=joined.rename(first.name).reset_index(drop=True))
+    if any(part.texts is not None for part in values):
+        result = replace(result, texts=TextColumn.joined([part.texts or as_text(part) for part in values]))
+    if any(part.spec != first.spec for part in values):  # files were parsed differently
+        missing = tuple(dict.fromkeys(token for part in values if part.spec for token in part.spec.missing))
+        result = replace(result, spec=spec_of_typed(result, missing))
+    return result
 
 
 def source_cells(column: TextColumn | Values) -> SourceColumn:

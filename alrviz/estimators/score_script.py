@@ -30,18 +30,15 @@ import pyarrow.parquet
 
 from alrviz.data.apply_layout import apply_layout
 from alrviz.data.delimited import read_delimited
-from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_cells import Counts, check_counts, parse_features, source_column
 from alrviz.data.parse_spec import NO_SPEC, ParseSpec
 from alrviz.data.parse_values import LevelCodes, distinct_names
-from alrviz.data.text import TextColumn
+from alrviz.data.text import DETECTED, ReadRequest, TextColumn
 from alrviz.errors import plural
 from alrviz.estimators.score_forms import FORMS
-from alrviz.stop import NEVER
 
 FORMAT = 1
-DETECTED = ReadOptions()
 BATCH_ROWS = 50_000  # predicted at a time
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # first characters of formulas in spreadsheets
 # If the comma is the decimal mark, spreadsheets split lines at semicolons, also within quotes that begin mid-line.
@@ -232,15 +229,8 @@ def _table(data: bytes) -> "pa.Table":
 
 def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the rows of a delimited text in the spec's layout, else in the detected one; every cell is text."""
-    notes: list[str] = []
-    raw = apply_layout(
-        data,
-        spec,
-        options,
-        lambda candidate, known_layout: read_delimited(data, candidate, NO_LIMITS, NEVER, known_layout),
-        notes,
-    )
-    for note in notes:
+    raw = apply_layout(data, spec, ReadRequest(options), read_delimited)
+    for note in raw.notes:
         sys.stderr.write(f"score: {note}\n")
     columns = {
         column.name: pa.DictionaryArray.from_arrays(pa.array(column.codes, mask=column.codes < 0), column.levels)

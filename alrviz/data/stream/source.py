@@ -21,18 +21,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from alrviz.data.compression import DAMAGES, PACKERS
 from alrviz.data.delimited import last_rows, read_delimited
+from alrviz.data.doubts import prefixed
 from alrviz.data.find_table import footer_note
 from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.layout import count_footer
-from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_values import MAX_TITLE_LINES
 from alrviz.data.quotes import TAIL_BYTES, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
-from alrviz.data.source import default_name, first_lines, sniff_format
-from alrviz.data.text import TextColumn
+from alrviz.data.source import DAMAGES, PACKERS, default_name, first_lines, sniff_format
+from alrviz.data.text import ReadRequest, TextColumn
 from alrviz.data.values import Values
 from alrviz.errors import NOT_IN_BATCHES, MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
@@ -311,9 +310,8 @@ class _Layout:
 
 
 def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    raw = read_delimited(
-        head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected_names=expected_names
-    )
+    request = ReadRequest(replace(options, skip_footer=0), expected_names=expected_names)
+    raw = read_delimited(head_of(path), request)
     if raw.options.encoding == MIXED and options.encoding is None:
         advice = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
         raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {advice}",
@@ -364,7 +362,7 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
         remarks.append(footer_note(last[-n_footer:]))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
-    notes += [f"{path.name!r}: {remark}" for remark in remarks]
+    notes += [prefixed(remark, f"{path.name!r}: ") for remark in remarks]
 
 
 def _require_no_names(batch: pa.RecordBatch, source: Source, n_before: int) -> None:
