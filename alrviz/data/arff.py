@@ -79,7 +79,7 @@ def read_arff(data: Buffer, request: ReadRequest) -> RawTable:
 
 
 def _missing(options: ReadOptions) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
+    return ("", "?") if options.missing is None else options.missing
 
 
 def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> tuple[list[Attribute], int]:

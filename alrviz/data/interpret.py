@@ -29,7 +29,7 @@ from alrviz.data.quantities import (
     units_note,
 )
 from alrviz.data.stray import stray_note, stray_texts
-from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, spellings, variants_note
+from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, variants_note
 from alrviz.data.values import Values, read_column, spec_of_typed
 from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
@@ -170,13 +170,13 @@ def _without_missing(
     """Return evidence of the columns of text, the texts that are missing in the whole table, and notes."""
     texts = [column for column in columns if isinstance(column, TextColumn)]
     detected = detect_missing([c for c in texts if options.for_column(c.name).missing is None], stop)
-    everywhere = detected.everywhere if options.missing is None else tuple(dict.fromkeys(("", *options.missing)))
+    everywhere = detected.everywhere if options.missing is None else options.missing
     result = []
     for column in texts:
         column_options = options.for_column(column.name)
         column = column.filled_cells if column_options.fill_down else column
         if column_options.missing is not None:
-            stated = missing = tuple(dict.fromkeys(("", *column_options.missing)))
+            stated = missing = column_options.missing
         else:
             stated = (*everywhere, *detected.by_column.get(column.name, ()))
             levels = detected.levels.get(column.name, ())
@@ -259,7 +259,7 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         return _Decision(spec, hint, notes)
     respelled, respelled_texts = respell(column, text.options.spellings or ())
     mended, bands = mend_bands(respelled)
-    merged, note = merge_case(mended, codes=merge is True) if merge is not False else (mended, "")
+    merged, variants, note = (mended, {}, "") if merge is False else merge_case(mended, codes=merge is True)
     months = [f"{day} is {band}" for day, band in bands.items()]
     notes = [
         column.blanks_note,
@@ -270,7 +270,6 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         variants_note(merged, text.options),
         f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
     ]
-    variants = spellings(merged, codes=merge is True) if merge is not False else {}
     variants |= {day.lower(): band for day, band in bands.items()} | bands
     variants |= spelling_lookup({t: variants.get(fold(level), level) for t, level in respelled_texts.items()})
     spec = ColumnSpec(name, name, missing=text.missing, spellings=variants)
@@ -282,7 +281,7 @@ def _spec_of_typed(
 ) -> tuple[ColumnSpec, tuple[str, ...]]:
     """Return the spec of a typed column, and its missing texts in the table's options."""
     if options.missing is not None:
-        stated = missing = tuple(dict.fromkeys(("", *options.missing)))
+        stated = missing = options.missing
     else:
         stated, missing = everywhere, in_usual_order((*everywhere, *CERTAIN))
     if column.dtype_kind in "ifM":

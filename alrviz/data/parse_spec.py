@@ -303,7 +303,7 @@ class ColumnSpec:
         if options.fill_down is not None:
             changes["fill_down"] = options.fill_down
         if options.missing is not None:
-            changes["missing"] = tuple(dict.fromkeys(("", *options.missing)))
+            changes["missing"] = options.missing
         changes |= {name: value for name, value in by_type.get(self.type, {}).items() if value is not None}
         decimal, thousands = changes.get("decimal", self.decimal), changes.get("thousands", self.thousands)
         if thousands and thousands == decimal:

@@ -54,7 +54,9 @@ def read_raw(source: Any, request: ReadRequest) -> RawTable:
             files with other columns.
     """
     if are_files(source):
-        return join_files(source, [read_raw(path, request) for path in source], request.options)
+        joined = join_files(source, [read_raw(path, request) for path in source], request.options)
+        note = f"{len(source)} files were put one behind the other"
+        return replace(joined, notes=[*([note] if len(source) > 1 else []), *joined.notes])
     if is_folder(source):
         return _read_folder(source, request)
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pd.DataFrame):
@@ -181,7 +183,7 @@ def join_files(paths: Sequence[Any], tables: Sequence[RawTable], options: ReadOp
         raise TableError("some of the files are text and some are not; files of one sort were expected")
     if len(tables) == 1:
         return tables[0]
-    notes = [f"{len(paths)} files were put one behind the other"]
+    notes = list[str]()
     for path, table in zip(paths, tables, strict=True):
         notes += [prefixed(note, f"{os.path.basename(os.fspath(path))}: ") for note in table.notes]
     columns = [{column.name: column for column in table.columns} for table in tables]

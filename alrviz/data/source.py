@@ -26,7 +26,7 @@ import pyarrow as pa
 from alrviz.data.text import Buffer, ReadRequest
 from alrviz.errors import FOREIGN_FORMAT, MissingFileError, Sentence, TableError, TableFileError, listed, nearest
 
-PIECE_BYTES = 1 << 21  # read at a time: a few milliseconds from disk, 10-20 ms of decompression
+LOADED_BYTES = 1 << 21  # read at a time: a few milliseconds from disk, 10-20 ms of decompression
 
 # Formats by their first bytes that users load by mistake; the error names them.
 FOREIGN_STARTS = {
@@ -82,6 +82,15 @@ FILE_TYPES = {
     stat.S_ISSOCK: "a socket",
     stat.S_ISCHR: "a device",
     stat.S_ISBLK: "a device",
+}
+
+# Formats in words, for programs that read only some of them.
+FORMAT_NAMES = {
+    "workbook": "a workbook or a zip archive",
+    "stat": "a file of SPSS, Stata or SAS",
+    "json": "JSON",
+    "arff": "an ARFF file",
+    "arrow": "an Arrow file",
 }
 
 
@@ -183,7 +192,7 @@ def _drain(file: Readable, request: ReadRequest, *, unpacked: bool = False) -> B
     while True:
         request.stop.check()
         try:
-            piece = file.read(PIECE_BYTES)
+            piece = file.read(LOADED_BYTES)
         except Exception as error:  # a stream may raise anything: a connection, a member of an archive
             if unpacked:
                 raise  # `_unpack` explains it
@@ -285,15 +294,15 @@ def sniff_format(data: Buffer) -> str:
     if any(start.match(data) for start in STAT_STARTS):
         return "stat"
     format_name = next((format_name for start, format_name in FOREIGN_STARTS.items() if data.startswith(start)), "")
-    if MARKUP_START.match(data[:PIECE_BYTES]):
+    if MARKUP_START.match(data[:LOADED_BYTES]):
         format_name = "an HTML page or XML"
     if format_name:
         raise TableError(
             f"this is {format_name}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
             code=FOREIGN_FORMAT,
         )
-    if ARFF_START.match(data[:PIECE_BYTES]):
+    if ARFF_START.match(data[:LOADED_BYTES]):
         return "arff"
-    if JSON_START.match(data[:PIECE_BYTES]):
+    if JSON_START.match(data[:LOADED_BYTES]):
         return "json"
     return "delimited"

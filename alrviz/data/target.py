@@ -204,8 +204,8 @@ def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> li
     if not names or len(counts) - len(names) < 2:
         return []
     n_rows = int(counts[names].sum())
-    missing = ["", *(options.for_column(target).missing or ()), *names]
-    change = {"columns": {target: {"missing": list(dict.fromkeys(missing))}}}
+    missing = options.for_column(target).missing or ("",)
+    change = {"columns": {target: {"missing": list(dict.fromkeys([*missing, *names]))}}}
     option = f"options=ReadOptions(columns={change['columns']!r}) drops their rows"
     note = f"{listed(names)} of {target!r} ({plural(n_rows, 'row')}) may be no answer, and is a class"
     sentence = Sentence(f"{note} ({option})", note)

@@ -30,7 +30,7 @@ from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_values import MAX_TITLE_LINES
 from alrviz.data.quotes import TAIL_BYTES, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
-from alrviz.data.source import DAMAGES, PACKERS, default_name, first_lines, sniff_format
+from alrviz.data.source import DAMAGES, FORMAT_NAMES, PACKERS, default_name, first_lines, sniff_format
 from alrviz.data.text import ReadRequest, TextColumn
 from alrviz.data.values import Values
 from alrviz.errors import NOT_IN_BATCHES, MissingFileError, TableError, TableFileError, listed, nearest
@@ -45,12 +45,6 @@ PARTED = (
     "which reads whole, finds them"
 )
 _READ_ERRORS = (pa.ArrowException, UnicodeError, *DAMAGES)
-_FORMAT_NAMES = {
-    "workbook": "a workbook or a zip archive",
-    "stat": "a file of SPSS, Stata or SAS",
-    "json": "JSON",
-    "arff": "ARFF",
-}
 Column = TextColumn | Values
 
 
@@ -289,7 +283,7 @@ def _format(path: Path) -> str:
     kind = _sniffed(path)
     if kind not in _FORMATS:
         raise TableError(
-            f"{path.name!r} is {_FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
+            f"{path.name!r} is {FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
             "delimited text was expected, or read_table, which reads it whole",
             code=NOT_IN_BATCHES,
         )
@@ -390,26 +384,19 @@ def _arrow_batches(path: Path, source: Source, stop: StopToken, notes: list[str]
         yield from (file.get_batch(i) for i in range(file.num_record_batches))
 
 
-def _typed_layout(schema: pa.Schema, options: ReadOptions) -> _Layout:
-    duplicates = [name for name in schema.names if schema.names.count(name) > 1]
-    if duplicates:
+def _typed_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
+    with pa.memory_map(os.fspath(path)) as mapped:
+        is_arrow = mapped.read(6) == b"ARROW1"
+        schema = pa.ipc.open_file(mapped).schema if is_arrow else pq.read_schema(path)
+    if duplicates := [name for name in schema.names if schema.names.count(name) > 1]:
         raise TableError(f"two columns are called {duplicates[0]!r}; names that differ were expected")
     return _Layout([(column.name, column.type) for column in schema], options)
-
-
-def _parquet_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    return _typed_layout(pq.read_schema(path), options)
-
-
-def _arrow_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    with pa.memory_map(os.fspath(path)) as mapped:
-        return _typed_layout(pa.ipc.open_file(mapped).schema, options)
 
 
 # For each format the functions that detect the layout of a file and read its rows.
 _FindLayout = Callable[[Path, ReadOptions, Collection[str]], _Layout]
 _FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source, StopToken, list[str]], Iterator[pa.RecordBatch]]]] = {
     "delimited": (_text_layout, _text_batches),
-    "parquet": (_parquet_layout, _parquet_batches),
-    "arrow": (_arrow_layout, _arrow_batches),
+    "parquet": (_typed_layout, _parquet_batches),
+    "arrow": (_typed_layout, _arrow_batches),
 }
