@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.doubts import DoubtCode, DoubtNote
+from alrviz.data.numbers import stray_note
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, NO_DATE, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, hours_of
-from alrviz.data.stray import stray_note
 from alrviz.data.text import TextColumn, all_match, are_few, python_regex
 from alrviz.errors import Sentence, plural
 from alrviz.stop import StopToken

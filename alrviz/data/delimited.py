@@ -16,9 +16,8 @@ import pyarrow as pa
 from alrviz.data.charset import to_utf8
 from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.find_table import find_table
-from alrviz.data.layout import HEAD_ROWS, NUMBERS_SHARE, QUANTITY, refuse_prose
+from alrviz.data.layout import HEAD_ROWS, MAX_TITLE_LINES, NUMBERS_SHARE, QUANTITY, refuse_prose
 from alrviz.data.options import DELIMITERS
-from alrviz.data.parse_values import MAX_TITLE_LINES
 from alrviz.data.quotes import TAIL_BYTES, close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn

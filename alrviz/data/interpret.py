@@ -14,9 +14,17 @@ import numpy as np
 import pyarrow.compute as pc
 
 from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, time_form
-from alrviz.data.layout import group_label_doubts
+from alrviz.data.find_table import group_label_doubts
 from alrviz.data.missing import detect_missing
-from alrviz.data.numbers import check_numbers, detect_convention, digits_note, doubt_of_marks, is_numeric
+from alrviz.data.numbers import (
+    check_numbers,
+    detect_convention,
+    digits_note,
+    doubt_of_marks,
+    is_numeric,
+    stray_note,
+    stray_texts,
+)
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, spelling_lookup, without_limits
@@ -28,7 +36,6 @@ from alrviz.data.quantities import (
     transposed_note,
     units_note,
 )
-from alrviz.data.stray import stray_note, stray_texts
 from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, variants_note
 from alrviz.data.values import Values, read_column, spec_of_typed
 from alrviz.errors import listed, plural, short

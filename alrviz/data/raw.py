@@ -23,11 +23,10 @@ import pyarrow.dataset
 from alrviz.data.arff import read_arff
 from alrviz.data.delimited import read_delimited
 from alrviz.data.doubts import prefixed
-from alrviz.data.frames import error_text, read_arrow, read_batches, read_frame, read_parquet
+from alrviz.data.frames import error_text, read_arrow, read_batches, read_frame, read_parquet, read_stat_file
 from alrviz.data.json_rows import read_json
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import load_bytes, sniff_format
-from alrviz.data.stat_files import read_stat_file
 from alrviz.data.text import Buffer, RawTable, ReadRequest
 from alrviz.data.values import join_columns
 from alrviz.data.workbook import read_workbook

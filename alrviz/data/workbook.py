@@ -25,9 +25,9 @@ import python_calamine as calamine
 
 from alrviz.data.doubts import Note, NoteCode
 from alrviz.data.find_table import find_table
-from alrviz.data.layout import HEAD_ROWS, QUANTITY
+from alrviz.data.layout import HEAD_ROWS, MAX_TITLE_LINES, QUANTITY
 from alrviz.data.limits import Limits
-from alrviz.data.parse_values import MAX_TITLE_LINES, number_text
+from alrviz.data.parse_values import number_text
 from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn
 from alrviz.errors import TableError, listed, nearest, plural
 from alrviz.stop import StopToken

@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 
 from alrviz.data.delimited import last_rows, read_delimited
 from alrviz.data.doubts import prefixed
-from alrviz.data.find_table import footer_note
+from alrviz.data.find_table import omitted_rows_note
 from alrviz.data.frames import column_of_arrow, is_text
-from alrviz.data.layout import count_footer
+from alrviz.data.layout import MAX_TITLE_LINES, count_footer
 from alrviz.data.options import MIXED, ReadOptions
-from alrviz.data.parse_values import MAX_TITLE_LINES
 from alrviz.data.quotes import TAIL_BYTES, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
 from alrviz.data.source import DAMAGES, FORMAT_NAMES, PACKERS, default_name, first_lines, sniff_format
@@ -353,7 +352,7 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
     uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
     if n_footer:
-        remarks.append(footer_note(last[-n_footer:]))
+        remarks.append(omitted_rows_note(last[-n_footer:]))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
     notes += [prefixed(remark, f"{path.name!r}: ") for remark in remarks]
