@@ -146,14 +146,12 @@ def _plain_rows(lines: Iterator[tuple[int, str]], stop: StopToken) -> list[str]:
             )
         if line.startswith("%"):
             line = ""
-        rows.append(_as_csv(_fields(line)) if "'" in line or '"' in line else line)
+        if "'" in line or '"' in line:
+            text = io.StringIO()
+            csv.writer(text, lineterminator="").writerow(_fields(line))
+            line = text.getvalue()
+        rows.append(line)
     return rows
-
-
-def _as_csv(fields: list[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(fields)
-    return text.getvalue()
 
 
 def _values(

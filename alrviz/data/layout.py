@@ -232,11 +232,10 @@ def read_names(rows: Sequence[Sequence[str]], width: int, request: ReadRequest, 
     even = [[*row, *[""] * (width - len(row))] for row in rows if len(row) <= width]
     if header is None and (stated := stated_kinds(even)) is not None:
         return stated._replace(first=first)
-    count = (
-        count_names([row for row in even if any(row)], request.expected_names)
-        if header is None
-        else min(int(header), len(rows))
-    )
+    if header is None:
+        count = count_names([row for row in even if any(row)], request.expected_names)
+    else:
+        count = min(int(header), len(rows))
     if count > 1:
         names, note = joined_names(even[:count])
         return NameRows(count, first, names, notes=[note])

@@ -101,11 +101,7 @@ class ReadOptions:
     def for_column(self, name: str) -> "ReadOptions":
         """Return the options of one column, which take precedence over the table's."""
         options = dict(self.columns).get(name)
-        return (
-            self
-            if options is None
-            else replace(self, **{key: getattr(options, key) for key in options.explicit_options})
-        )
+        return self if options is None else replace(self, **options.explicit_options)
 
     def notes_on_columns(self, names: Collection[str]) -> list[str]:
         """Return a note for each column with options that is not among the table's."""
@@ -200,11 +196,10 @@ def _decode_stray_bytes(error: Any) -> tuple[str, int]:
 
 
 def _find_codec(name: str) -> codecs.CodecInfo | None:
+    if name.replace("_", "-") != MIXED:
+        return None
     utf8 = codecs.lookup("utf-8")
-    is_mixed = name.replace("_", "-") == MIXED
-    return (
-        codecs.CodecInfo(utf8.encode, utf8.decode, name=MIXED, incrementaldecoder=_MixedDecoder) if is_mixed else None
-    )
+    return codecs.CodecInfo(utf8.encode, utf8.decode, name=MIXED, incrementaldecoder=_MixedDecoder)
 
 
 codecs.register_error(MIXED, _decode_stray_bytes)

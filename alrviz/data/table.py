@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from alrviz.data.apply_spec import read_by_spec
 from alrviz.data.doubts import Doubt, doubts_among
@@ -76,17 +75,8 @@ class Table:
                 code=ONE_COLUMN if values else EMPTY_TABLE,
             )
         require_rows(len(values[0].series))
-        table = cls(
-            name,
-            tuple(add_derived_columns(values)),
-            options,
-            limits,
-            (),
-            parsed.sheets,
-            given_options,
-            parsed.head,
-            parsed.kinds,
-        )
+        all_values = tuple(add_derived_columns(values))
+        table = cls(name, all_values, options, limits, (), parsed.sheets, given_options, parsed.head, parsed.kinds)
         series = {column.name: column.series for column in table.values}
         return replace(table, notes=(*parsed.notes, *sentinel_notes(table.sentinels, series, options)))
 
@@ -145,7 +135,7 @@ def add_derived_columns(values: Sequence[Values]) -> list[Values]:
     result: list[Values] = []
     for column in values:
         result.append(column)
-        parts = date_parts(column) if pd.api.types.is_datetime64_any_dtype(column.series.dtype) else pair_parts(column)
+        parts = date_parts(column) if column.dtype_kind == "M" else pair_parts(column)
         result += [part for part in parts if part.name not in names]
     return result
 

@@ -133,29 +133,19 @@ def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, 
     series, bad = read_values(column, spec)
     if isinstance(column, Values) and not spec.part:
         return replace(column, name=spec.name, series=series, spec=spec), bad
-    texts = (
-        column
-        if isinstance(column, TextColumn) and spec.type == "number" and _has_unusual_notation(column, spec)
-        else None
-    )
+    texts = None
+    if isinstance(column, TextColumn) and spec.type == "number" and len(column.levels) <= MAX_WRITTEN_LEVELS:
+        is_usual = all_match(column.without_texts(spec.missing).levels, OWN_TEXT)  # 1.10 and 1E5 are not
+        texts = None if is_usual else column
     return Values(spec.name, series, is_derived=bool(spec.part), spec=spec, texts=texts), bad
-
-
-def _has_unusual_notation(column: TextColumn, spec: ColumnSpec) -> bool:
-    """Return whether cells of a column differ from the usual notation of its numbers, as 1.10 and 1E5 do."""
-    is_small = len(column.levels) <= MAX_WRITTEN_LEVELS
-    return is_small and not all_match(column.without_texts(spec.missing).levels, OWN_TEXT)
 
 
 def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
     """Return a column parsed by its spec, in the form of `Dataset.frame`, and the mask (N,) of unreadable rows."""
     labels = DATE_PARTS.get(spec.part, ())
     is_number = spec.type in ("number", "time") or (spec.type == "date" and bool(spec.part) and not labels)
-    if (
-        isinstance(column, Values)
-        and not spec.part
-        and column.dtype_kind in {"number": "if", "date": "M"}.get(spec.type, "")
-    ):
+    typed_kinds = {"number": "if", "date": "M"}.get(spec.type, "")
+    if isinstance(column, Values) and not spec.part and column.dtype_kind in typed_kinds:
         # Numbers and dates of the source's type are not parsed again, and not copied.
         return without_numbers(column.series.rename(spec.name), spec.missing), np.zeros(len(column.series), dtype=bool)
     if spec.type == "levels":

@@ -12,10 +12,11 @@ import re
 import zipfile
 import zlib
 from array import array
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 from xml.parsers import expat
 
@@ -60,15 +61,12 @@ def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
         sheet, skipped_titles = _choose_sheet(book, request, n_uncached)
     titles_of_sheets = _sheet_titles(book)
     other_titles = [title for title in titles_of_sheets if title != sheet.title]
-    reason = (
-        f", as {listed(skipped_titles)} {'does' if len(skipped_titles) == 1 else 'do'} not look like the table"
-        if skipped_titles
-        else ""
-    )
-    note = (
-        f"the sheet {sheet.title!r} was read, of {len(other_titles) + 1}{reason}; there are also {listed(other_titles)}"
-    )
-    notes = [note] if other_titles else []
+    notes = list[str]()
+    if other_titles:
+        do = "does" if len(skipped_titles) == 1 else "do"
+        reason = f", as {listed(skipped_titles)} {do} not look like the table" if skipped_titles else ""
+        number = f"of {len(other_titles) + 1}{reason}"
+        notes.append(f"the sheet {sheet.title!r} was read, {number}; there are also {listed(other_titles)}")
     if sheet.start != (0, 0):
         place = _column_letters(sheet.start[1] + 1).decode() + str(sheet.start[0] + 1)
         notes.append(f"the first cells of the sheet are empty: it was read from {place} on")
@@ -93,7 +91,13 @@ def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
         skip_footer=n_footer,
         sheet=sheet.title,
     )
-    notes += _remarks(n_uncached, n_merged)
+    if n_uncached:
+        cells = plural(n_uncached, "formula is", "formulas are")
+        note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
+        notes.append(Note.with_code(NoteCode.FORMULAS, note))
+    if n_merged:
+        areas = f"{plural(n_merged, 'area')} of merged cells"
+        notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
     return region.named_table(columns, in_force, notes, request.stop, tuple(titles_of_sheets))
 
 
@@ -342,27 +346,6 @@ def _requested_title(requested: str | int, titles: Sequence[str]) -> str:
     return titles[place]
 
 
-def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
-    """Return notes on cells without a value: uncached formulas, and all but the first of merged cells."""
-    notes = list[str]()
-    if n_uncached:
-        cells = plural(n_uncached, "formula is", "formulas are")
-        note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
-        notes.append(Note.with_code(NoteCode.FORMULAS, note))
-    if n_merged:
-        areas = f"{plural(n_merged, 'area')} of merged cells"
-        notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
-    return notes
-
-
-class _Codes(dict[object, int]):
-    """Codes of a column's distinct values, in order of appearance."""
-
-    def __missing__(self, value: object) -> int:
-        self[value] = len(self)
-        return len(self) - 1
-
-
 @dataclass
 class _Column:
     """A column of a sheet: `codes` (rows,) into `texts`, -1 for an empty cell; `is_number` (texts,) is a mask."""
@@ -397,7 +380,7 @@ class _Sheet:
     @classmethod
     def read(cls, sheet: Any, request: ReadRequest) -> "_Sheet":
         codes = [array("i") for _ in range(sheet.width)]
-        lookups = [_Codes() for _ in codes]
+        lookups: list[defaultdict[object, int]] = [defaultdict(count().__next__) for _ in codes]
         rows = sheet.iter_rows()
         while chunk := list(islice(rows, CHUNK_ROWS)):
             request.stop.check()
