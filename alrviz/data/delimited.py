@@ -70,10 +70,7 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
     data = repaired.data
     if repaired.lines:
         notes.append(quotes_note(len(repaired.lines), repaired.lines[0] + 1))
-        start, end = (
-            _line_start(data, 0, lines_before),
-            _edges(data)[1],
-        )  # repaired lines before the table are longer
+        start, end = _line_start(data, 0, lines_before), _edges(data)[1]  # repaired lines before the table are longer
         sample = _sample(data, start, end)
     rows, places = _parsed_rows(sample, delimiter)
     request.limits.check(columns=max(map(len, rows)))
@@ -135,17 +132,12 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
     result = bytes(data[:start]) + blanked
     if names_line and head is not None:  # put it back on its blanked line
         place = start + len(re.sub(rb"[^\r\n]", b"", head[0].rstrip(b"\r\n")))
-        result = result[:place] + _without_mark(names_line) + result[place:]
+        bare = names_line.lstrip(b"# ")  # unless the mark is a name itself
+        result = result[:place] + (names_line if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare) + result[place:]
         n_comments -= 1
     lines_text = plural(n_comments, "line that starts", "lines that start")
     note = Note.with_code(NoteCode.LEFT_OUT, f"{lines_text} with {comment or '#'!r} left out")
     return result, comment or "#", [note] if n_comments else []
-
-
-def _without_mark(names: bytes) -> bytes:
-    """Return a line of names without the mark of a comment, unless the mark is a name."""
-    bare = names.lstrip(b"# ")
-    return names if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare
 
 
 def _parsed_rows(sample: str, delimiter: str, max_rows: int = 10 * HEAD_ROWS) -> tuple[list[list[str]], list[int]]:
@@ -287,7 +279,12 @@ def _parse(
         except pa.ArrowInvalid as error:
             # A row longer than a block, which a larger block solves, or a quotation mark that is never closed.
             if "straddling" not in str(error) or block > len(content):
-                raise TableError(_explain(str(error))) from error
+                is_quote = "straddling" in str(error) or "quote" in str(error).lower()
+                raise TableError(
+                    "a quote is opened and never closed; a closing quote was expected"
+                    if is_quote
+                    else f"the text cannot be read as a table: {error}"
+                ) from error
             block *= 8
             uneven = UnevenRows(n_columns, delimiter)
     lines_before = data.count(b"\n", 0, edges[0])
@@ -295,10 +292,14 @@ def _parse(
         sum(batch.num_rows for batch in batches),
         lambda record: f"line {_line_of(content, record + 1, delimiter, lines_before, request.stop):,}",
     )
-    columns = [_concatenated([batch.column(place) for batch in batches], request.stop) for place in range(n_columns)]
-    return [
-        TextColumn("", column.indices.to_numpy(zero_copy_only=False), column.dictionary) for column in columns
-    ], notes
+    columns = []
+    for place in range(n_columns):
+        request.stop.check()
+        chunks = pa.chunked_array([batch.column(place) for batch in batches])
+        joined = chunks.unify_dictionaries().combine_chunks()
+        joined = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
+        columns.append(TextColumn("", joined.indices.to_numpy(zero_copy_only=False), joined.dictionary))
+    return columns, notes
 
 
 def _parse_blocks(content: pa.Buffer, uneven: UnevenRows, block: int, request: ReadRequest) -> list[pa.RecordBatch]:
@@ -311,12 +312,6 @@ def _parse_blocks(content: pa.Buffer, uneven: UnevenRows, block: int, request: R
         request.limits.check(rows, uneven.width)
         batches.append(batch)
     return batches
-
-
-def _concatenated(chunks: list[pa.DictionaryArray], stop: StopToken) -> pa.DictionaryArray:
-    stop.check()
-    joined = pa.chunked_array(chunks).unify_dictionaries().combine_chunks()
-    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
 
 
 def _line_of(content: pa.Buffer, record: int, delimiter: str, lines_before: int, stop: StopToken) -> int:
@@ -333,9 +328,3 @@ def _line_of(content: pa.Buffer, record: int, delimiter: str, lines_before: int,
                 break
             line = reader.line_num + 1
     return lines_before + line
-
-
-def _explain(message: str) -> str:
-    if "straddling" in message or "quote" in message.lower():
-        return "a quote is opened and never closed; a closing quote was expected"
-    return f"the text cannot be read as a table: {message}"

@@ -165,18 +165,10 @@ def _note_merged(name: str, values: Sequence[object], texts: Sequence[str | None
         notes.append(
             f"values in {name!r} that differ in type alone, such as 1 and '1', are one level ({n_merged:,} times)"
         )
-    n_surrogates = sum(isinstance(value, str) and not _is_utf8(value) for value in values)
+    n_surrogates = sum(isinstance(value, str) and value != _text(value) for value in values)
     if n_surrogates:
         values_text = plural(n_surrogates, "value")
         notes.append(f"{values_text} in {name!r} held half a character (a lone surrogate), shown by its number")
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeError:
-        return False
-    return True
 
 
 def _text(value: object) -> str:

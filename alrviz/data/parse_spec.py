@@ -135,7 +135,7 @@ class ColumnSpec:
             dates = self._dates(texts)
             is_unread, values = np.isnat(dates), self.take_dates(dates)
         else:
-            numbers = self._numbers(_with_nulls(texts, is_gap))
+            numbers = self._numbers(pc.if_else(pa.array(is_gap), None, texts))
             is_unread, values = np.isnan(numbers), self._as_kind(self._without_tokens(numbers))
         return (np.where(is_gap, self.gap, values) if is_gap.any() else values), is_unread & ~is_gap
 
@@ -151,7 +151,7 @@ class ColumnSpec:
             levels = [find(text) or (is_plain(text) and find(key)) or text for text, key in pairs]
             renamed = pa.array(levels, type=pa.string())
             texts = texts if renamed.equals(texts) else renamed
-        return _with_nulls(texts, is_gap)
+        return pc.if_else(pa.array(is_gap), None, texts) if is_gap.any() else texts
 
     def _is_gap(self, texts: "pa.Array") -> "np.ndarray":
         """Return the mask (L,) of texts that are missing."""
@@ -309,11 +309,6 @@ class ColumnSpec:
         if thousands and thousands == decimal:
             changes |= {"thousands": ""} if options.thousands is None else {"decimal": "." if thousands == "," else ","}
         return replace(self, **changes)
-
-
-def _with_nulls(texts: "pa.Array", gaps: "np.ndarray") -> "pa.Array":
-    """Return texts (L,) with those of a mask (L,) replaced by null."""
-    return pc.if_else(pa.array(gaps), pa.scalar(None, pa.string()), texts) if gaps.any() else texts
 
 
 def usual_missing(type_: str) -> tuple[str, ...]:

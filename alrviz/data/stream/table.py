@@ -42,8 +42,6 @@ SAMPLE_ROWS = 50_000  # from which target, kinds and specs are guessed
 UNREADABLE = ("error", "missing")
 _SAMPLE_SEED = 2**40  # of the sample's hash: above all seeds of recipes, or the sample would be test rows
 _FORMAT = 3  # of codes; increased when the same table would get other codes
-
-
 _coding_lock = threading.Lock()
 
 
