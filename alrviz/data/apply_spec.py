@@ -126,8 +126,7 @@ def read_in_layout(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTab
     """
     if are_files(source):
         return join_files(source, [read_in_layout(path, spec, request) for path in source], request.options)
-    options = ReadOptions(**spec.layout.explicit_options).with_change(request.options.explicit_options)
-    request_of_spec = replace(request, options=options)
+    request_of_spec = replace(request, options=spec.layout.joined_options(request.options))
     if is_in_memory(source) or is_folder(source):
         return replace(read_raw(source, request_of_spec), notes=[])
     data, notes = load_bytes(source, request_of_spec)

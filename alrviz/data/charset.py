@@ -52,8 +52,8 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
         if encoding in ("latin-1", *EUROPEAN, *SCRIPTS):
             script = SCRIPTS.get(encoding) or EUROPEAN.get(encoding, "Western European")
             noun = "words" if encoding in SCRIPTS else "accents"
-            others = " or ".join(candidate for candidate in EUROPEAN if candidate != encoding)
-            advice = "" if encoding in SCRIPTS else f" (if they look wrong, try {others})"
+            other_encodings = " or ".join(candidate for candidate in EUROPEAN if candidate != encoding)
+            advice = "" if encoding in SCRIPTS else f" (if they look wrong, try {other_encodings})"
             note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {noun}{advice}"
             alternative = "mac_roman" if encoding == WESTERN else WESTERN
             words = {"read": f"{encoding} ({script})", "other": f"{alternative} ({EUROPEAN[alternative]})"}

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pyarrow.compute as pc
 
 from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, time_form
@@ -134,7 +133,13 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             is_measured = decision.spec.type in ("number", "date", "time")
             missing_by_column[column.name] = (*text.stated_missing, *text.stray) if is_measured else text.stated_missing
         else:
-            spec, missing_by_column[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
+            column_options = options.for_column(column.name)
+            missing = stated = everywhere if column_options.missing is None else column_options.missing
+            if column_options.missing is None:
+                missing = in_usual_order((*everywhere, *CERTAIN))
+            if column.dtype_kind in "ifM":
+                missing = missing_among_numbers(missing, column_options)
+            spec, missing_by_column[column.name] = spec_of_typed(column, missing, column_options.dayfirst), stated
             columns.append(read_column(column, replace(spec, fill_down=fill_down))[0])
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
@@ -245,7 +250,15 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
         missing = text.missing_numbers
         spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
         notes = list[str]([stray_note(text.present, text.stray, text.stated_missing)] if text.stray else [])
-        return _Decision(spec, notes=[*notes, limits_note(text)] if text.limit else notes)
+        if text.limit:
+            rows = text.present.count(
+                text.present.levels.filter(pc.match_substring_regex(text.present.levels, LIMIT)).to_pylist()
+            )
+            are = "is a limit or a guess" if rows == 1 else "are limits or guesses"
+            bare = re.sub(LIMIT, "", text.limit)
+            values = f"{plural(rows, 'value')} of {name!r} {are}"
+            notes.append(f"{values}, such as {short(text.limit)}: read as the number, {bare}")
+        return _Decision(spec, notes=notes)
     decision = _decide_levels(text)
     other_mark = _other_mark(marks[0])
     if may_be_numbers and any(is_numeric(text.numbers, other_mark, thousands) for thousands in ("", marks[0])):
@@ -283,19 +296,6 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
     return _Decision(spec, notes=[note for note in notes if note])
 
 
-def _spec_of_typed(
-    column: Values, everywhere: tuple[str, ...], options: ReadOptions
-) -> tuple[ColumnSpec, tuple[str, ...]]:
-    """Return the spec of a typed column, and its missing texts in the table's options."""
-    if options.missing is not None:
-        stated = missing = options.missing
-    else:
-        stated, missing = everywhere, in_usual_order((*everywhere, *CERTAIN))
-    if column.dtype_kind in "ifM":
-        missing = missing_among_numbers(missing, options)
-    return spec_of_typed(column, missing, options.dayfirst), stated
-
-
 def decide_number(
     column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",), *, fill_down: bool = False
 ) -> ColumnSpec:
@@ -327,17 +327,3 @@ def _unmatched_spellings(options: ReadOptions, specs: Sequence[ColumnSpec]) -> l
     if not unmatched:
         return []
     return [f"spellings were given for {listed(unmatched)}, which no column of words holds"]
-
-
-# ---- notes -----------------------------------------------------------------------------------------------------------
-
-
-def limits_note(text: _TextEvidence) -> str:
-    """Return the note on numbers that are limits or estimates."""
-    signed = np.append(pc.match_substring_regex(text.present.levels, LIMIT).to_numpy(zero_copy_only=False), False)
-    rows = int(signed[text.present.codes].sum())
-    values = f"{plural(rows, 'value')} of {text.name!r}"
-    return (
-        f"{values} {'is a limit or a guess' if rows == 1 else 'are limits or guesses'}, "
-        f"such as {short(text.limit)}: read as the number, {re.sub(LIMIT, '', text.limit)}"
-    )

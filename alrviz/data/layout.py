@@ -306,8 +306,8 @@ def count_names(rows: Sequence[Sequence[str]], expected_names: Collection[str] =
         return int(bool(rows) and (is_expected or not looks_like_data(first_cells)))
     rows_below = [row for row in rows[1:] if list(row) != list(rows[0])]  # concatenated files repeat the names
     if not rows_below or _fits(rows[0], rows_below, years=True):
-        expected = ((place, cell.strip()) for place, cell in enumerate(rows[0]) if cell.strip() in expected_names)
-        return int(any(all(row[place].strip() != name for row in rows_below) for place, name in expected))
+        expected_cells = ((place, cell.strip()) for place, cell in enumerate(rows[0]) if cell.strip() in expected_names)
+        return int(any(all(row[place].strip() != name for row in rows_below) for place, name in expected_cells))
     count = 2 if _is_rule(rows[1]) else 1
     while count < MAX_NAME_ROWS and len(rows) > count + 3 and _cannot_be_data(rows[count], rows[count + 1 :]):
         count += 1

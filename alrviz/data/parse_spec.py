@@ -397,10 +397,10 @@ class Layout:
         """Whether the source was text."""
         return self.encoding is not None
 
-    @property
-    def explicit_options(self) -> dict[str, Any]:
-        """The options that the user set, by name."""
-        return {name: getattr(self, name) for name in self.fixed}
+    def joined_options(self, options: ReadOptions) -> ReadOptions:
+        """Return `options`, and for those that are None the ones that the user set for the earlier table."""
+        fixed = {name: getattr(self, name) for name in self.fixed}
+        return ReadOptions(**fixed).with_change(options.explicit_options)
 
 
 LAYOUT_OPTIONS = ("delimiter", "encoding", "header", "skip_rows", "skip_footer", "comment", "sheet")

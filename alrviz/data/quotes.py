@@ -32,7 +32,7 @@ WIDTH_LINES = 200  # from which the number of fields of a row is detected
 MAX_ROW_LINES = 5  # of one field, if each of its lines might be a row
 MAX_JOINED_LINES = 1000  # of one field; beyond, its quotation mark was never closed
 QUOTE = ord('"')
-CLOSED = re.compile(rb'"(?:[^"]|"")*"')  # a quoted field
+QUOTED_FIELD = re.compile(rb'"(?:[^"]|"")*"')  # a quoted field
 
 
 class RepairedText(NamedTuple):
@@ -193,7 +193,7 @@ def _is_one_record(lines: _Lines, first: int, last: int, mark: bytes, width: int
 def split_record(text: str, delimiter: str) -> list[str]:
     """Return the unquoted cells of a record; a quotation mark that is not closed is text."""
     cells = _fields(text.encode(), delimiter.encode(), literal=True)
-    return [(cell[1:-1].replace(b'""', b'"') if CLOSED.fullmatch(cell) else cell).decode() for cell in cells]
+    return [(cell[1:-1].replace(b'""', b'"') if QUOTED_FIELD.fullmatch(cell) else cell).decode() for cell in cells]
 
 
 def _fields(line: bytes, mark: bytes, *, literal: bool = False) -> list[bytes]:
@@ -204,13 +204,13 @@ def _fields(line: bytes, mark: bytes, *, literal: bool = False) -> list[bytes]:
 @cache
 def _field_pattern(mark: bytes, literal: bool) -> "re.Pattern[bytes]":
     stop = re.escape(mark)
-    closed, unclosed = CLOSED.pattern + rb"(?=" + stop + rb"|\Z)|", b"" if literal else rb'"(?s:.*)|'
-    return re.compile(rb"(?:\A|" + stop + rb")(" + closed + unclosed + rb"[^" + stop + rb"]*)")
+    quoted, unclosed = QUOTED_FIELD.pattern + rb"(?=" + stop + rb"|\Z)|", b"" if literal else rb'"(?s:.*)|'
+    return re.compile(rb"(?:\A|" + stop + rb")(" + quoted + unclosed + rb"[^" + stop + rb"]*)")
 
 
 def _is_unclosed(field: bytes) -> bool:
     """Return whether a field opens a quotation mark without closing it."""
-    return field.startswith(b'"') and CLOSED.fullmatch(field) is None
+    return field.startswith(b'"') and QUOTED_FIELD.fullmatch(field) is None
 
 
 def _quoted(line: bytes, mark: bytes) -> bytes:

@@ -158,10 +158,8 @@ def read_columns(
     """
     limits = (limits or OWN_LIMITS).within_memory(max_memory)
     request = ReadRequest(options or ReadOptions(), limits, stop, expected_names)
-    given_options = request.options
     if spec is None:
-        parsed = interpret(read_raw(path_or_frame, request), stop)
+        parsed, given_options = interpret(read_raw(path_or_frame, request), stop), request.options
     else:
-        parsed = read_by_spec(path_or_frame, spec, request)
-        given_options = ReadOptions(**spec.layout.explicit_options).with_change(given_options.explicit_options)
+        parsed, given_options = read_by_spec(path_or_frame, spec, request), spec.layout.joined_options(request.options)
     return Table.from_raw(name or default_name(path_or_frame), parsed, limits, given_options, allow_one_column)
