@@ -76,6 +76,11 @@ class _TextEvidence:
         return self.source.name
 
     @property
+    def all_missing(self) -> tuple[str, ...]:
+        """Its missing texts in the table's options, if the column has numbers, dates or times."""
+        return (*self.stated_missing, *self.stray)
+
+    @property
     def missing_numbers(self) -> tuple[str, ...]:
         """The texts that are missing if the column has numbers, dates or times."""
         return missing_among_numbers((*self.missing, *self.stray), self.options)
@@ -83,9 +88,10 @@ class _TextEvidence:
 
 @dataclass
 class _Decision:
-    """The spec of a column, with a hint on its kind and notes."""
+    """The spec of a column, with its missing texts in the table's options, a hint on its kind, and notes."""
 
     spec: ColumnSpec
+    stated_missing: tuple[str, ...]
     hint: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -116,31 +122,19 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         text.name: _decide(text, dates, (decimal, thousands), may_be_numbers=raw.sort == "text")
         for text, dates in zip(texts, all_dates, strict=True)
     }
-    evidence = {text.name: text for text in texts}
-    columns, missing_by_column = list[Values](), dict[str, tuple[str, ...]]()
+    typed = [column for column in raw.columns if isinstance(column, Values)]
+    decisions |= {column.name: _decide_typed(column, everywhere, options.for_column(column.name)) for column in typed}
+    columns = list[Values]()
     for position, column in enumerate(raw.columns):
         stop.check()
         stop.report(INTERPRET_START + (1 - INTERPRET_START) * position / len(raw.columns))
-        fill_down = bool(options.for_column(column.name).fill_down)
+        decision, fill_down = decisions[column.name], bool(options.for_column(column.name).fill_down)
         column = column.filled_cells if fill_down else column
-        if isinstance(column, TextColumn):
-            text, decision = evidence[column.name], decisions[column.name]
-            values, bad = read_column(column, replace(decision.spec, fill_down=fill_down))
-            if decision.spec.type == "number":
-                check_numbers(column, bad, decision.spec.decimal)
-            columns.append(replace(values, hint=decision.hint))
-            notes += decision.notes
-            is_measured = decision.spec.type in ("number", "date", "time")
-            missing_by_column[column.name] = (*text.stated_missing, *text.stray) if is_measured else text.stated_missing
-        else:
-            column_options = options.for_column(column.name)
-            missing = stated = everywhere if column_options.missing is None else column_options.missing
-            if column_options.missing is None:
-                missing = in_usual_order((*everywhere, *CERTAIN))
-            if column.dtype_kind in "ifM":
-                missing = missing_among_numbers(missing, column_options)
-            spec, missing_by_column[column.name] = spec_of_typed(column, missing, column_options.dayfirst), stated
-            columns.append(read_column(column, replace(spec, fill_down=fill_down))[0])
+        values, bad = read_column(column, replace(decision.spec, fill_down=fill_down))
+        if isinstance(column, TextColumn) and decision.spec.type == "number":
+            check_numbers(column, bad, decision.spec.decimal)
+        columns.append(replace(values, hint=decision.hint or values.hint))
+        notes += decision.notes
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
@@ -161,9 +155,8 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         ]
         notes += filter(None, [*map(units_note, words), *of_table])
     notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])
-    options_by_column = {
-        name: {"missing": tokens} for name, tokens in missing_by_column.items() if tokens != everywhere
-    }
+    stated = {name: decision.stated_missing for name, decision in decisions.items()}
+    options_by_column = {name: {"missing": tokens} for name, tokens in stated.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if deviating else decimal, thousands=thousands)
     return replace(
         raw,
@@ -245,7 +238,7 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             name, name, "date", missing=text.missing_numbers, form=dates.form, day_first=dates.day_first,
             pivot=dates.pivot,
         )  # fmt: skip
-        return _Decision(spec, notes=notes_on_dates(text.present, dates, text.stated_missing))
+        return _Decision(spec, text.all_missing, notes=notes_on_dates(text.present, dates, text.stated_missing))
     if may_be_numbers and (own_marks := _marks_of(text.numbers, text.options, marks)) is not None:
         missing = text.missing_numbers
         spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
@@ -258,7 +251,7 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             bare = re.sub(LIMIT, "", text.limit)
             values = f"{plural(rows, 'value')} of {name!r} {are}"
             notes.append(f"{values}, such as {short(text.limit)}: read as the number, {bare}")
-        return _Decision(spec, notes=notes)
+        return _Decision(spec, text.all_missing, notes=notes)
     decision = _decide_levels(text)
     other_mark = _other_mark(marks[0])
     if may_be_numbers and any(is_numeric(text.numbers, other_mark, thousands) for thousands in ("", marks[0])):
@@ -276,7 +269,7 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         hint = TIME_UNITS.get(form, "times, as hours: 13:30 is 13.5")
         notes = [f"{name!r} holds {hint}"] if form in TIME_UNITS else []
         notes += [stray_note(column, text.stray, text.stated_missing, "time")] if text.stray else []
-        return _Decision(spec, hint, notes)
+        return _Decision(spec, text.all_missing, hint, notes)
     respelled, respelled_texts = respell(column, text.options.spellings or ())
     mended, bands = mend_bands(respelled)
     merged, variants, note = (mended, {}, "") if merge is False else merge_case(mended, codes=merge is True)
@@ -293,7 +286,15 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
     variants |= {day.lower(): band for day, band in bands.items()} | bands
     variants |= spelling_lookup({t: variants.get(fold(level), level) for t, level in respelled_texts.items()})
     spec = ColumnSpec(name, name, missing=text.missing, spellings=variants)
-    return _Decision(spec, notes=[note for note in notes if note])
+    return _Decision(spec, text.stated_missing, notes=[note for note in notes if note])
+
+
+def _decide_typed(column: Values, everywhere: tuple[str, ...], options: ReadOptions) -> _Decision:
+    """Return the decision on a typed column, whose spec parses later rows that are text."""
+    stated = everywhere if options.missing is None else options.missing
+    missing = in_usual_order((*everywhere, *CERTAIN)) if options.missing is None else stated
+    missing = missing_among_numbers(missing, options) if column.dtype_kind in "ifM" else missing
+    return _Decision(spec_of_typed(column, missing, options.dayfirst), stated)
 
 
 def decide_number(
