@@ -50,6 +50,7 @@ def test_a_table_is_read_whole_or_refused_in_words(table: Hostile, tmp_path: Pat
         dataset = read_table(table.make(tmp_path), limits=LIMITS, max_memory=MEMORY)
         read, notes = dataset.table, dataset.notes
     except AlrvizError:  # without a class, or beyond the limits
+        (tmp_path / "again").mkdir(exist_ok=True)
         try:
             read = read_columns(table.make(tmp_path / "again"), max_memory=MEMORY)
             notes = read.notes
