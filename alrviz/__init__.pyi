@@ -73,24 +73,22 @@ from .studies.effects.row_explanation import RowExplanation as RowExplanation
 from .studies.race.race import Race as Race, race as race
 from .studies.core.study import Study as Study
 from .studies.statistics.evaluation import Evaluation as Evaluation
-from .views import (
-    BandwidthView as BandwidthView,
-    BiasVarianceView as BiasVarianceView,
-    CompareView as CompareView,
-    DecisionMapView as DecisionMapView,
-    DensityFilmView as DensityFilmView,
-    DensityRatioView as DensityRatioView,
-    EvaluationView as EvaluationView,
-    GramMatrixView as GramMatrixView,
-    InteractionsView as InteractionsView,
-    LearningCurveView as LearningCurveView,
-    OrderStudyView as OrderStudyView,
-    PathView as PathView,
-    RaceView as RaceView,
-    RowView as RowView,
-    SelectionView as SelectionView,
-)
+from .views.density.bandwidths import BandwidthView as BandwidthView
+from .views.density.density_film import DensityFilmView as DensityFilmView
+from .views.density.density_ratio import DensityRatioView as DensityRatioView
+from .views.density.gram_matrix import GramMatrixView as GramMatrixView
+from .views.maps.decision_map import DecisionMapView as DecisionMapView
+from .views.race.race_view import RaceView as RaceView
 from .views.replay.export_html import save_replay as save_replay
 from .views.report.save_report import save_report as save_report
+from .views.studies.bias_variance import BiasVarianceView as BiasVarianceView
+from .views.studies.compare import CompareView as CompareView
+from .views.studies.evaluation import EvaluationView as EvaluationView
+from .views.studies.interactions import InteractionsView as InteractionsView
+from .views.studies.learning_curve import LearningCurveView as LearningCurveView
+from .views.studies.order import OrderStudyView as OrderStudyView
+from .views.studies.path import PathView as PathView
+from .views.studies.row import RowView as RowView
+from .views.studies.selection import SelectionView as SelectionView
 
 __version__: str

@@ -114,10 +114,10 @@ def _serve(
     from panel.io.server import get_server
 
     from alrviz.explorer import application
-    from alrviz.models import repeats
+    from alrviz.models import joint_values
 
     if not merging:
-        repeats.MIN_REPEATED_SHARE = 1.0  # of the rows would have to repeat
+        joint_values.MIN_REPEATED_SHARE = 1.0  # of the rows would have to repeat
     dataset = make() if make is not None else None
     desk = _Desk(dataset, recipes)
     pages = {"explorer": lambda: application(dataset), "watched": desk.watched}

@@ -19,7 +19,7 @@ from itertools import count
 import numpy as np
 
 from alrviz.models.density import DensityFeatures
-from alrviz.models.leave_one_out import training_row_kinds
+from alrviz.models.density_votes import training_row_kinds
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import MIN_GRID_SUM, ColumnSums, RowKinds, fill_numeric
 from alrviz.passes.sources import Sources

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "alrviz"
 MODULES = sorted(path for floor in ("data", "passes", "models", "fitting") for path in (ROOT / floor).rglob("*.py"))
-CONTRACTS = ("fitting/objectives/protocol.py", "fitting/objectives/ridge.py", "fitting/solvers/state.py")
+CONTRACTS = ("fitting/objectives/ridge.py", "fitting/solvers/state.py")
 ARRAY = re.compile(r"NDArray|\bFloats\b|ndarray|ArrayLike|\bCodes\b")
 # In brackets: lengths, of which one is a letter or a number, or one length and a comma.
 SIZE, LENGTH = r"(?:\d*[A-Za-z](?:_\w+)?|\d+)", r"[\w+\-*/. ]+"

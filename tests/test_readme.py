@@ -48,12 +48,12 @@ def test_the_table_of_solvers_is_the_matrix():
     assert told == [[solver, *("yes" if fits else "no" for fits in row)] for solver, *row in matrix.itertuples()]
 
 
-def test_the_page_about_taking_things_along_runs(capsys, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["export.md", "reading.md"])
+def test_python_on_a_page_prints_what_its_comments_say(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs/export.md").read_text(encoding="utf-8")
-    sources = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    sources = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
     for source in sources:
-        exec(compile(source, "export.md", "exec"), names)
-    told = [line.split("  # ")[1] for source in sources for line in source.splitlines() if line.startswith("print(")]
-    assert capsys.readouterr().out.splitlines() == told
+        exec(compile(source, page, "exec"), names)
+    lines = [line for source in sources for line in source.splitlines() if line.startswith("print(")]
+    assert capsys.readouterr().out.splitlines() == [line.split("  # ")[1] for line in lines]

@@ -225,10 +225,11 @@ def _years_of(pivot: int) -> str:
 
 
 def choose_pivot(name: str, years: np.ndarray, latest_year: int | None = None) -> int:
-    """Return the pivot of a column's two-digit years (L,), below which they are of this century.
+    """Return the pivot of a column's two-digit years (L,): years below it are 20xx, others 19xx.
 
-    Years of birth are not in the future, nor after `latest_year`, the latest of the table's other dates; other dates
-    are at most `YEARS_AHEAD` in the future, unless all of them are, as the ends of contracts may be.
+    Years of birth (recognised by the column's `name`) are not in the future, nor after `latest_year`, the latest
+    four-digit year of the table's other dates. Other years are at most `YEARS_AHEAD` in the future, unless all are, as
+    for ends of contracts.
     """
     birth = _is_birth(name)
     latest = datetime.date.today().year % 100 + (0 if birth else YEARS_AHEAD)

@@ -255,7 +255,10 @@ def _is_spaced(lines: list[str]) -> bool:
 
 
 def _has_columns(rows: list[list[str]]) -> bool:
-    """Return whether rows of equal length have a column of numbers, or mostly columns of few levels: no sentences."""
+    """Return whether rows of equal length are a table rather than sentences.
+
+    They are if a column is nearly all numbers below its first cell, or if most columns have few distinct cells.
+    """
     columns = [list(column) for column in zip(*rows, strict=True)]
     if any(sum(map(bool, map(QUANTITY.match, cells[1:]))) > NUMBERS_SHARE * len(cells[1:]) for cells in columns):
         return True

@@ -192,7 +192,7 @@ class Encoder:
             return None
         if isinstance(X, np.ndarray):
             values = X[0].tolist()
-        elif self.named_ and X.columns.tolist() == [column.name for column in self.columns_]:
+        elif self.named_ and X.columns.tolist() == self.names_:
             values = [X.iat[0, j] for j in range(a)]
         else:
             return None
@@ -208,6 +208,11 @@ class Encoder:
         for numbers, j in zip(result, self.numeric_, strict=True):
             numbers[:] = as_numbers(columns[j], self.columns_[j].name)
         return result
+
+    @property
+    def names_(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns_]
 
     @property
     def chains_(self) -> np.ndarray | None:
@@ -249,7 +254,7 @@ class Encoder:
     def _matching(self, X: Any) -> list[pd.Series]:
         """Return X's columns in the training order: by name if both tables have names, else by position."""
         names, columns, has_names = table_columns(X)
-        expected_names = [column.name for column in self.columns_]
+        expected_names = self.names_
         if has_names and self.named_:
             by_name = dict(zip(names, columns, strict=True))
             if absent_names := [name for name in expected_names if name not in by_name]:
@@ -324,7 +329,7 @@ LOST_ADVICE = 'discretize="quantile" keeps all of them'
 
 
 def lost_text(encoder: Encoder, advice: str = LOST_ADVICE) -> str:
-    """Return a sentence on the numeric columns without a cut, ending in `advice`; "" without any."""
+    """Return a sentence on the numeric columns without a cut, which no model sees, that ends in `advice`, or ""."""
     if not encoder.lost_:
         return ""
     n_undivided, numeric = len(encoder.lost_), len(encoder.numeric_)

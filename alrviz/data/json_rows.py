@@ -43,27 +43,27 @@ def _read(data: Buffer, request: ReadRequest) -> RawTable:
             f"{plural(len(duplicates), 'object has', 'objects have')} a name twice, such as {short(duplicates[0])}: "
             "the last value was taken"
         )
-    columns: dict[tuple[str, ...], list[Any]] = {}  # by path: the names of the enclosing objects, then the value's
+    cells_by_path: dict[tuple[str, ...], list[Any]] = {}  # path: names of the enclosing objects, then the value's
     for count, row in enumerate(rows):
         if count % 1000 == 0:
             request.stop.check()
-            request.limits.check(count, len(columns))
+            request.limits.check(count, len(cells_by_path))
         for name, value in _flatten(row).items():
-            if name not in columns:
-                columns[name] = []
-                request.limits.check(columns=len(columns))
-            column = columns[name]
+            if name not in cells_by_path:
+                cells_by_path[name] = []
+                request.limits.check(columns=len(cells_by_path))
+            column = cells_by_path[name]
             column.extend([None] * (count - len(column)))
             column.append(value)
-    paths = sorted(columns, key=len)  # of equal names the one with the shortest path is not renamed
+    paths = sorted(cells_by_path, key=len)  # of equal names the one with the shortest path is not renamed
     names, name_notes = clean_names([".".join(path) for path in paths])
     name_of, notes = dict(zip(paths, names, strict=True)), [*notes, *name_notes]
-    values = []
-    for path, cells in columns.items():
+    table_columns = []
+    for path, cells in cells_by_path.items():
         request.stop.check()
         series = pd.Series([*cells, *[None] * (len(rows) - len(cells))], dtype=object)
-        values.append(from_series(name_of[path], series, notes))
-    return RawTable(values, request.options, notes)
+        table_columns.append(from_series(name_of[path], series, notes))
+    return RawTable(table_columns, request.options, notes)
 
 
 def _objects(text: str, request: ReadRequest, duplicates: list[str]) -> list[dict[str, Any]]:

@@ -214,9 +214,9 @@ def read_names(rows: Sequence[Sequence[str]], width: int, request: ReadRequest, 
     """Return the rows of names of a table; those of `known_layout` if the first row agrees.
 
     Args:
-        rows: the first rows, without titles.
-        width: the commonest number of cells.
-        request: its option `header` is the number of rows of names (None: detected).
+        rows: the first rows after title lines.
+        width: the number of cells that most rows have.
+        request: its option `header` is the number of rows of names (True: 1, False: 0, None: detected).
         declared: whether the width is certain, so that a longer first row does not change it.
     """
     header, known_layout = request.options.header, request.known_layout

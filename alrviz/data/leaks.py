@@ -89,7 +89,7 @@ def _guesses(codes: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def percent_told(share: float) -> str:
-    """Return a share of rows in percent, rounded down, so that 100 % means all of them."""
+    """Return a share (0 to 1) in percent, rounded down to a tenth, so that "100 %" means all."""
     return f"{math.floor(1000 * share) / 10:g} %"
 
 

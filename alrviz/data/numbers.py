@@ -105,10 +105,10 @@ def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
 
 def merges(levels: pa.Array, decimal: str = ".") -> bool:
     """Return whether most distinct numbers of more than 15 digits would be equal to another one as floats."""
-    long = levels.filter(pc.greater(pc.utf8_length(levels), EXACT_DIGITS)).to_pylist()
+    long_texts = levels.filter(pc.greater(pc.utf8_length(levels), EXACT_DIGITS)).to_pylist()
     exact = set()
-    for text in long:
-        with suppress(InvalidOperation):  # thousands marks: the number is long because of them, not of its digits
+    for text in long_texts:
+        with suppress(InvalidOperation):  # thousands marks: the number is long_texts because of them, not of its digits
             exact.add(Decimal(text.replace(decimal, ".")))
     return 2 * len({float(number) for number in exact}) < len(exact)
 
@@ -116,12 +116,12 @@ def merges(levels: pa.Array, decimal: str = ".") -> bool:
 def digits_note(column: TextColumn) -> str:
     """Return a note on a column that is text only because its numbers have more digits than a float; "" for others."""
     levels = column.levels
-    long = levels.filter(pc.match_substring_regex(levels, LONG_NUMBER))
-    if not len(long) or not all_match(levels, NUMBERLIKE):
+    long_numbers = levels.filter(pc.match_substring_regex(levels, LONG_NUMBER))
+    if not len(long_numbers) or not all_match(levels, NUMBERLIKE):
         return ""
     return (
-        f"numbers in {column.name!r} have more digits than a number keeps apart, such as {short(long[0].as_py())}: "
-        "each is a level of its own"
+        f"numbers in {column.name!r} have more digits than a number keeps apart, such as "
+        f"{short(long_numbers[0].as_py())}: each is a level of its own"
     )
 
 

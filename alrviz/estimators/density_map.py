@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.encode import Encoder
-from alrviz.models.density import DensityFeatures, VoteFeatures
+from alrviz.models.density import DensityFeatures
+from alrviz.models.density_votes import VoteFeatures
 from alrviz.passes.rows import Floats
 
 

@@ -113,7 +113,7 @@ def predict_with_notes(
     encoder: Encoder = model.encoder_
     spec = spec_of(dataset, encoder) if dataset is not None else getattr(model, "spec_", None)
     if spec is None and not encoder.named_:  # fitted to an array without names: columns are matched by position
-        frame = frame_of(named_rows(rows, [column.name for column in encoder.columns_]))
+        frame = frame_of(named_rows(rows, encoder.names_))
         rows = rows if frame is None else frame.to_numpy(dtype=object)
     new_rows = read_new_rows(rows, spec or _spec_of_encoder(encoder), options=options, limits=limits, stop=stop)
     notes = new_rows.notes if spec is not None or is_in_memory(rows) else (NO_SPEC, *new_rows.notes)

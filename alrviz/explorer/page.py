@@ -28,6 +28,9 @@ class Tab:
     def on_shown(self) -> None:
         """Update the tab after another page or tab was in front."""
 
+    def on_hidden(self) -> None:
+        """React to another page or tab in front; runs of a page continue."""
+
     def pump(self) -> bool:
         """Take over the results of tasks; called every 100 ms while it returns True."""
         return self.tasks.poll()
@@ -59,6 +62,3 @@ class Page(Tab):
     def drawer(self) -> Viewable | None:
         """Return the content of the drawer, or None; called when it is first opened."""
         return None
-
-    def on_hidden(self) -> None:
-        """React to another page in front; runs that the page started continue."""

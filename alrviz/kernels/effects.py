@@ -278,58 +278,58 @@ def margin_rank(cells, n, slices, first, n_slices, max_numbers):
     0 in every cell. Where all weights of a cell but one are known, the last follows; otherwise one is free. How many of
     the free ones stay free is found by elimination in random sums of the cells' equations, modulo a prime.
     """
-    degree = np.zeros(n_slices, np.int64)
-    rank, remaining = _remove_single_cells(cells, n, slices, first, degree)
+    n_cells_of_slice = np.zeros(n_slices, np.int64)
+    rank, remaining = _remove_single_cells(cells, n, slices, first, n_cells_of_slice)
     core = cells[remaining]
     if not len(core):
         return rank
-    weights, n_free, n_weighted = _free_weights(core, n, slices, first, degree, max_numbers)
+    weights, n_free, n_weighted = _free_weights(core, n, slices, first, n_cells_of_slice, max_numbers)
     if n_free < 0:
         return -1
     return rank + n_weighted - (n_free - _equation_rank(core, n, slices, first, weights, n_free))
 
 
 @kernel
-def _remove_single_cells(cells, n, slices, first, degree):
+def _remove_single_cells(cells, n, slices, first, n_cells_of_slice):
     """Remove slices of one cell with their cells until there are none; return their number, and which cells remain.
 
-    `degree` (K,), 0 at first, becomes the number of remaining cells of each slice.
+    `n_cells_of_slice` (K,), 0 at first, becomes the number of remaining cells of each slice.
     """
-    n_slices, cell_xor = len(degree), np.zeros(len(degree), np.int64)
+    n_slices, cell_xor = len(n_cells_of_slice), np.zeros(len(n_cells_of_slice), np.int64)
     remaining = np.ones(len(cells), np.bool_)
     for i in range(len(cells)):
         for j in range(n):
-            degree[slices[cells[i], j] - first] += 1
+            n_cells_of_slice[slices[cells[i], j] - first] += 1
             cell_xor[slices[cells[i], j] - first] ^= i  # of a slice with one cell left: that cell
     rank, stack, top = 0, np.empty(n_slices, np.int64), 0
     for s in range(n_slices):
-        if degree[s] == 1:
+        if n_cells_of_slice[s] == 1:
             stack[top] = s
             top += 1
     while top:
         top -= 1
-        if degree[stack[top]] != 1:
+        if n_cells_of_slice[stack[top]] != 1:
             continue
         i = cell_xor[stack[top]]
         rank, remaining[i] = rank + 1, False
         for j in range(n):
             s = slices[cells[i], j] - first
-            degree[s] -= 1
+            n_cells_of_slice[s] -= 1
             cell_xor[s] ^= i
-            if degree[s] == 1:
+            if n_cells_of_slice[s] == 1:
                 stack[top] = s
                 top += 1
     return rank, remaining
 
 
 @kernel
-def _free_weights(cells, n, slices, first_slice, degree, max_numbers):
+def _free_weights(cells, n, slices, first_slice, n_cells_of_slice, max_numbers):
     """Return (weights (K, capacity) of the slices as sums over the free ones, number of free ones, number of slices).
 
     The number of free ones is -1 where more than `max_numbers` numbers would have to be stored.
     """
-    n_slices = len(degree)
-    begin, slice_cells = _cells_of_slices(cells, n, slices, first_slice, degree)
+    n_slices = len(n_cells_of_slice)
+    begin, slice_cells = _cells_of_slices(cells, n, slices, first_slice, n_cells_of_slice)
     n_unknown, is_known = np.full(len(cells), n), np.zeros(n_slices, np.bool_)
     capacity, n_free, next_slice, n_known = min(64, max_numbers // n_slices), 0, 0, 0
     if capacity < 1:
@@ -351,7 +351,7 @@ def _free_weights(cells, n, slices, first_slice, degree, max_numbers):
             if i >= 0:
                 chosen = _unknown_slice(cells[i], n, slices, first_slice, is_known)
             else:
-                while next_slice < n_slices and (is_known[next_slice] or not degree[next_slice]):
+                while next_slice < n_slices and (is_known[next_slice] or not n_cells_of_slice[next_slice]):
                     next_slice += 1
                 if next_slice == n_slices:
                     return weights, n_free, n_known
@@ -379,10 +379,10 @@ def _free_weights(cells, n, slices, first_slice, degree, max_numbers):
 
 
 @kernel
-def _cells_of_slices(cells, n, slices, first_slice, degree):
+def _cells_of_slices(cells, n, slices, first_slice, n_cells_of_slice):
     """Return where the cells of each slice begin (K + 1,), and the cells, slice after slice."""
-    begin = np.zeros(len(degree) + 1, np.int64)
-    begin[1:] = np.cumsum(degree)
+    begin = np.zeros(len(n_cells_of_slice) + 1, np.int64)
+    begin[1:] = np.cumsum(n_cells_of_slice)
     slice_cells, end = np.empty(begin[-1], np.int64), begin[:-1].copy()
     for i in range(len(cells)):
         for j in range(n):

@@ -131,7 +131,7 @@ def _extrapolate(n_found, n_early, doublings):
 @kernel
 def _join(key, size, codes, n_levels, slots):
     """Replace each key by the number of its pair (key, code), in order of first occurrence; return their number."""
-    # A copy of joint_values.join, because numba's cache does not notice an edit there; a plan needs no first rows.
+    # A copy of cells.join, because numba's cache does not notice an edit there; a plan needs no first rows.
     n_found = 0
     width = np.int64(n_levels) + 1
     for r in range(len(key)):
@@ -147,7 +147,10 @@ def _join(key, size, codes, n_levels, slots):
 
 @kernel
 def _start_block(codes, levels, seed, block, in_block, gains, key, slots):
-    """Start a block with the columns of `seed`; return its joint values in the sample, 0 if too many are possible."""
+    """Write the columns of `seed` to `block`, mark them in `in_block`, and write the joint value of each row to `key`.
+
+    Also clears `gains`. Returns the number of joint values in the sample; 0 if more are possible than `slots` holds.
+    """
     for j in range(len(in_block)):
         in_block[j] = 0
         gains[j] = 0

@@ -10,7 +10,7 @@ missing value is one), new rows need not.                                       
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
 from alrviz.models.networks import NetworkModel
-from alrviz.models.tables import Tables
+from alrviz.models.tables import FieldsInPickles, Tables
 from alrviz.passes.aligned_buffers import Floats, class_widths, empty, zeros
 from alrviz.passes.rows import as_kernel_codes
 from alrviz.passes.threads import resolve_jobs, run_parts
@@ -36,7 +36,7 @@ _MAX_GROUP_VALUES, _ROWS_PER_BATCH, _ROWS_PER_CALL, _MAX_TABLE_BYTES = 32, 2**17
 
 
 @dataclass(eq=False, repr=False)
-class AverageModel:
+class AverageModel(FieldsInPickles):
     """Scores rows of codes by the mean over super-parents.
 
     Attributes:
@@ -63,7 +63,7 @@ class AverageModel:
         The scores of a row are the log of the mean of their exponentials over the networks that are finite.
         """
         codes = as_kernel_codes(codes)
-        parent_index, cell_index, larger_tuples, joint = self._indexes()
+        parent_index, cell_index, larger_tuples, counts = self._indexes
         n, n_tuples = codes.shape[1], self.parents.space.n_tuples
         cell_rows, larger_rows = parent_index.locate(codes, 0, n), cell_index.locate(codes, 0, n)
         out = np.empty((n, n_tuples, self.n_classes))
@@ -71,7 +71,7 @@ class AverageModel:
             z = np.empty((n, self.n_classes))
             # Renumbered as in an index of this tuple alone; rows of cells that were not seen stay below 2.
             rows = np.maximum(cell_rows[:, t : t + 1].astype(np.int64) - 2 * n_tuples + 2, 0).astype(np.uint32)
-            self._average(rows, larger_rows, codes, 0, larger_tuples[t : t + 1], joint, z)
+            kernels.score(rows, larger_rows, codes, 0, larger_tuples[t : t + 1], counts, z)
             out[:, t] = z
         return out
 
@@ -91,20 +91,20 @@ class AverageModel:
 
     def _by_row(self, codes: Codes, groups: "_ColumnGroups", z: Floats, jobs: int, stop: StopToken) -> None:
         """Write the scores (n, C) to z row by row, which is faster for few rows."""
-        parent_index, cell_index, larger_tuples, joint = self._indexes()
+        parent_index, cell_index, larger_tuples, counts = self._indexes
         chunk = max(1, _FACTORS_PER_CALL // larger_tuples.size)
 
         def part(k: int) -> None:
             stop.check()
             begin, end = k * chunk, min(len(z), (k + 1) * chunk)
             cell_rows, larger_rows = parent_index.locate(codes, begin, end), cell_index.locate(codes, begin, end)
-            self._average(cell_rows, larger_rows, codes, begin, larger_tuples, joint, z[begin:end])
+            kernels.score(cell_rows, larger_rows, codes, begin, larger_tuples, counts, z[begin:end])
 
         run_parts(part, -(-len(z) // chunk), jobs)
 
     def _is_faster_by_parent(self, n: int, groups: "_ColumnGroups") -> bool:
         """Return whether a table for every parent is less work than so many rows, and none is too large."""
-        cells, values = np.diff(self._indexes()[0].begin), int(groups.values.sum()) + 1
+        cells, values = np.diff(self._indexes[0].begin), int(groups.values.sum()) + 1
         is_less_work = values * cells.sum() < n * len(cells) * len(groups.widths)
         return is_less_work and 8 * class_widths(self.n_classes)[1] * values * int(cells.max() + 1) <= _MAX_TABLE_BYTES
 
@@ -112,7 +112,8 @@ class AverageModel:
         """Write the scores (n, C) to z parent by parent: its table of cells and groups first, then the rows by
         look-ups.
         """
-        parent_index, n = self._indexes()[0], len(z)
+        parent_index, cell_index, larger_tuples, counts = self._indexes
+        space, n = parent_index.space, len(z)
         (n_lanes, padded_width), group_keys, values = class_widths(self.n_classes), groups.keys(codes), groups.values
         sizes = np.diff(parent_index.begin) + 1  # and one for rows that lie in no seen cell
         blocks = sizes[:, None] * np.cumsum([0, 1, *values])
@@ -123,7 +124,13 @@ class AverageModel:
         def expand(t: int) -> None:
             stop.check()
             tables[t] = empty(int(blocks[t, -1]), padded_width)
-            self._expand(t, groups, blocks[t], tables[t])
+            cells = slice(parent_index.begin[t], parent_index.begin[t + 1])
+            kernels.expand_parent(
+                space.tuples[t], space.codes_of(self.parents.seen[cells]),
+                counts._replace(counts=counts.counts[cells], joint=counts.joint[cells]), larger_tuples[t],
+                _index(cell_index), space.levels, kernels.Groups(groups.first, groups.members, groups.widths),
+                blocks[t], tables[t],
+            )  # fmt: skip
 
         def add(begin: int, parents: range) -> None:
             end = min(n, begin + _ROWS_PER_CALL)
@@ -131,18 +138,9 @@ class AverageModel:
             for t in parents:
                 stop.check()
                 kernels.parent_keys(
-                    codes,
-                    begin,
-                    end,
-                    index,
-                    t,
-                    parent_index.space.levels,
-                    parent_index.begin[t],
-                    sizes[t] - 1,
-                    values,
-                    group_keys,
+                    codes, begin, end, index, t, space.levels, parent_index.begin[t], sizes[t] - 1, values, group_keys,
                     keys,
-                )
+                )  # fmt: skip
                 row_kernels.forward(
                     keys, blocks[t], tables[t], np.zeros(padded_width), v, 0, len(v), 0, len(keys), (0,) * n_lanes
                 )
@@ -157,59 +155,22 @@ class AverageModel:
             z[:] = (log_scale + np.log(total / np.maximum(n_seen, 1.0)[:, None]))[:, : self.n_classes]
         z[(log_scale == MIN_SCORE)[:, : self.n_classes]] = -np.inf
 
-    def _expand(self, t: int, groups: "_ColumnGroups", blocks: NDArray[np.int64], table: Floats) -> None:
-        """Write parent t's table."""
-        parent_index, cell_index, larger_tuples, joint = self._indexes()
-        cells = slice(parent_index.begin[t], parent_index.begin[t + 1])
-        space = parent_index.space
-        kernels.expand_parent(
-            space.tuples[t], space.codes_of(self.parents.seen[cells]),
-            self._kernel_counts(self.parents.counts[cells], joint[cells]), larger_tuples[t], _index(cell_index),
-            space.levels, kernels.Groups(groups.first, groups.members, groups.widths), blocks, table,
+    @cached_property
+    def _indexes(self) -> tuple[CellIndex[AnySpace], CellIndex[AnySpace], NDArray[np.int64], kernels.Counts]:
+        """Both indexes, the tuple (T, a) that a tuple and a column make, and what kernels read of all tables."""
+        parents, cells, smoothing = self.parents, self.cells, self.parents.smoothing
+        prior_counts = (smoothing / self.n_classes / parents.cards)[parents.tuple_of_seen]
+        joint = np.log(parents.counts + prior_counts[:, None])
+        joint -= np.log(parents.class_counts.sum() + smoothing)
+        return (
+            CellIndex.of_seen(parents.space, parents.seen),
+            CellIndex.of_seen(cells.space, cells.seen),
+            _larger_tuples(parents.space, cells.space),
+            kernels.Counts(
+                parents.counts, joint, cells.counts, smoothing / self.naive.cards, smoothing, self.naive.level_log_p,
+                np.concatenate([[0], np.cumsum(parents.space.levels)]),
+            ),
         )  # fmt: skip
-
-    def _average(
-        self,
-        cell_rows: NDArray[np.integer],
-        larger_rows: NDArray[np.integer],
-        codes: NDArray[np.unsignedinteger],
-        begin: int,
-        larger_tuples: NDArray[np.int64],
-        joint: Floats,
-        z: Floats,
-    ) -> None:
-        """Write to z the scores of rows begin, begin + 1, ..., the mean over the tuples of cell_rows."""
-        kernels.score(
-            cell_rows, larger_rows, codes, begin, larger_tuples, self._kernel_counts(self.parents.counts, joint), z
-        )
-
-    def _kernel_counts(self, counts: Floats, joint: Floats) -> kernels.Counts:
-        smoothing, levels = self.parents.smoothing, self.parents.space.levels
-        first = np.concatenate([[0], np.cumsum(levels)])
-        shares = smoothing / self.naive.cards
-        return kernels.Counts(counts, joint, self.cells.counts, shares, smoothing, self.naive.level_log_p, first)
-
-    def _indexes(self) -> tuple[CellIndex[AnySpace], CellIndex[AnySpace], NDArray[np.int64], Floats]:
-        """Return both indexes, the tuple that a tuple and a column make, and log p(cell, class); cached until
-        pickled.
-        """
-        cached = self.__dict__.get("_cached")
-        if cached is None:
-            parents, cells = self.parents, self.cells
-            joint = np.log(
-                parents.counts + (parents.smoothing / self.n_classes / parents.cards)[parents.tuple_of_seen][:, None]
-            )
-            joint -= np.log(parents.class_counts.sum() + parents.smoothing)
-            cached = self.__dict__["_cached"] = (
-                CellIndex.of_seen(parents.space, parents.seen),
-                CellIndex.of_seen(cells.space, cells.seen),
-                _larger_tuples(parents.space, cells.space),
-                joint,
-            )
-        return cached
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_cached"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,6 +100,10 @@ class Space:
         """Number of tuples, T."""
         return len(self.tuples)
 
+    def n_parameters(self, n_classes: int) -> int:
+        """Number of parameters: one per cell and class, one per class."""
+        return n_classes * (1 + self.n_cells)
+
     def tuple_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of the tuple, (m,), that each of the cells (m,) belongs to."""
         return np.searchsorted(self.first, cells, side="right") - 1
@@ -108,6 +112,16 @@ class Space:
     def members(self) -> list[list[int]]:
         """The distinct columns of each tuple."""
         return [list(dict.fromkeys(columns)) for columns in self.tuples.tolist()]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(T,) distinct columns of each tuple."""
+        return (self.strides > 0).sum(axis=1)
+
+    @property
+    def numbers(self) -> dict[tuple[int, ...], int]:
+        """The number of each tuple, by its columns."""
+        return {tuple(columns): t for t, columns in enumerate(self.members)}
 
     def cards_of(self, levels: NDArray[Any]) -> NDArray[Any]:
         """Return the cells (T,) of each tuple if columns had other numbers of levels (a,), in their dtype."""
@@ -118,6 +132,10 @@ class Space:
         t = self.tuple_of(cells)
         strides = np.maximum(self.strides[t], 1)  # only the last column of a tuple is repeated, and its stride is 1
         return (cells - self.first[t])[:, None] // strides % self.levels[self.tuples[t]]
+
+    def cells_at(self, tuple_numbers: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cells (m,) of tuples `tuple_numbers` (m,) at levels `codes` (m, n) of their first n columns."""
+        return self.first[tuple_numbers] + (codes * self.strides[tuple_numbers, : codes.shape[1]]).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +168,6 @@ class CellSpace(Space):
         """AnJE's exponent 1 / C(a - 1, n - 1), with which each column counts once in all."""
         return 1.0 / comb(len(self.levels) - 1, self.order - 1)
 
-    def n_parameters(self, n_classes: int) -> int:
-        """Number of parameters: one per cell and class, one per class."""
-        return n_classes * (1 + self.n_cells)
-
     def __reduce__(self) -> tuple[type, tuple[NDArray[np.int64], int]]:
         return CellSpace, (self.levels, self.order)
 
@@ -172,8 +186,9 @@ def ascending_tuples(a: int, n: int) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class TupleSpace(Space):
-    """Given tuples of one or several sizes. A tuple with fewer columns than the largest repeats its last, with stride
-    0.
+    """The cells of given tuples, of one or several sizes.
+
+    In `tuples` one with fewer columns than the largest repeats its last column, with stride 0.
 
     Raises:
         MemoryLimitError: there are more cells than can be numbered.
@@ -207,10 +222,6 @@ class TupleSpace(Space):
     def gamma(self) -> float:
         """AnJE's exponent, with which the columns of the tuples count once on average; compare `CellSpace`."""
         return len(np.unique(self.tuples)) / max(1, sum(map(len, self.chosen)))
-
-    def n_parameters(self, n_classes: int) -> int:
-        """Number of parameters: one per cell and class, one per class."""
-        return n_classes * (1 + self.n_cells)
 
     @property
     def has_parts(self) -> bool:
@@ -278,18 +289,12 @@ class SelectedCells:
         """Return those of the seen cells (S,) of the tuples, ascending, that count."""
         if self.parts == self.tuples:
             return np.intersect1d(seen, self.cells, assume_unique=True)
-        part_space, tuple_numbers, codes = (
-            TupleSpace(space.levels, self.parts),
-            space.tuple_of(seen),
-            space.codes_of(seen),
-        )
-        part_numbers, n_selected_parts = {part: t for t, part in enumerate(self.parts)}, np.zeros(len(seen), np.int64)
+        part_space, codes = TupleSpace(space.levels, self.parts), space.codes_of(seen)
+        part_numbers, n_selected_parts = part_space.numbers, np.zeros(len(seen), np.int64)
         for dropped in range(codes.shape[1]):
-            parts = np.array([part_numbers.get((*t[:dropped], *t[dropped + 1 :]), -1) for t in self.tuples])[
-                tuple_numbers
-            ]
-            remaining_codes = np.delete(codes, dropped, axis=1)
-            cells = part_space.first[parts] + (remaining_codes * part_space.strides[parts]).sum(axis=1)
+            part_of_tuples = np.array([part_numbers.get((*t[:dropped], *t[dropped + 1 :]), -1) for t in self.tuples])
+            parts = part_of_tuples[space.tuple_of(seen)]
+            cells = part_space.cells_at(parts, np.delete(codes, dropped, axis=1))
             n_selected_parts += (parts >= 0) & np.isin(cells, self.cells)
         return seen[n_selected_parts == codes.shape[1]] if self.needs_all_parts else seen[n_selected_parts > 0]
 

@@ -10,24 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import TableError
-from alrviz.models.density_votes import (
-    LIMIT,
-    MAX_ABS_NUMBER,
-    MAX_LOG_SHIFT,
-    DensityVotes,
-    VoteCurve,
-    VoteFeatures,
-    category_codes,
-    require_fit,
-)  # fmt: skip
-from alrviz.models.leave_one_out import training_row_kinds
+from alrviz.models.density_votes import DensityVotes, VoteFeatures, category_codes, require_fit, training_row_kinds
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import MIN_GRID_SUM, RowKinds
 from alrviz.passes.sources import Sources
 from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
-
-__all__ = ["LIMIT", "MAX_ABS_NUMBER", "MAX_LOG_SHIFT", "DensityFeatures", "VoteCurve", "VoteFeatures"]
 
 
 class DensityFeatures(DensityVotes):
@@ -107,7 +95,7 @@ class DensityFeatures(DensityVotes):
             stop: checked between parts of the work.
         """
         kinds = self._training_row_kinds if leave_out else self._new_row_kinds(self.n_rows)
-        xs = [(column.x, column.place) for column in self._columns]
+        xs = [(column.x, column.place) for column in self.columns]
         return self._fill(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
 
     @cached_property
@@ -119,15 +107,15 @@ class DensityFeatures(DensityVotes):
 
     def _sort(self, numbers: Floats, stop: StopToken) -> list[Sources]:
         require_fit(numbers)
-        columns: list[Sources | None] = [None] * len(numbers)
+        columns: dict[int, Sources] = {}
 
         def work(j: int) -> None:
             stop.check()
             x = np.array(numbers[j], np.float64)
             columns[j] = Sources(x, self._y, self._weights, self.n_classes)
 
-        run_parts(work, len(columns), self.n_jobs)
-        return [column for column in columns if column is not None]
+        run_parts(work, len(numbers), self.n_jobs)
+        return [columns[j] for j in range(len(numbers))]
 
     def _count(self, codes: NDArray[np.unsignedinteger], levels: int) -> Floats:
         counts = np.zeros((levels + 1, self.n_classes))

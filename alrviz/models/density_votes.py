@@ -13,6 +13,9 @@ Sums are taken on a grid per column (passes/density.py), or exactly where that i
 spacing of a grid is a power of two times a fixed part of Silverman's bandwidth. While it stays the same, phi is a
 smooth function of log h and dphi its exact derivative; between two grids phi jumps by the error.
 
+A training row may withdraw t = min(1, its weight) from S, N_k and N of its class (see `training_row_kinds`): its bias
+is then (D - 1)/D times the logarithms of the remaining class shares; its prior, phi where no row votes, 1/D of them.
+
 Conventions: D features, numeric columns first, each in the order given. K = 1 for two classes, K = C for more.
 phi is (D, K, N), rows contiguous; dphi = d phi / d log h is (D_num, K, N), 0 where phi is at its limit.
 """
@@ -24,15 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import TableError
-from alrviz.models.leave_one_out import new_row_kinds
 from alrviz.passes import density as passes
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.density import LIMIT, ColumnSums, RowKinds
+from alrviz.passes.density import ColumnSums, RowKinds
 from alrviz.passes.sources import MAX_ABS_NUMBER, NODES_PER_BANDWIDTH, Sources
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
-
-__all__ = ["LIMIT", "MAX_ABS_NUMBER", "MAX_LOG_SHIFT", "DensityVotes", "VoteCurve", "VoteFeatures"]
 
 # log h stays within this of Silverman's: far below, no two rows share votes; far above, all rows get the same.
 MAX_LOG_SHIFT = float(np.log(1e3))
@@ -113,7 +113,7 @@ class DensityVotes:
         n_jobs: threads; None for all.
 
     Attributes:
-        numeric, categorical, class_counts, smoothing: as given.
+        columns, counts, numeric, categorical, class_counts, smoothing, thin: as given.
         silverman: (D_num,) bandwidths h = 1.06 sigma N^(-1/5), sigma and N weighted, over the rows that have a number.
     """
 
@@ -130,26 +130,11 @@ class DensityVotes:
     ):
         if not len(columns) + len(counts):
             raise TableError("no column has a feature: expected numbers that vary, or a column of two levels or more")
-        self._columns, self._counts = list(columns), list(counts)
+        self.columns, self.counts = tuple(columns), tuple(counts)
         self.numeric, self.categorical, self.class_counts = numeric, categorical, class_counts
-        self.n_classes, self.smoothing, self._thin = len(class_counts), float(smoothing), float(thin)
+        self.n_classes, self.smoothing, self.thin = len(class_counts), float(smoothing), float(thin)
         self.n_jobs = resolve_jobs(n_jobs)
-        self.silverman = np.array([column.silverman for column in self._columns])
-
-    @property
-    def columns(self) -> tuple[Sources, ...]:
-        """(D_num,) the sources of each numeric feature."""
-        return tuple(self._columns)
-
-    @property
-    def counts(self) -> tuple[Floats, ...]:
-        """(D_cat,) the sums of row weights (levels + 1, C) of each categorical feature, the last row 0."""
-        return tuple(self._counts)
-
-    @property
-    def thin(self) -> float:
-        """Sums below this are taken exactly."""
-        return self._thin
+        self.silverman = np.array([column.silverman for column in self.columns])
 
     @property
     def n_features(self) -> int:
@@ -189,24 +174,24 @@ class DensityVotes:
         count = numbers.shape[1]
         nowhere = np.full(count, -1, np.int32)
         xs = [(np.require(numbers[j], np.float64, ["C", "W"]), nowhere) for j in self.numeric]
-        places = [category_codes(codes[j], of) for j, of in zip(self.categorical, self._counts, strict=True)]
+        places = [category_codes(codes[j], counts) for j, counts in zip(self.categorical, self.counts, strict=True)]
         return self._fill(xs, places, self._new_row_kinds(count), log_h, gradient, spacing, previous, stop)
 
     def curve(self, feature: int, x: Floats, log_h: float) -> VoteCurve:
         """Return one numeric feature (0 .. D_num - 1) and the density of each class over x (M,)."""
         x = np.require(x, np.float64, ["C", "W"])
-        column, h = self._columns[feature], float(np.exp(log_h))
+        column, h = self.columns[feature], float(np.exp(log_h))
         count, places = len(x), np.full(len(x), -1, np.int32)
         phi, no_dphi, logs = (np.empty(shape) for shape in ((self.n_values, count), (0, 0), (self.n_classes, count)))
         column_sums = ColumnSums(column, x, places, h, 0.0, phi, no_dphi, logs)
-        passes.fill_numeric([column_sums], self._new_row_kinds(count), self.smoothing, self._thin, self.n_jobs)
+        passes.fill_numeric([column_sums], self._new_row_kinds(count), self.smoothing, self.thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
         return VoteCurve(x, phi, np.exp(logs - log_scale[:, None]))
 
     def nodes(self, log_h: Floats) -> list[VoteGrid]:
         """Return the grid of each numeric feature (D_num,) at these bandwidths."""
         vote_grids = []
-        for d, (column, spacing) in enumerate(zip(self._columns, self.spacing(log_h), strict=True)):
+        for d, (column, spacing) in enumerate(zip(self.columns, self.spacing(log_h), strict=True)):
             sums = column.grid(self._delta(d, spacing)).sums(float(np.exp(log_h[d])))
             vote_grids.append(VoteGrid.of(sums, self.n_classes))
         return vote_grids
@@ -215,7 +200,7 @@ class DensityVotes:
         """Return phi (K, levels + 1) of each level of a categorical feature (0 .. D_cat - 1); the last is "no
         level".
         """
-        counts = self._counts[feature]
+        counts = self.counts[feature]
         phi = np.empty((self.n_values, len(counts)))
         codes = np.arange(len(counts), dtype=np.int32)
         passes.fill_categorical(codes, self._new_row_kinds(len(counts)), counts, self.smoothing, phi, 1)
@@ -239,7 +224,7 @@ class DensityVotes:
         shape = (self.n_features, self.n_values, len(kinds.rows))
         phi, dphi = np.empty(shape), np.empty((len(xs), self.n_values, shape[2] if gradient else 0))
         column_sums, no_logs = [], np.empty((0, 0))
-        for d, (column, (x, place)) in enumerate(zip(self._columns, xs, strict=True)):
+        for d, (column, (x, place)) in enumerate(zip(self.columns, xs, strict=True)):
             if previous is not None and (previous.log_h[d], previous.spacing[d]) == (log_h[d], grids[d]):
                 if gradient and previous.dphi is not None:
                     dphi[d] = previous.dphi[d]
@@ -248,8 +233,8 @@ class DensityVotes:
                     continue
             h, delta = float(np.exp(log_h[d])), self._delta(d, grids[d])
             column_sums.append(ColumnSums(column, x, place, h, delta, phi[d], dphi[d], no_logs))
-        passes.fill_numeric(column_sums, kinds, self.smoothing, self._thin, self.n_jobs, stop)
-        for d, (places, counts) in enumerate(zip(codes, self._counts, strict=True), start=len(xs)):
+        passes.fill_numeric(column_sums, kinds, self.smoothing, self.thin, self.n_jobs, stop)
+        for d, (places, counts) in enumerate(zip(codes, self.counts, strict=True), start=len(xs)):
             if previous is None:
                 passes.fill_categorical(places, kinds, counts, self.smoothing, phi[d], self.n_jobs, stop)
             else:
@@ -264,6 +249,37 @@ class DensityVotes:
 
     def _new_row_kinds(self, count: int) -> RowKinds:
         return new_row_kinds(count, self.class_counts, self.n_features)
+
+
+def new_row_kinds(n_rows: int, class_counts: Floats, n_features: int) -> RowKinds:
+    """Return the single kind of rows that withdraw nothing; class_counts (C,) are weights of training rows."""
+    return RowKinds(np.zeros(n_rows, np.int32), _kind_arrays(np.array([-1]), np.zeros(1), class_counts, n_features))
+
+
+def training_row_kinds(y: NDArray[np.int32], weights: Floats, class_counts: Floats, n_features: int) -> RowKinds:
+    """Return the kinds of training rows, y and weights (N,), that are left out of their own sums.
+
+    Rows of one class that withdraw the same are of one kind; mostly there are C kinds.
+    """
+    amounts, amount = np.unique(np.minimum(1.0, weights), return_inverse=True)
+    classes = len(class_counts)
+    kinds, rows = np.unique(amount * classes + y, return_inverse=True)
+    arrays = _kind_arrays(kinds % classes, amounts[kinds // classes], class_counts, n_features)
+    return RowKinds(rows.astype(np.int32), arrays)
+
+
+def _kind_arrays(
+    classes: NDArray[np.int64], own_votes: Floats, class_counts: Floats, n_features: int
+) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats]:
+    """Return class, withdrawn vote, remaining class counts, bias and prior of each kind of rows."""
+    share = 1.0 - 1.0 / n_features
+    is_own_class = classes[:, None] == np.arange(len(class_counts))
+    totals = np.maximum(0.0, class_counts - is_own_class * own_votes[:, None])
+    with np.errstate(divide="ignore"):
+        log_share = np.log(totals / totals.sum(axis=1, keepdims=True))
+    logs = log_share[:, 1:] - log_share[:, :1] if len(class_counts) == 2 else log_share
+    bias = np.where(np.isfinite(logs), share * logs, 0.0)  # a class that is now empty has no votes either
+    return classes.astype(np.int64), own_votes, totals, bias, (1.0 - share) * logs
 
 
 def category_codes(codes: NDArray[np.unsignedinteger], counts: Floats) -> NDArray[np.int32]:

@@ -72,8 +72,7 @@ class Effects:
     model_cells: NDArray[np.intp]
     _defaults: Floats
     _moves: Floats
-    _first_slice: NDArray[np.int64]
-    _subtuples: NDArray[np.int64]
+    _slices: Slices
 
     def __repr__(self) -> str:
         return f"<Effects of {self.n_tuples:,} tuples, {len(self.f):,} cells x {self.f.shape[1]} classes>"
@@ -86,12 +85,12 @@ class Effects:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """(T,) columns of each tuple."""
-        return (self.space.strides > 0).sum(axis=1)
+        return self.space.sizes
 
     @cached_property
     def numbers(self) -> dict[tuple[int, ...], int]:
         """The number of each tuple, by its columns."""
-        return {tuple(columns): t for t, columns in enumerate(self.space.members)}
+        return self.space.numbers
 
     def cells_of(self, t: int) -> slice:
         """Return the places of tuple t's cells in `f`."""
@@ -186,7 +185,7 @@ class Effects:
         cell_rows = self.index.locate(codes, rows.start, rows.stop)
         kernels.row_effects(
             cell_rows, tuple_numbers, codes, rows.start, self.space.levels - 1, self.space.tuples, self.index.begin,
-            self.f, self._defaults, self._subtuples, self._first_slice, self._moves, out,
+            self.f, self._defaults, self._slices.subtuples, self._slices.first_slice, self._moves, out,
         )  # fmt: skip
         return out
 
@@ -228,14 +227,9 @@ def _purified(
     raw, defaults = _raw_effects(model, index, model_cells)
     weights = rows / total
     slices = Slices.of(index)
-    subtuples, first_slice, cell_slices, slice_weights = (
-        slices.subtuples,
-        slices.first_slice,
-        slices.slices,
-        slices.sums(weights),
-    )
+    subtuples, first_slice, slice_weights = slices.subtuples, slices.first_slice, slices.sums(weights)
     f, moves, residual_means = raw.copy(), np.zeros((len(slice_weights), model.n_classes)), np.zeros(space.n_tuples)
-    sizes = (space.strides > 0).sum(axis=1)
+    sizes = space.sizes
     intercept = model.bias - model.bias.mean()
     for n in range(int(sizes.max(initial=0)), 0, -1):
         level_tuples = np.flatnonzero(sizes == n)
@@ -244,7 +238,7 @@ def _purified(
             stop.check()
             t = level_tuples[i]
             residual_means[t] = kernels.purify(
-                t, n, f, weights, index.begin, cell_slices, slice_weights, first_slice, moves, _TOLERANCE, _MAX_STEPS
+                t, n, f, weights, index.begin, slices.slices, slice_weights, first_slice, moves, _TOLERANCE, _MAX_STEPS
             )
 
         run_parts(purify_tuple, len(level_tuples), jobs)
@@ -256,14 +250,12 @@ def _purified(
                 else:
                     f[index.begin[subtuples[t, j]] : index.begin[subtuples[t, j] + 1]] += tuple_moves
     model_places = np.searchsorted(index.seen, model_cells)
-    return Effects(
-        space, index, raw, f, rows, intercept, residual_means, model_places, defaults, moves, first_slice, subtuples
-    )
+    return Effects(space, index, raw, f, rows, intercept, residual_means, model_places, defaults, moves, slices)
 
 
 def _tuple_numbers(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
     """Return (T_m,) the number in `space` of each tuple of the model."""
-    numbers = {tuple(columns): t for t, columns in enumerate(space.members)}
+    numbers = space.numbers
     return np.array([numbers[tuple(columns)] for columns in model.space.members], np.int64)
 
 
@@ -274,27 +266,25 @@ def _with_parts_counted(
 
     The rows of a subtuple without counts are those of one larger tuple, of several the one with most.
     """
-    members = space.members
-    sizes = np.array([len(columns) for columns in members], np.int64)
-    numbers = {tuple(columns): t for t, columns in enumerate(members)}
+    members, sizes, numbers = space.members, space.sizes, space.numbers
     for n in range(int(sizes.max(initial=0)), 1, -1):
         stop.check()
-        of = space.tuple_of(cells)
-        cells_of_size = np.flatnonzero(sizes[of] == n)
-        of, codes = of[cells_of_size], space.codes_of(cells[cells_of_size])[:, :n]
+        tuples = space.tuple_of(cells)
+        cells_of_size = np.flatnonzero(sizes[tuples] == n)
+        tuples, codes = tuples[cells_of_size], space.codes_of(cells[cells_of_size])[:, :n]
         seen_parts = [(cells[:0], rows[:0])]
         for j in range(n if len(cells_of_size) else 0):
-            part = np.array([numbers.get((*cell_levels[:j], *cell_levels[j + 1 :]), 0) for cell_levels in members])[of]
-            number = space.first[part] + (np.delete(codes, j, axis=1) * space.strides[part, : n - 1]).sum(axis=1)
-            order = np.lexsort((number, of))
-            of_sorted, number = of[order], number[order]
-            begin = np.flatnonzero(np.append(True, (np.diff(number) != 0) | (np.diff(of_sorted) != 0)))
-            seen_parts.append((number[begin], np.add.reduceat(rows[cells_of_size[order]], begin)))
-        parts, sums = (np.concatenate(of_all) for of_all in zip(*seen_parts, strict=True))
-        fresh = ~np.isin(parts, cells)
-        added, place = np.unique(parts[fresh], return_inverse=True)
+            subtuples = np.array([numbers.get((*columns[:j], *columns[j + 1 :]), 0) for columns in members])[tuples]
+            subcells = space.cells_at(subtuples, np.delete(codes, j, axis=1))
+            order = np.lexsort((subcells, tuples))
+            sorted_tuples, subcells = tuples[order], subcells[order]
+            begin = np.flatnonzero(np.append(True, (np.diff(subcells) != 0) | (np.diff(sorted_tuples) != 0)))
+            seen_parts.append((subcells[begin], np.add.reduceat(rows[cells_of_size[order]], begin)))
+        parts, sums = (np.concatenate(arrays) for arrays in zip(*seen_parts, strict=True))
+        is_new = ~np.isin(parts, cells)
+        added, place = np.unique(parts[is_new], return_inverse=True)
         weights = np.zeros(len(added))
-        np.maximum.at(weights, place.ravel(), sums[fresh])
+        np.maximum.at(weights, place.ravel(), sums[is_new])
         cells, rows = np.append(cells, added), np.append(rows, weights)
     order = np.argsort(cells)
     return cells[order], rows[order]
@@ -302,27 +292,27 @@ def _with_parts_counted(
 
 def _model_cells(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
     """Return the model's cells in its order, as `space` numbers them."""
-    tuple_numbers, of = _tuple_numbers(model, space), model.space.tuple_of(model.seen)
-    width = min(model.space.tuples.shape[1], space.strides.shape[1])
-    codes = model.space.codes_of(model.seen)[:, :width]
-    return space.first[tuple_numbers[of]] + (codes * space.strides[tuple_numbers[of], :width]).sum(axis=1)
+    tuple_numbers = _tuple_numbers(model, space)[model.space.tuple_of(model.seen)]
+    return space.cells_at(tuple_numbers, model.space.codes_of(model.seen)[:, : space.strides.shape[1]])
 
 
-def _raw_effects(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return what the model adds, centred over the classes, in each cell of `index`, (S, C), and in absent cells, (2T,
-    C).
+def _raw_effects(
+    model: LinearModel, index: CellIndex[AnySpace], model_cells: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """Return phi, centred over the classes: of each cell of `index` (S, C), and of cells that it does not have (2T, C).
 
-    The second half of the latter is for cells in which a column has no level.
+    Of the latter the first T are by tuple where all columns have a level, the others where one has none. `model_cells`
+    holds the numbers of the model's cells in `index.space`, in the model's order.
     """
     space, tuple_numbers = index.space, _tuple_numbers(model, index.space)
-    classes, count = model.n_classes, space.n_tuples
-    defaults = np.zeros((2 * count, classes))
-    apart = cell_table(2 * len(tuple_numbers), len(tuple_numbers), classes, model.unseen)
-    defaults[tuple_numbers], defaults[count + tuple_numbers] = apart[: len(tuple_numbers)], apart[len(tuple_numbers) :]
-    of, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
-    is_absent = (codes >= (space.levels - 1)[space.tuples[of]]).any(axis=1)
-    raw = defaults[of + count * is_absent]
-    raw[np.searchsorted(index.seen, there)] = model.phi
+    n_model_tuples, n_tuples = len(tuple_numbers), space.n_tuples
+    defaults = np.zeros((2 * n_tuples, model.n_classes))
+    unseen_table = cell_table(2 * n_model_tuples, n_model_tuples, model.n_classes, model.unseen)
+    defaults[np.append(tuple_numbers, n_tuples + tuple_numbers)] = unseen_table
+    tuples, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
+    is_absent = (codes >= (space.levels - 1)[space.tuples[tuples]]).any(axis=1)
+    raw = defaults[tuples + n_tuples * is_absent]
+    raw[np.searchsorted(index.seen, model_cells)] = model.phi
     return raw - raw.mean(axis=1, keepdims=True), defaults - defaults.mean(axis=1, keepdims=True)
 
 

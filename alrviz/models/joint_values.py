@@ -1,4 +1,4 @@
-"""Joint values of columns: numbering those that occur.
+"""Joint values of columns: numbering those that occur, and merging rows that repeat one.
 
 Each joined column multiplies the number of possible values, not of those that occur. Values are numbered in the order
 of their first rows, so that frequent ones get small numbers and lie close together in a table.
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.kernels import joint_values as kernels
+from alrviz.kernels import cells as kernels
 from alrviz.models.plan import Block
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
@@ -20,6 +21,8 @@ from alrviz.stop import NEVER, StopToken
 _MAX_SLOTS = 2**22
 # And at most so many slots per row: about what hashing needs.
 _SLOTS_PER_ROW = 8
+# Rows are merged if at least this share repeats others; with fewer, searching and copying gain little.
+MIN_REPEATED_SHARE = 0.2
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -103,3 +106,25 @@ def join_columns(
         if max_values is not None and size > max_values:
             break
     return key, first_rows[:size].copy()
+
+
+def merge_repeats(
+    codes: NDArray[np.unsignedinteger],
+    y: NDArray[np.int32],
+    weights: Floats,
+    levels: NDArray[np.int64],
+    n_classes: int,
+    stop: StopToken = NEVER,
+) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32], Floats]:
+    """Return codes (a, N), y and weights with equal rows of one class merged, in the order of their first occurrence.
+
+    They are returned unchanged if at most a fifth of the rows repeat; the search ends at the column that shows it.
+    """
+    n = len(y)
+    n_levels = np.append(levels, n_classes - 1)
+    labels = y.astype(codes.dtype if n_classes <= 2**16 else np.uint32)
+    key, first_rows = join_columns([*codes, labels], n_levels, int((1 - MIN_REPEATED_SHARE) * n), stop)
+    if len(first_rows) >= (1 - MIN_REPEATED_SHARE) * n:
+        return codes, y, weights
+    merged = np.bincount(key, weights, minlength=len(first_rows)).astype(np.float64, copy=False)
+    return np.ascontiguousarray(codes[:, first_rows]), y[first_rows], merged

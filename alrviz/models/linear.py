@@ -6,7 +6,8 @@ A cell that was never seen adds 0 to every class ("neutral"), or the `unseen` ph
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex, Unseen, cell_table
 from alrviz.models.plan import Block, plan_cover
 from alrviz.models.score_table import ScoreTable
+from alrviz.models.tables import FieldsInPickles
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_kernel_codes
 from alrviz.passes.threads import resolve_jobs
@@ -31,7 +33,7 @@ _MIN_PLANNING_ROWS, _EXPECTED_ROWS, _MAX_TABLE_TUPLES = 500, 2**16, 2**20
 
 
 @dataclass(eq=False, repr=False)
-class LinearModel:
+class LinearModel(FieldsInPickles):
     """Scores rows of codes.
 
     Attributes:
@@ -50,6 +52,8 @@ class LinearModel:
     unseen: Unseen | None = None
     blocks: tuple[Block, ...] | None = None
 
+    _lookups_so_far = 0  # of rows in tuples, in all calls
+
     def __repr__(self) -> str:
         return f"<LinearModel of order {self.space.order}: {len(self.seen):,} cells x {self.n_classes} classes>"
 
@@ -65,10 +69,9 @@ class LinearModel:
         """
         codes, jobs = as_kernel_codes(codes), resolve_jobs(n_jobs)
         bias = np.require(self.bias, np.float64, ["C", "W"])
-        table = self._score_table(codes, jobs, stop)
-        if table is not None:
-            return table.scores(codes, bias, jobs, stop)
-        index, cells = self._lookup()
+        if self._needs_table(codes, jobs, stop):
+            return self._table.scores(codes, bias, jobs, stop)
+        index, cells = self._lookup
         return index.score(codes, cells, bias, jobs, stop)
 
     def scores_of(self, encoded: "Encoded") -> Floats:
@@ -78,41 +81,34 @@ class LinearModel:
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
         codes = as_kernel_codes(codes)
-        index, cells = self._lookup()
+        index, cells = self._lookup
         return cells[index.locate(codes, 0, codes.shape[1])]
 
+    @cached_property
     def _lookup(self) -> tuple[CellIndex[AnySpace], Floats]:
-        """Return the index of the seen cells and the cell table (2T + S, C), cached until the model is pickled."""
-        cached = self.__dict__.get("_cached")
-        if cached is None:
-            index = CellIndex.of_seen(self.space, self.seen)
-            cells = cell_table(index.n_rows, self.space.n_tuples, self.n_classes, self.unseen)
-            cells[2 * self.space.n_tuples :] = self.phi
-            cached = self.__dict__["_cached"] = index, cells
-        return cached
+        """The index of the seen cells, and the cell table (2T + S, C)."""
+        index = CellIndex.of_seen(self.space, self.seen)
+        cells = cell_table(index.n_rows, self.space.n_tuples, self.n_classes, self.unseen)
+        cells[2 * self.space.n_tuples :] = self.phi
+        return index, cells
 
-    def _score_table(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> ScoreTable | None:
-        """Return the score table; None as long as too few rows were scored."""
+    @cached_property
+    def _table(self) -> ScoreTable:
+        assert self.blocks is not None
+        return ScoreTable(*self._lookup, self.blocks)
+
+    def _needs_table(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> bool:
+        """Return whether a score table is faster for these rows, given those scored so far; plan its blocks if so."""
         rows, tuples = codes.shape[1], self.space.n_tuples
-        table: ScoreTable | None = self.__dict__.get("_table")
-        if table is None:
-            self.__dict__["_lookups_so_far"] = n_lookups = self.__dict__.get("_lookups_so_far", 0) + rows * tuples
-            if (
-                n_lookups < (_MIN_UNPLANNED_LOOKUPS if self.blocks is None else _MIN_PLANNED_LOOKUPS)
-                or tuples > _MAX_TABLE_TUPLES
-            ):
-                return None
-            if self.blocks is None:
-                if rows < _MIN_PLANNING_ROWS:
-                    return None
-                self.blocks = plan_cover(codes, self.space, max(rows, _EXPECTED_ROWS), stop, jobs).blocks
-            table = self.__dict__["_table"] = ScoreTable(*self._lookup(), self.blocks)
-        return table if rows * tuples >= _MIN_TABLE_LOOKUPS else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            key: value for key, value in self.__dict__.items() if key not in ("_cached", "_lookups_so_far", "_table")
-        }
+        self._lookups_so_far += rows * tuples
+        min_lookups = _MIN_UNPLANNED_LOOKUPS if self.blocks is None else _MIN_PLANNED_LOOKUPS
+        if self._lookups_so_far < min_lookups or tuples > _MAX_TABLE_TUPLES:
+            return False
+        if self.blocks is None:
+            if rows < _MIN_PLANNING_ROWS:
+                return False
+            self.blocks = plan_cover(codes, self.space, max(rows, _EXPECTED_ROWS), stop, jobs).blocks
+        return rows * tuples >= _MIN_TABLE_LOOKUPS
 
 
 def log_softmax(scores: Floats) -> Floats:

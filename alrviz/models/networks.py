@@ -8,10 +8,18 @@
 A column's tuple is its parents and itself, the child last. phi = log p on the tuples' cells, so that a network is
 scored like other models of cells. It differs from a LinearModel where no training row has a cell: phi then depends on
 the parents.
+
+Selective KDB keeps the numbers of columns and parents with the lowest leave-one-out error (Martinez et al., JMLR 2016):
+
+    rmse(k, s)^2 = (1/N) sum over rows i of  weight_i (1/C) sum_c (p_c(x_i) - 1[c = y_i])^2
+
+p is that of KDB with at most k parents each and the first s columns of its order, without row i: its min(1, weight) is
+subtracted from its class. One pass for each k gives all s. Of equal errors the fewest columns, then parents, are taken.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +31,7 @@ from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
 from alrviz.models.marginals import Parts, Tree
 from alrviz.models.structures import Structure
-from alrviz.models.tables import Tables
+from alrviz.models.tables import FieldsInPickles, Tables
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_kernel_codes
 from alrviz.passes.threads import resolve_jobs, run_parts
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class NetworkModel:
+class NetworkModel(FieldsInPickles):
     """Scores rows of codes by a network's tables.
 
     Attributes:
@@ -117,7 +125,7 @@ class NetworkModel:
     ) -> Floats:
         """Return (N, C) the bias plus what a slice of the tuples adds."""
         codes = as_kernel_codes(codes)
-        child_index, parent_index = self._indexes()
+        child_index, parent_index = self._indexes
         tuples = np.arange(self.space.n_tuples)[tuple_slice]
         n, chunk = codes.shape[1], self._chunk
         z = np.empty((n, self.n_classes))
@@ -140,24 +148,15 @@ class NetworkModel:
         """Number of rows scored by one call of the kernel."""
         return max(16, LOOKUPS_PER_CALL // max(1, self.space.n_tuples))
 
-    @property
+    @cached_property
     def tree(self) -> Tree:
-        """The tree along which missing columns are summed, cached until the model is pickled."""
-        tree = self.__dict__.get("_tree")
-        if tree is None:
-            tree = self.__dict__["_tree"] = Tree.of(self.structure, self.space, self.seen)
-        return tree
+        """The tree along which missing columns are summed."""
+        return Tree.of(self.structure, self.space, self.seen)
 
+    @cached_property
     def _indexes(self) -> tuple[CellIndex[TupleSpace], CellIndex[TupleSpace]]:
-        """Return the indexes of seen cells of `space` and of `parents`, cached until the model is pickled."""
-        cached = self.__dict__.get("_cached")
-        if cached is None:
-            indexes = CellIndex.of_seen(self.space, self.seen), CellIndex.of_seen(self.parents, self.parent_cells)
-            cached = self.__dict__["_cached"] = indexes
-        return cached
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("_cached", "_tree")}
+        """The indexes of the seen cells of `space` and of `parents`."""
+        return CellIndex.of_seen(self.space, self.seen), CellIndex.of_seen(self.parents, self.parent_cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,9 +183,10 @@ class NetworkCounts:
 
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (S,) the child column of each seen cell, and (S,) the place of its level among all levels."""
-        levels, t = self.space.levels, self.space.tuple_of(self.seen)
-        child = self.structure.children[t]
-        return child, (np.cumsum(levels) - levels)[child] + (self.seen - self.space.first[t]) % levels[child]
+        levels, tuple_of_seen = self.space.levels, self.space.tuple_of(self.seen)
+        child = self.structure.children[tuple_of_seen]
+        level_of_child = (self.seen - self.space.first[tuple_of_seen]) % levels[child]
+        return child, (np.cumsum(levels) - levels)[child] + level_of_child
 
     def model(self) -> NetworkModel:
         """Return the network with probabilities of these counts."""
@@ -229,9 +229,10 @@ def count_network(
     codes = as_kernel_codes(codes)
     index = index_rows(space, codes, np.arange(codes.shape[1]), n_jobs, stop)
     seen, counts = index.seen, sum_by_cell(index, codes, [(y, weights)], tables.n_classes, n_jobs, stop)
-    t = space.tuple_of(seen)
-    has_parents = np.array([len(columns) > 1 for columns in tuples], bool)[t]
-    number = parents.first[t] + (seen - space.first[t]) // levels[structure.children[t]]
+    tuple_of_seen = space.tuple_of(seen)
+    has_parents = np.array([len(columns) > 1 for columns in tuples], bool)[tuple_of_seen]
+    parent_offset = (seen - space.first[tuple_of_seen]) // levels[structure.children[tuple_of_seen]]
+    number = parents.first[tuple_of_seen] + parent_offset
     parent_numbers = np.full(len(seen), -1)
     parent_cells, parent_numbers[has_parents] = np.unique(number[has_parents], return_inverse=True)
     parent_counts = np.zeros((len(parent_cells), tables.n_classes))
@@ -245,3 +246,54 @@ def level_tables(tables: Tables) -> Floats:
     log_p = np.repeat(tables.log_theta_unseen, levels, axis=0)
     log_p[tables.seen] = tables.log_theta
     return log_p
+
+
+def select_network(
+    structure: Structure,
+    tables: Tables,
+    codes: Codes,
+    y: NDArray[np.int32],
+    weights: Floats,
+    n_jobs: int = 1,
+    stop: StopToken = NEVER,
+) -> tuple[NetworkCounts, Floats]:
+    """Return the part of `structure` of the lowest leave-one-out error, and the errors (k + 1, a + 1) by parents and
+    columns.
+
+    codes are (a, N), y and weights (N,). Every column of every row must have a level (a missing value is one).
+    """
+    codes, a = as_kernel_codes(codes), len(structure.order)
+    data = (tables, codes, y, weights, n_jobs, stop)
+    max_parents = max(map(len, structure.parents))
+    squared_errors = np.stack(
+        [_errors(count_network(structure.cut(k, a), *data), *data[1:]) for k in range(max_parents + 1)]
+    )
+    rmse = np.sqrt(squared_errors / weights.sum())
+    columns, k = divmod(int(rmse.T.argmin()), max_parents + 1)
+    return count_network(structure.cut(k, columns), *data), rmse
+
+
+def _errors(
+    counts: NetworkCounts, codes: Codes, y: NDArray[np.int32], weights: Floats, n_jobs: int, stop: StopToken
+) -> Floats:
+    """Return (a + 1,) weighted sums of squared errors by the number of columns."""
+    tables = counts.tables
+    index = CellIndex.of_seen(counts.space, counts.seen)
+    child = counts.structure.children
+    level_counts = np.zeros((int(tables.space.levels.sum()), tables.n_classes))
+    level_counts[tables.seen] = tables.counts
+    _, level = counts.places()
+    n, chunk = len(y), max(16, LOOKUPS_PER_CALL // len(child))
+    sums = np.zeros((-(-n // chunk), len(child) + 1))
+
+    def part(c: int) -> None:
+        stop.check()
+        begin, end = c * chunk, min(n, (c + 1) * chunk)
+        kernels.leave_one_out(
+            index.locate(codes, begin, end), counts.parent_numbers, level, child, begin, y, weights, counts.counts,
+            counts.parent_counts, level_counts, tables.class_counts, tables.smoothing / tables.cards,
+            tables.smoothing, sums[c],
+        )  # fmt: skip
+
+    run_parts(part, len(sums), n_jobs)
+    return sums.sum(axis=0)

@@ -111,7 +111,7 @@ def step_variances(tables: Tables, ordered_levels: NDArray[np.int64]) -> Floats:
     nearly normal around the walk's log odds (see `walk_losses`).
     """
     space, variances = tables.space, np.zeros(len(ordered_levels))
-    single_columns = np.flatnonzero((space.strides > 0).sum(axis=1) == 1)
+    single_columns = np.flatnonzero(space.sizes == 1)
     for t, column in zip(single_columns, space.tuples[single_columns, 0], strict=True):
         begin, end = np.searchsorted(tables.seen, (space.first[t], space.first[t] + ordered_levels[column]))
         variances[column] = _likeliest_variance(tables.counts[begin:end], tables.class_counts, ordered_levels[column])
@@ -344,11 +344,9 @@ class Parameterisation:
         """Return slopes of free weights from those of each place, which are overwritten: the transpose."""
         if self.steps is not None:
             return self.steps.adjoint(slopes)
-        return slopes if self.owner is None else self._by_owner(slopes)
-
-    def _by_owner(self, values: Floats) -> Floats:
-        assert self.owner is not None
-        sums: Floats = np.bincount(self.owner.ravel(), values.ravel(), self.shape[0]).astype(float, copy=False)
+        if self.owner is None:
+            return slopes
+        sums: Floats = np.bincount(self.owner.ravel(), slopes.ravel(), self.shape[0]).astype(float, copy=False)
         return sums[:, None]
 
 
@@ -371,8 +369,7 @@ Alpha = float | tuple[float, ...]
 
 def orders_of_rows(tables: Tables) -> NDArray[np.intp]:
     """Return the order (S + 1, 1) of each seen cell, 0 for one column; -1 for the intercepts."""
-    sizes = (tables.space.strides > 0).sum(axis=1)
-    return np.append(sizes[tables.tuple_of_seen] - 1, -1)[:, None]
+    return np.append(tables.space.sizes[tables.tuple_of_seen] - 1, -1)[:, None]
 
 
 def parameterise(

@@ -46,14 +46,12 @@ class Slices:
     def of(cls, index: CellIndex[AnySpace]) -> "Slices":
         """Return the slices of the tuples of an index."""
         space = index.space
-        members, n_columns, number_of = space.members, space.tuples.shape[1], np.diff(index.begin)
-        numbers = {tuple(columns): t for t, columns in enumerate(members)}
+        numbers, sizes, n_columns, n_cells = space.numbers, space.sizes, space.tuples.shape[1], np.diff(index.begin)
         subtuples = np.full((space.n_tuples, n_columns), -1, np.int64)
-        n_slices, sizes = np.zeros_like(subtuples), np.array([len(columns) for columns in members])
-        for t, columns in enumerate(members):
+        for columns, t in numbers.items():
             for j in range(len(columns) if len(columns) > 1 else 0):
                 subtuples[t, j] = numbers[(*columns[:j], *columns[j + 1 :])]
-        n_slices[:] = np.where(subtuples >= 0, number_of[subtuples], 0)
+        n_slices = np.where(subtuples >= 0, n_cells[subtuples], 0)
         n_slices[sizes == 1, 0] = 1
         ends = np.cumsum(n_slices.ravel()).reshape(n_slices.shape)
         first_slice = np.concatenate([(ends - n_slices)[:, :1], ends], axis=1)
@@ -64,10 +62,9 @@ class Slices:
             cells = np.flatnonzero(sizes[tuple_numbers] == n)
             for j in range(n):
                 sub_numbers = subtuples[tuple_numbers[cells], j]
-                remaining_codes = np.delete(codes[cells, :n], j, axis=1)
-                number = space.first[sub_numbers] + (remaining_codes * space.strides[sub_numbers, : n - 1]).sum(axis=1)
-                place = np.minimum(np.searchsorted(index.seen, number), len(index.seen) - 1)
-                is_known = index.seen[place] == number
+                subcells = space.cells_at(sub_numbers, np.delete(codes[cells, :n], j, axis=1))
+                place = np.minimum(np.searchsorted(index.seen, subcells), len(index.seen) - 1)
+                is_known = index.seen[place] == subcells
                 slices[cells, j] = np.where(
                     is_known, first_slice[tuple_numbers[cells], j] + place - index.begin[sub_numbers], -1
                 )

@@ -63,9 +63,12 @@ def count_stream(
     index = CellIndex.of_seen(space, seen)
     passes = StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs)
     counts, t = passes.count_by_class(stop), space.n_tuples
-    of_first = np.append([0, t], 2 * t + np.arange(index.begin[0], index.begin[1]))  # every row is in one of these rows
-    classes = counts[of_first].sum(axis=0)
-    tables = Tables(space, seen, counts[2 * t :].copy(), classes, classes - counts[t : 2 * t], _cards(space), smoothing)
+    # Every row of the table lies in one of these rows of counts, those of the first tuple.
+    first_tuple = np.append([0, t], 2 * t + np.arange(index.begin[0], index.begin[1]))
+    class_counts = counts[first_tuple].sum(axis=0)
+    tables = Tables(
+        space, seen, counts[2 * t :].copy(), class_counts, class_counts - counts[t : 2 * t], _cards(space), smoothing
+    )
     return _indexed(index, tables, passes)
 
 
@@ -124,7 +127,7 @@ def _dense(
     classes = counts[: first[1]].sum(axis=0)
     has_levels = (codes < space.levels[space.tuples[t]]).all(axis=1)
     rows, t, codes = rows[has_levels], t[has_levels], codes[has_levels]
-    seen = space.first[t] + (codes * space.strides[t]).sum(axis=1)
+    seen = space.cells_at(t, codes)
     seen_counts = counts[rows]
     del counts
     tuple_counts = np.zeros((space.n_tuples, n_classes))
@@ -143,13 +146,9 @@ def _dense(
             for k in range(space.n_tuples):
                 table[first[k] : first[k + 1], :n_classes] = unseen.phi[k]
             if unseen.known_only:
-                gaps = np.arange(space_with_no_level.n_cells)
-                table[
-                    (
-                        space_with_no_level.codes_of(gaps)
-                        >= space.levels[space.tuples[space_with_no_level.tuple_of(gaps)]]
-                    ).any(axis=1)
-                ] = 0.0
+                cells = np.arange(space_with_no_level.n_cells)
+                n_levels = space.levels[space.tuples[space_with_no_level.tuple_of(cells)]]
+                table[(space_with_no_level.codes_of(cells) >= n_levels).any(axis=1)] = 0.0
         return table
 
     return StreamedCounts(tables, passes, rows, blank)

@@ -29,8 +29,15 @@ from alrviz.stop import NEVER, StopToken
 _MAX_ROUNDING = 1e-12
 
 
+class FieldsInPickles:
+    """Base of dataclasses whose pickles contain their fields only: cached properties are faster made than sent."""
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Tables:
+class Tables(FieldsInPickles):
     """Counts of the S seen cells of a cell space, and the logarithms made of them.
 
     Attributes:
@@ -100,9 +107,6 @@ class Tables:
     def empty_share(self) -> float:
         """Share of (seen cell, class) pairs with count 0: with one such pair NLL alone has no optimum."""
         return float((self.counts == 0).mean()) if self.counts.size else 0.0
-
-    def __getstate__(self) -> dict[str, object]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # logarithms are faster made than sent
 
     def require_finite(self) -> None:
         """Raise `RecipeError` if smoothing = 0 leads to the logarithm of 0."""

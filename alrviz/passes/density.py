@@ -53,9 +53,9 @@ class ColumnSums:
         place: (N,) int32 where each row is among the sources, -1 for other rows.
         h: bandwidth.
         delta: spacing of the grid; 0 for exact sums alone.
-        phi: (K, N) written.
-        dphi: (K, N) written; (K, 0) if it is not needed.
-        logs: (C, N) written with log S_k of rows that are summed exactly; (C, 0) if it is not needed.
+        phi: (K, N) output.
+        dphi: (K, N) output, d phi / d log h; (K, 0) if it is not needed.
+        logs: (C, N) output, log S_k of the rows that are summed exactly; (C, 0) if it is not needed.
     """
 
     sources: Sources

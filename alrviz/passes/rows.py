@@ -262,9 +262,10 @@ class Rows:
     def _row_segments(self, n_blocks: int) -> list[tuple[int, int]]:
         """Return ranges of rows for calls of kernels that look up n_blocks blocks, multiples of CHUNK_ROWS."""
         rows_per_call = int(_LOOKUPS_PER_CALL * 8 / max(1, n_blocks) / self.padded_width)
-        rows = max(CHUNK_ROWS, min(rows_per_call, -(-self.n_rows // (2 * self.n_jobs))))
-        rows = -(-rows // CHUNK_ROWS) * CHUNK_ROWS
-        return [(begin, min(self.n_rows, begin + rows)) for begin in range(0, max(1, self.n_rows), rows)]
+        rows_per_segment = max(CHUNK_ROWS, min(rows_per_call, -(-self.n_rows // (2 * self.n_jobs))))
+        rows_per_segment = -(-rows_per_segment // CHUNK_ROWS) * CHUNK_ROWS
+        begins = range(0, max(1, self.n_rows), rows_per_segment)
+        return [(begin, min(self.n_rows, begin + rows_per_segment)) for begin in begins]
 
     def _block_spans(self, blocks: Blocks, begin: int, end: int) -> list[tuple[int, int]]:
         """Return ranges of blocks begin..end, one per call on some rows; without blocks one empty range."""

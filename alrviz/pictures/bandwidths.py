@@ -40,9 +40,9 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:N_NAMED]] if len(x) else []
     names = [short(path.columns[d], _MAX_NAME_CHARS) for d in order[:N_NAMED]][: len(ends)]
     move_indices = np.flatnonzero(path.outer)
-    at, column = np.repeat(move_indices, count), np.tile(np.arange(count), len(move_indices))
+    step_indices, column = np.repeat(move_indices, count), np.tile(np.arange(count), len(move_indices))
     tops = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
-    below, key = box([x], tops, height=HEIGHTS[1]), (path.columns, tuple(path.losses), dark)
+    loss_area, key = box([x], tops, height=HEIGHTS[1]), (path.columns, tuple(path.losses), dark)
     ratios = Picture(
         draw=partial(_draw_ratios, dark=dark),
         x=(view.left, view.right), y=(view.bottom, view.top),
@@ -53,7 +53,10 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
                 "xs": [x] * count, "ys": [path.ratios[:, d] for d in range(count)], "colour": colours,
                 "width": [2.4 if colour != GREY else 1.2 for colour in colours], "column": list(path.columns),
             },
-            "moved": {"x": x[at], "y": path.ratios[at, column], "colour": np.array(colours, dtype=object)[column]},
+            "moved": {
+                "x": x[step_indices], "y": path.ratios[step_indices, column],
+                "colour": np.array(colours, dtype=object)[column],
+            },
             "names": {
                 "x": [e[0] for e in ends], "y": [e[1] for e in ends], "words": names,
                 "colour": [colours[d] for d in order[:N_NAMED]][: len(ends)], "dy": _beside_lines(view, ends, names),
@@ -63,7 +66,8 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     dashes = [STYLES.get(part, "solid") for part in path.losses]
     losses = Picture(
         draw=partial(_draw_losses, parts=list(path.losses), dark=dark),
-        x=(below.left, below.right), y=(below.bottom, below.top), labels=("step", "NLL per row"), key=key,
+        x=(loss_area.left, loss_area.right), y=(loss_area.bottom, loss_area.top), labels=("step", "NLL per row"),
+        key=key,
         data={"losses": {"xs": [x] * len(tops), "ys": tops, "what": list(path.losses), "dash": dashes}},
     )  # fmt: skip
     return ratios, losses

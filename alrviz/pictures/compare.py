@@ -74,8 +74,8 @@ def compare(
     words = dict(zip(lines["racer"], lines["name"], strict=True)) if len(lines) else {}
     fold_x, fold_y = (np.maximum(folds[racer].to_numpy(float), low) for racer in pair)
     labels = tuple(f"{words.get(racer, '')}: {WORDS[measure]} (log)" for racer in pair)
-    at = ticks(low, high)
-    tick_labels, ends = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in at}}, [low, high]
+    tick_places = ticks(low, high)
+    tick_labels, ends = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in tick_places}}, [low, high]
     return Picture(
         draw=partial(_draw, dark=dark),
         x=(low, high), y=(low, high), labels=(labels[0], labels[1]),
@@ -92,16 +92,16 @@ def compare(
                 "colour": [readable(colours[racer], dark) for racer in pair],
             },
         },
-        parts={"x": tick_labels, "y": tick_labels, "ticks": ({"ticks": at}, {"ticks": at})},
+        parts={"x": tick_labels, "y": tick_labels, "ticks": ({"ticks": tick_places}, {"ticks": tick_places})},
         key=dark,
     )  # fmt: skip
 
 
-def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, by: list[str]) -> pd.DataFrame:
+def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, index_columns: list[str]) -> pd.DataFrame:
     """Return a column for each of two racers, a line wherever both have the measure; in the table's order."""
     if not len(table) or measure not in table:
-        return pd.DataFrame(columns=list(pair), index=pd.MultiIndex.from_tuples([], names=by), dtype=float)
-    columns = [table[table["racer"] == racer].set_index(by)[measure].astype(float) for racer in pair]
+        return pd.DataFrame(columns=list(pair), index=pd.MultiIndex.from_tuples([], names=index_columns), dtype=float)
+    columns = [table[table["racer"] == racer].set_index(index_columns)[measure].astype(float) for racer in pair]
     return pd.concat(columns, axis=1, keys=pair, join="inner").dropna()
 
 
@@ -110,10 +110,10 @@ def _range(values: np.ndarray, folds: np.ndarray) -> Range:
 
     Folds that are no more than LABEL_DISTANCE_LIMIT times lower or higher are in it too.
     """
-    above = np.log10(values[values > 0])
-    if not len(above):
+    logs = np.log10(values[values > 0])
+    if not len(logs):
         return 0.01, 1.0
-    low, high = float(above.min()), float(above.max())
+    low, high = float(logs.min()), float(logs.max())
     near_logs = np.log10(np.clip(folds[folds > 0], 10**low / LABEL_DISTANCE_LIMIT, LABEL_DISTANCE_LIMIT * 10**high))
     low, high = float(near_logs.min(initial=low)), float(near_logs.max(initial=high))
     if (values <= 0).any():

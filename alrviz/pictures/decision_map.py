@@ -32,10 +32,7 @@ from alrviz.studies.maps.axes import Axis
 from alrviz.studies.maps.decision_map import Surface
 
 Lines = dict[str, list[NDArray[np.float64]]]
-MIN_OPACITY, MAX_OPACITY = (
-    0.10,
-    0.62,
-)  # where all classes are equal, where one is certain; points are visible on both
+MIN_OPACITY, MAX_OPACITY = 0.10, 0.62  # where all classes are equal, where one is certain; points show on both
 MAX_NAMED = 12  # classes in the legend, and LINES it may have above a map that needs its room
 LINES = 3
 MAX_CLASS_CHARS = 22  # letters of a class's name

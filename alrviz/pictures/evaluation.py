@@ -3,11 +3,15 @@
 Of the matrix a line is a class and a column what its rows are predicted as; the darker a cell, the larger its share of
 its line. A curve is a class's against the others, at every threshold; the ring is the threshold that is set. ROC above
 its dashed diagonal, precision-recall above its dashed line, and lift above 1 are better than chance.
+
+A reliability curve is how often rows that are given a probability turn out so, over bins of as many rows each. On the
+diagonal probabilities are true; below it the model is too sure of itself, above it not sure enough.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -18,15 +22,15 @@ from bokeh.models.axes import Axis
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.formatting import short_count
 from alrviz.pictures.level_axis import level_axis, short
-from alrviz.pictures.orders import line_of
-from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
-from alrviz.pictures.picture import Picture, Plot, add_legend, write
+from alrviz.pictures.palette import GREY, INKS, MARKERS, ink_on, on_ground, readable
+from alrviz.pictures.picture import Data, Picture, Plot, add_legend, write
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 
 CLASSES = 12  # that a matrix has lines of; of more those most often confused
 LINES = 5  # classes that have a curve beside the one chosen
 POINTS = 400  # of a curve
 BLUE = "#0072B2"
+MUTED_OPACITY = 0.7  # of reliability curves that are not marked
 _MAX_CLASS_CHARS = 22  # letters of a class beside its curve
 
 
@@ -111,14 +115,14 @@ def curves(
     other_classes = (
         [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
     )
-    chosen = evaluation.classes.index(label)
-    numbers = [chosen, *(k for k in other_classes if k != chosen)][: LINES + 1]
+    class_number = evaluation.classes.index(label)
+    numbers = [class_number, *(k for k in other_classes if k != class_number)][: LINES + 1]
     lines = tuple(_line(curve, evaluation, evaluation.classes[k]) for k in numbers)
-    share = float(shares[chosen])
+    share = float(shares[class_number])
     ring: dict[str, list[float]] = {"x": [], "y": []}
     if threshold is not None:
-        at = evaluation.at(threshold, label=label)
-        x, y = 1 - at.specificity if curve.x == "fallout" else at[curve.x], at[curve.y]
+        figures_at = evaluation.at(threshold, label=label)
+        x, y = 1 - figures_at.specificity if curve.x == "fallout" else figures_at[curve.x], figures_at[curve.y]
         ring = {"x": [x], "y": [y]} if np.isfinite([x, y]).all() else ring
     high = max((float(np.nanmax(line["y"], initial=1.0)) for line in lines), default=1.0) if kind == "lift" else 1.0
     chance = {"roc": (0.0, 1.0), "precision": (share, share), "lift": (1.0, 1.0)}[kind]
@@ -162,49 +166,79 @@ def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift:
     add_legend(fig, items[::-1], click_policy="hide", **legend_params)
 
 
-def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
+def calibration(evaluation: Evaluation, label: str | None = None) -> Picture:
     """Return the reliability curve of a class's probability, or of that of the class predicted (None)."""
-    line = line_of(evaluation.reliability(label))
     name = "the class predicted" if label is None else short(label, _MAX_CLASS_CHARS)
-    labels = (f"probability of {name}", "share of rows where it is so")
+    return reliability({name: evaluation.reliability(label)}, {name: BLUE}, name, of=name)
+
+
+def reliability(
+    tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str], marked: str = "", *, of: str = "the class predicted"
+) -> Picture:
+    """Return the picture of reliability curves.
+
+    tables: of `studies.measures.reliability`, by the names of their lines. colours: one for each line that there may
+    be. marked: name of the line that has full opacity and bars of a standard error. of: the class on the axis.
+    """
+    lines = {name: _reliability_line(tables.get(name)) for name in colours}
+    starts = [float(np.min(line["x"])) for line in lines.values() if len(line["x"])]
+    # Not their alpha: a notebook's page sends that back in a form that Bokeh's own Line refuses.
+    muted = tuple({"muted": bool(marked) and name != marked} for name in colours)
     return Picture(
-        draw=partial(_draw_calibration, dark=dark), x=(-0.01, 1.01), y=(0.0, 1.02), labels=labels,
-        data={"line": line}, key=("calibration", dark),
+        draw=partial(_draw_reliability, colours=colours),
+        x=(max(0.0, min(starts, default=0.0) - 0.1), 1.02), y=(0.0, 1.02),
+        labels=(f"probability of {of}", "share of rows where it is so"),
+        data={"lines": tuple(lines.values()), "bars": lines.get(marked, _reliability_line(None))},
+        parts={"lines": muted, "dots": muted, "legend": {"visible": bool(starts)}}, key=tuple(colours.items()),
     )  # fmt: skip
 
 
-def _draw_calibration(plot: Plot, dark: bool) -> None:
-    fig, source = plot.figure, plot["line"]
-    fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
+def _reliability_line(table: pd.DataFrame | None) -> Data:
+    if table is None or not len(table):
+        return {"x": [], "y": [], "rows": [], "low": [], "high": []}
+    spread = table.standard_error
+    low, high = (table.accuracy - spread).clip(0, 1), (table.accuracy + spread).clip(0, 1)
+    columns = {"x": table.confidence, "y": table.accuracy, "rows": table.rows, "low": low, "high": high}
+    return {name: column.to_numpy() for name, column in columns.items()}
+
+
+def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
+    fig, lines, dots, items = plot.figure, [], [], []
     _in_percent(fig.xaxis[0], fig.yaxis[0])
-    fig.segment("x", "low", "x", "high", source=source, line_color=GREY, line_width=2)
-    fig.line("x", "y", source=source, line_color=BLUE, line_width=2.6)
-    dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=8)
-    fig.add_tools(
-        HoverTool(renderers=[dots], tooltips=[("said", "@x{0.000}"), ("is so", "@y{0.000}"), ("rows", "@rows{0,0}")])
-    )
+    fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
+    fig.segment("x", "low", "x", "high", source=plot["bars"], line_color=GREY, line_width=1.6)
+    for (name, colour), marker, source in zip(colours.items(), cycle(MARKERS), plot["lines"], strict=False):
+        look = {"source": source, "color": colour, "muted_alpha": MUTED_OPACITY}
+        lines.append(fig.line("x", "y", line_width=2.6, **look))
+        dots.append(fig.scatter("x", "y", size=7, marker=marker, **look))
+        items.append((name, [lines[-1], dots[-1]]))
+    tips = [("said", "@x{0.000}"), ("is so", "@y{0.000}"), ("rows", "@rows{0,0}")]
+    fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
+    # A line without points has only its name in the legend; it appears with its first points.
+    legend = add_legend(fig, items, click_policy="hide")
+    plot.parts |= {"lines": tuple(lines), "dots": tuple(dots), "legend": legend}
 
 
-def groups(table: pd.DataFrame, overall: float, of: str = "error", *, dark: bool = False) -> Picture:
+def groups(table: pd.DataFrame, overall: float, figure: str = "error", *, dark: bool = False) -> Picture:
     """Return the picture of the errors of groups with their intervals: a table of `Evaluation.groups`.
 
-    overall: the error of all rows, a dashed line. of: "error", or "sensitivity".
+    overall: the error of all rows, a dashed line. figure: "error", or "sensitivity".
     """
     n = len(table)
     names = [f"{short(str(group), 18)} ({rows:,})" for group, rows in zip(table.group, table.rows, strict=True)]
     y = n - 1 - np.arange(n) + 0.5
-    low, high = (table[end if of == "error" else f"{of}_{end}"].to_numpy() for end in ("low", "high"))
-    data = {"y": y, "x": table[of].to_numpy(), "low": low, "high": high, "name": names}
+    low, high = (table[end if figure == "error" else f"{figure}_{end}"].to_numpy() for end in ("low", "high"))
+    data = {"y": y, "x": table[figure].to_numpy(), "low": low, "high": high, "name": names}
     return Picture(
-        draw=partial(_draw_groups, names=names, of=of, dark=dark),
+        draw=partial(_draw_groups, names=names, figure=figure, dark=dark),
         x=(0.0, min(1.01, float(np.nanmax([*high, overall]) * 1.06 or 1.0))), y=(0.0, float(n)),
-        labels=(f"{of}, with its 95 % interval", ""),
+        labels=(f"{figure}, with its 95 % interval", ""),
         data={"groups": data, "all": {"x": [overall] * 2, "y": [0.0, float(n)]}},
-        key=("groups", of, tuple(names), dark),
+        key=("groups", figure, tuple(names), dark),
     )  # fmt: skip
 
 
-def _draw_groups(plot: Plot, names: Sequence[str], of: str, dark: bool) -> None:
+def _draw_groups(plot: Plot, names: Sequence[str], figure: str, dark: bool) -> None:
     fig, source = plot.figure, plot["groups"]
     _in_percent(fig.xaxis[0])
     fig.ygrid.visible = False
@@ -212,4 +246,4 @@ def _draw_groups(plot: Plot, names: Sequence[str], of: str, dark: bool) -> None:
     fig.segment("low", "y", "high", "y", source=source, line_color=BLUE, line_width=2.6)
     dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=9)
     level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=40)  # with their rows
-    fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), (of, "@x{0.0 %}")]))
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), (figure, "@x{0.0 %}")]))

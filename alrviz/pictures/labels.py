@@ -106,9 +106,9 @@ def box(
     room = max([0.1 * WIDTH, *(LETTER * len(text) + 12 for text in words)])
     share = 1 - min(room / WIDTH, 0.3)  # of the width, for the lines
     if log_x:
-        least = min((float(part.min()) for part in xs), default=0.5)
-        left = least / 1.15
-        right = round_up(left * (max(x, 10 * least) / left) ** (1 / share))
+        lowest = min((float(part.min()) for part in xs), default=0.5)
+        left = lowest / 1.15
+        right = round_up(left * (max(x, 10 * lowest) / left) ** (1 / share))
     else:
         right = round_up(x / share) if x else 10.0
         left = -0.015 * right
@@ -183,10 +183,10 @@ def place(
         total = costs[:, None] + cost + free.cost(left[k], left[k] + widths[k], low)
         for j in order[:n]:
             if left[k] < left[j] + widths[j] and left[j] < left[k] + widths[k]:
-                above = low - places[:, j : j + 1]
-                total += COVERED * (np.abs(above) < LINE)
+                distance_above = low - places[:, j : j + 1]
+                total += COVERED * (np.abs(distance_above) < LINE)
                 if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:
-                    total += INVERTED * ((above > 0) != (at[k, 1] > at[j, 1]))
+                    total += INVERTED * ((distance_above > 0) != (at[k, 1] > at[j, 1]))
         best_before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
         at_low = np.tile(np.arange(len(low)), len(best_before) // len(low))
         costs, places = total[best_before, at_low], places[best_before]
@@ -229,26 +229,9 @@ class _Free:
             return np.zeros(len(low))
         part = slice(max(int(left / _BIN_PX), 0), max(int(np.ceil(right / _BIN_PX)), 1))
         bottom, top = (low + end for end in (_EDGE_PX, LINE - _EDGE_PX))
-        met = (self._high[:, part] > bottom[:, None, None]) & (self._low[:, part] < top[:, None, None])
-        along = met.sum(axis=2) * _BIN_PX / (right - left)
-        return (self._weight * (CROSSED * met.any(axis=2) + ALONG * along)).sum(axis=1)
-
-
-def spread(view: VisibleArea, y: Sequence[float]) -> list[float]:
-    """Return vertical shifts in pixels, as `place` does, for labels right of lines that end at one x, at heights y.
-
-    From the top down the labels stand in the order of the ends.
-    """
-    wanted_pixels = np.array([view.pixel(view.right, value)[1] for value in y])
-    order, highest = np.argsort(wanted_pixels, kind="stable"), view.height - LINE
-    at = wanted_pixels[order]
-    for k in range(1, len(at)):
-        at[k] = max(at[k], at[k - 1] + LINE)
-    for k in reversed(range(len(at))):  # and down again, where that went out of the picture
-        at[k] = min(at[k], highest if k == len(at) - 1 else at[k + 1] - LINE)
-    shifts = np.empty(len(at))
-    shifts[order] = wanted_pixels[order] - at
-    return shifts.tolist()
+        is_touched = (self._high[:, part] > bottom[:, None, None]) & (self._low[:, part] < top[:, None, None])
+        covered_share = is_touched.sum(axis=2) * _BIN_PX / (right - left)
+        return (self._weight * (CROSSED * is_touched.any(axis=2) + ALONG * covered_share)).sum(axis=1)
 
 
 def legend_columns(words: Sequence[str], width: float) -> int:
@@ -256,6 +239,11 @@ def legend_columns(words: Sequence[str], width: float) -> int:
     widths = [LEGEND_SAMPLE_PX + LETTER * len(text) for text in words]
     fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
     return next(fits, 1)
+
+
+def legend_rows(words: Sequence[str], width: float) -> int:
+    """Return how many rows these entries of a legend need in so many px; one for none."""
+    return max(1, math.ceil(len(words) / legend_columns(words, width)))
 
 
 def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]:

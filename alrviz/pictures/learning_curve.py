@@ -13,7 +13,7 @@ import pandas as pd
 from bokeh.models import BoxAnnotation, HoverTool, Label
 
 from alrviz.pictures.formatting import LOSSES
-from alrviz.pictures.labels import VisibleArea, spread
+from alrviz.pictures.labels import VisibleArea, place
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, padded, write
 from alrviz.studies.statistics.crossing import MIN_ROWS, Crossing
@@ -71,10 +71,10 @@ def learning_curve(
     rings: Data = {"x": [], "y": [], "words": []}
     for crossing in crossed:
         line = lines[crossing.racer]
-        at = np.flatnonzero(line["x"] == crossing.seen)
-        if len(at) and not crossing.from_start:
-            rings["x"].append(float(line["x"][at[0]]))
-            rings["y"].append(float(line["y"][at[0]]))
+        ring_indices = np.flatnonzero(line["x"] == crossing.seen)
+        if len(ring_indices) and not crossing.from_start:
+            rings["x"].append(float(line["x"][ring_indices[0]]))
+            rings["y"].append(float(line["y"][ring_indices[0]]))
             rings["words"].append(crossing_text(crossing, rows))
     return Picture(
         draw=partial(_draw, racers=racers, leaking=frozenset(leaking), measure=measure, dark=dark),
@@ -111,7 +111,7 @@ def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, d
     heights = [float(lines[k]["y"][-1]) for k in ends]
     names = [racers[k][0] for k in ends]
     clipped_heights = np.clip(heights, *y).tolist()
-    shifts = spread(VisibleArea(0.0, 1.0, y[0], y[1]), clipped_heights)
+    shifts = place(VisibleArea(0.0, 1.0, *y), [1.0] * len(names), clipped_heights, names, [False] * len(names))
     text_colours = [readable(colours[k], dark) for k in ends]
     return {"x": text_x, "y": clipped_heights, "words": names, "dy": shifts, "colour": text_colours}
 

@@ -1,15 +1,11 @@
 """Test log loss and cost against the order, from a study of orders.
 
 Above: a thin line for each fold, and over them mean +- standard error in the family's colour; a ring marks the verdict.
-Below: what an order costs, parameters and seconds a fit, on log axes. Beside: the reliability curve, how often rows
-predicted with a probability turn out right; on the diagonal it is true. A line for each order over bins of as many rows
-each; below the diagonal a model is too sure of itself, above it is not sure enough. One may be marked: it is full, with
-bars of a standard error.
+Below: what an order costs, parameters and seconds a fit, on log axes.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import cycle
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,11 +15,10 @@ from bokeh.models import FixedTicker, HoverTool
 from bokeh.plotting import figure
 
 from alrviz.pictures.formatting import short_count, short_seconds
-from alrviz.pictures.palette import GREY, MARKERS, family_colour, readable
-from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend, padded, write
+from alrviz.pictures.palette import GREY, family_colour, readable
+from alrviz.pictures.picture import Data, Picture, Plot, Range, padded, write
 from alrviz.studies.statistics.measures import loss_text
 
-MUTED_OPACITY = 0.7  # opacity of reliability curves that are not marked
 _AUTO = family_colour("hlr")  # of AutoClassifier's model
 _MARGIN_ORDERS = 0.45  # of an order, left of the first and right of the last
 _COST_MARGIN_ORDERS = 0.6  # the same of a cost, whose picture is small
@@ -61,7 +56,7 @@ def orders(
     auto_line, auto = automatic or {}, max(compared) + 1
     reach = auto_line["log_loss"] + np.nan_to_num(auto_line["se"]) * np.array([-1, 1]) if auto_line else np.empty(0)
     low, high = padded([*folds["ys"], mean - spread, mean + spread, level, reach], 0.3, 0.18)
-    here = [k for k, order in enumerate(by_order) if order == chosen]
+    chosen_places = [k for k, order in enumerate(by_order) if order == chosen]
     means = {
         "x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error,
         "words": [loss_text(value) for value in mean], **_beside(mean),
@@ -85,14 +80,14 @@ def orders(
     values = (
         (auto, auto_line["log_loss"], *reach, auto_line["se"], loss_text(auto_line["log_loss"])) if auto_line else ()
     )
-    alone = {name: [values[k]] if auto_line else [] for k, name in enumerate(columns)}
+    automatic_point = {name: [values[k]] if auto_line else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
             draw=partial(_losses, **look), key=key,
             x=(min(places) - _MARGIN_ORDERS, max(places) + _MARGIN_ORDERS), y=(low, high),
             labels=("", "test log loss (nats per row)"),
-            data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": absent_words,
-                  "reference": reference_line, "automatic": alone},
+            data={"folds": folds, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
+                  "absent": absent_words, "reference": reference_line, "automatic": automatic_point},
         )
     }  # fmt: skip
     for name, title in COSTS.items():
@@ -135,11 +130,11 @@ def _beside(y: Any) -> Data:
     """Return the side of each point's label, away from the line: below at a minimum, else above on the free side."""
     places = []
     for k, value in enumerate(y):
-        before, after = y[k - 1] if k else value, y[k + 1] if k + 1 < len(y) else value
-        if value <= before and value <= after and len(y) > 1:
+        previous, following = y[k - 1] if k else value, y[k + 1] if k + 1 < len(y) else value
+        if value <= previous and value <= following and len(y) > 1:
             places.append(("center", 0, 32))
         else:
-            places.append(("left", 8, -8) if before >= value or value > after else ("right", -8, -8))
+            places.append(("left", 8, -8) if previous >= value or value > following else ("right", -8, -8))
     return {name: [place[k] for place in places] for k, name in enumerate(("align", "dx", "dy"))}
 
 
@@ -166,10 +161,10 @@ def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dar
     fig, means, reference = plot.figure, plot["means"], plot["reference"]
     colour, ink, quiet = family_colour(label), readable(family_colour(label), dark), readable(GREY, dark)
     _dress(fig, {order: order_name(order) for order in orders} | ({} if auto is None else {auto: "AutoClassifier"}))
-    alone = plot["automatic"]
-    fig.segment("x", "low", "x", "high", source=alone, line_color=_AUTO, line_width=3)
-    single = fig.scatter("x", "y", source=alone, color=_AUTO, size=11, marker="diamond")
-    write(fig, alone, readable(_AUTO, dark), bold=True, front=dark, align="center", y_offset=-8)
+    automatic_point = plot["automatic"]
+    fig.segment("x", "low", "x", "high", source=automatic_point, line_color=_AUTO, line_width=3)
+    single = fig.scatter("x", "y", source=automatic_point, color=_AUTO, size=11, marker="diamond")
+    write(fig, automatic_point, readable(_AUTO, dark), bold=True, front=dark, align="center", y_offset=-8)
     thin = fig.multi_line("xs", "ys", source=plot["folds"], line_color=GREY, line_alpha=0.6, line_width=1.2)
     fig.line("x", "y", source=means, line_color=colour, line_width=3)
     fig.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)
@@ -201,50 +196,3 @@ def _dress(fig: figure, names: Mapping[int, str]) -> None:
     fig.xaxis[0].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=dict(names))
     fig.xgrid.grid_line_color = None
     fig.min_border_top = 14  # half a tick's number
-
-
-def line_of(table: pd.DataFrame) -> Data:
-    """Return what a line draws of a table of `studies.measures.reliability`."""
-    if not len(table):
-        return {"x": [], "y": [], "rows": [], "low": [], "high": []}
-    spread = table.standard_error
-    low, high = (table.accuracy - spread).clip(0, 1), (table.accuracy + spread).clip(0, 1)
-    columns = {"x": table.confidence, "y": table.accuracy, "rows": table.rows, "low": low, "high": high}
-    return {name: column.to_numpy() for name, column in columns.items()}
-
-
-def reliability(tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str], chosen: str = "") -> Picture:
-    """Return the picture of these tables, by the names of their lines; the one of `chosen` is marked.
-
-    colours: one for each line that there may be.
-    """
-    nothing = pd.DataFrame()
-    lines = {text: line_of(tables.get(text, nothing)) for text in colours}
-    starts = [float(np.min(line["x"])) for line in lines.values() if len(line["x"])]
-    # Not their alpha: a notebook's page sends that back in a form that Bokeh's own Line refuses.
-    muted = tuple({"muted": bool(chosen) and text != chosen} for text in colours)
-    return Picture(
-        draw=partial(_draw_reliability, colours=colours),
-        x=(max(0.0, min(starts, default=0.0) - 0.1), 1.02), y=(0.0, 1.02),
-        labels=("probability of the class predicted", "observed accuracy"),
-        data={"lines": tuple(lines.values()), "bars": lines.get(chosen, line_of(nothing))},
-        parts={"lines": muted, "dots": muted, "legend": {"visible": bool(starts)}},
-        key=tuple(colours.items()),
-    )  # fmt: skip
-
-
-def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
-    fig, lines, dots, items = plot.figure, [], [], []
-    fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
-    fig.segment("x", "low", "x", "high", source=plot["bars"], line_color=GREY, line_width=1.6)
-    for (text, colour), marker, source in zip(colours.items(), cycle(MARKERS), plot["lines"], strict=False):
-        lines.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, muted_alpha=MUTED_OPACITY))
-        dots.append(
-            fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker, muted_alpha=MUTED_OPACITY)
-        )
-        items.append((text, [lines[-1], dots[-1]]))
-    tips = [("said", "@x{0.000}"), ("right", "@y{0.000}"), ("rows", "@rows{0,0}")]
-    fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-    # A line without points has only its name in the legend; it appears with its first points.
-    legend = add_legend(fig, items, click_policy="hide")
-    plot.parts |= {"lines": tuple(lines), "dots": tuple(dots), "legend": legend}

@@ -24,7 +24,7 @@ from alrviz.estimators import (
 from alrviz.estimators.sklearn_models import ForestClassifier, SVMClassifier
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.dependence import conditional_information
+from alrviz.models.structures import conditional_information
 from tests.estimators.tables import drawn, mixed
 from tests.oracles.networks import best_tree, naive_average, naive_network
 

@@ -134,7 +134,7 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     tab.columns.menus[0].value = "region"  # no column of numbers: there is still something to draw on
     until(page, lambda: settled(page) and "region" in tab.table.X.columns)
     assert tab.menus.draw.visible
-    tab._on_press("draw")
+    tab.menus.draw.clicks += 1
     assert session.sketch is sketch
     assert not any(menu.visible for menu in tab.columns.menus)  # the points have columns of their own
     until(page, lambda: settled(page) and tab.frame.X is not None)

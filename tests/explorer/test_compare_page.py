@@ -88,7 +88,7 @@ def test_a_link_is_not_trusted():
     many = "_".join([f"no{k}" for k in range(99)])
     page = open_page(f"?page=compare&sets=monks-1_{many}_../etc_xor&files=../../x~1~2~zz/y~1~2~{'a' * 16}&folds=9x9")
     assert page.tab.spec.sets.demos == ("monks-1",), "only the first 64 words are read"
-    assert [link.name for link, _ in page.tab.spec.sets.own_tables] == ["y"]
+    assert [link.name for link in page.tab.spec.sets.links] == ["y"]
     assert page.tab.spec.folds == "5x2"
     every = read_link("?sets=" + "_".join(FIRST_SETS.demos * 9)).sets
     assert every == FIRST_SETS.demos
@@ -125,7 +125,7 @@ def test_rows_kept_of_a_table_stay_kept_while_another_is_shown(page):
     table.load_demo("iris")
     until(page, lambda: table.loading is None and table.dataset.name == "iris")
     page.on_shown()
-    mine = next(one for one in known(page).tables if not one.demo)
+    mine = next(one for one in known(page).tables if not one.source.demo)
     assert mine.dataset.n_rows == 36
     assert "used some rows only" in page.tab.script()
 
@@ -154,9 +154,7 @@ def test_behind_another_page_it_leaves_that_pages_link_alone(page):
     assert (session.study_recipes, session.folds, session.sets) == ((other,), "10", ())
     session.go("compare")
     page.on_shown()
-    assert [link.name for link, _ in page.tab.spec.sets.own_tables] == ["mine.csv"], (
-        "the table joins when the page is seen"
-    )
+    assert [link.name for link in page.tab.spec.sets.links] == ["mine.csv"], "the table joins when the page is seen"
     known(page)
 
 
@@ -201,7 +199,7 @@ def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen
     page.session.table.load_bytes("mine.csv", CSV)
     until(page, lambda: page.session.table.loading is None and page.session.table.source.file is not None)
     page.on_shown()
-    assert (page.tab.spec.sets.demos, [link.name for link, _ in page.tab.spec.sets.own_tables]) == ((), ["mine.csv"])
+    assert (page.tab.spec.sets.demos, [link.name for link in page.tab.spec.sets.links]) == ((), ["mine.csv"])
     chosen = open_page("?page=compare&sets=iris")
     chosen.session.table.load_bytes("mine.csv", CSV)
     until(chosen, lambda: chosen.session.table.loading is None and chosen.session.table.source.file is not None)

@@ -20,8 +20,8 @@ from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link
-from alrviz.explorer.shell.formulas import math
 from alrviz.explorer.shell.glossary import about_html
+from alrviz.explorer.shell.markdown import math
 from alrviz.explorer.widgets import race_cost
 from alrviz.explorer.widgets.race_cost import cost_html, is_cheap
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
@@ -638,6 +638,18 @@ def test_another_pages_table_leaves_order_and_race_as_they_are():
     until(page, lambda: page.session.table.dataset.name == "led")
     assert page.settings.order == 3
     assert page.race_view.race == race
+
+
+def test_a_table_opened_on_another_page_is_raced_in_place_of_the_old_one():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    page.session.page = "data"
+    page.session.table.load_demo("tic-tac-toe")
+    until(page, lambda: page.session.table.dataset.name == "tic-tac-toe")
+    page.session.page = "convergence"
+    page.on_shown()
+    until(page, lambda: page.race_view.race.dataset.name == "tic-tac-toe")
+    assert not page.race_view.outdated
 
 
 def test_race_on_it_begins_one_unless_this_tables_is_there():

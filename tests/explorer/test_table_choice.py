@@ -119,10 +119,10 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
     assert race.settings.question == "alr-or-lr"
     session.page = "data"
     data.choose("a")
-    until(data, lambda: not data._tasks.busy("costs") and "20 levels" in data._column.title.object)
+    until(data, lambda: not data.tasks.busy("costs") and "20 levels" in data._column.title.object)
     assert data._estimates[0].cost.parameters == 2 * (1 + 20 + 20), "persons are no feature"
     data._column.cuts.value = ""
-    until(data, lambda: not data._tasks.busy("costs") and "one level" in data._column.title.object)
+    until(data, lambda: not data.tasks.busy("costs") and "one level" in data._column.title.object)
     assert data._estimates[0].cost.parameters == 2 * (1 + 1 + 1)
     session.page = "order"
     order.on_shown()

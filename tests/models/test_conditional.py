@@ -55,7 +55,7 @@ def test_slopes_against_differences(name):
         scores = tables.model(phi, bias).scores(encoded.codes)
         residual = (np.exp(log_softmax(scores)) - np.eye(3)[y]) * encoded.weights[:, None]
         gradient = np.zeros_like(phi)
-        index, _ = tables.model(phi, bias)._indexes()
+        index, _ = tables.model(phi, bias)._indexes
         rows = index.locate(np.ascontiguousarray(encoded.codes, np.uint16), 0, len(y)).astype(int) - 8
         for t in range(4):
             np.add.at(gradient, rows[:, t], residual)

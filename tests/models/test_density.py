@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import TableError
-from alrviz.models.density import LIMIT, MAX_ABS_NUMBER, MAX_LOG_SHIFT, DensityFeatures
+from alrviz.models.density import DensityFeatures
+from alrviz.models.density_votes import MAX_LOG_SHIFT
 from alrviz.passes import sources
+from alrviz.passes.density import LIMIT
+from alrviz.passes.sources import MAX_ABS_NUMBER
 from tests.models.densities import EXACT, GRIDS, table
 from tests.oracles.density import naive_features, naive_phi, naive_silverman
 
@@ -154,7 +157,7 @@ def test_a_far_row_makes_a_stretch_of_its_own(gridded):
     features = DensityFeatures(x[None], np.empty((0, 2001), np.uint8), np.empty(0, int), y, np.ones(2001), 2)
     log_h = np.log([0.2])
     found = features.training(log_h, True).phi
-    grid = features._columns[0]._grid
+    grid = features.columns[0]._grid
     assert len(grid._first) == 2
     assert grid.n_nodes < 10_000
     near = [1, 2, 1999, 2000]

@@ -64,7 +64,7 @@ def test_unseen_cells_are_neutral_by_default():
 def test_many_rows_are_scored_by_a_table_of_their_joint_values(C, unseen, order, monkeypatch):
     model, codes = make(unseen, order, C)
     plain = model.scores(codes, 1)
-    for name in ("_MIN_UNPLANNED_LOOKUPS", "_MIN_PLANNING_ROWS", "_MIN_TABLE_LOOKUPS"):
+    for name in ("_MIN_UNPLANNED_LOOKUPS", "_MIN_PLANNED_LOOKUPS", "_MIN_PLANNING_ROWS", "_MIN_TABLE_LOOKUPS"):
         monkeypatch.setattr(linear, name, 0)
     by_table = model.scores(codes, 1)
     assert model.blocks is not None
@@ -77,21 +77,21 @@ def test_many_rows_are_scored_by_a_table_of_their_joint_values(C, unseen, order,
 
 def test_which_rows_are_many_is_told_by_their_look_ups_of_all_calls(monkeypatch):
     model, codes = make()
-    made = []
-    monkeypatch.setattr(
-        linear, "ScoreTable", lambda index, cells, blocks: made.append(blocks) or real(index, cells, blocks)
-    )
-    real = ScoreTable
+    tables = []
+    monkeypatch.setattr(linear, "ScoreTable", lambda *args: tables.append(ScoreTable(*args)) or tables[-1])
     monkeypatch.setattr(linear, "_MIN_UNPLANNED_LOOKUPS", 161 * model.space.n_tuples)
+    monkeypatch.setattr(linear, "_MIN_PLANNED_LOOKUPS", 0)
     monkeypatch.setattr(linear, "_MIN_PLANNING_ROWS", 80)
+    monkeypatch.setattr(linear, "_MIN_TABLE_LOOKUPS", 0)
     model.scores(codes, 1)
     model.scores(codes, 1)
     model.scores(codes[:, :1], 1)  # enough by now, but one row is no sample
-    assert made == []
+    assert tables == []
+    assert model.blocks is None
     model.scores(codes, 1)
     model.scores(codes, 1)
-    assert len(made) == 1
-    assert model.blocks is made[0]  # a pickle has them: what is read again need not plan
+    assert len(tables) == 1
+    assert model.blocks is not None  # a pickle has them, so that a model that is read again need not plan
 
 
 def test_a_fit_hands_its_cover_on(monkeypatch):
@@ -109,7 +109,7 @@ def test_a_fit_hands_its_cover_on(monkeypatch):
 def test_a_pickle_leaves_the_table_of_look_ups_behind():
     model, codes = make()
     scores = model.scores(codes, 1)
-    assert "_cached" in model.__dict__
+    assert "_lookup" in model.__dict__
     again = pickle.loads(pickle.dumps(model))
     assert set(again.__dict__) == {"space", "seen", "phi", "bias", "unseen", "blocks"}
     assert np.array_equal(again.scores(codes, 1), scores)

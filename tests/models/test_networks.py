@@ -8,12 +8,10 @@ import pytest
 from alrviz.errors import MemoryLimitError
 from alrviz.models import averages
 from alrviz.models.averages import AverageModel
-from alrviz.models.dependence import class_information
 from alrviz.models.linear import LinearModel, log_softmax
-from alrviz.models.networks import count_network
+from alrviz.models.networks import count_network, select_network
 from alrviz.models.parameterisation import anje_phi
-from alrviz.models.selective import select_network
-from alrviz.models.structures import Structure, kdb, naive
+from alrviz.models.structures import Structure, class_information, kdb, naive
 from tests.fitting.tables import counted, kernel_codes, table
 from tests.oracles.networks import naive_average, naive_network
 
@@ -151,7 +149,7 @@ def test_selective_kdb_scores_every_row_by_the_others(weights):
     encoded = table(40, (3, 4, 2, 5), weights=weights, seed=2)
     structure = STRUCTURES["two parents"]
     tables = counted(encoded, 1)
-    chosen = select_network(structure, tables, encoded.codes, encoded.y, encoded.weights)
+    counts, rmse = select_network(structure, tables, encoded.codes, encoded.y, encoded.weights)
     squares = np.zeros((3, 5))
     rows = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist()
     for i in range(40):
@@ -163,9 +161,9 @@ def test_selective_kdb_scores_every_row_by_the_others(weights):
                 row = [v if j in cut.order else encoded.levels[j] for j, v in enumerate(encoded.codes[:, i].tolist())]
                 p = np.exp(log_softmax(naive_network(*rows, lighter.tolist(), 3, 1.0, cut.parents, row)[None])[0])
                 squares[k, s] += encoded.weights[i] * ((p - np.eye(3)[encoded.y[i]]) ** 2).mean()
-    np.testing.assert_allclose(chosen.rmse, np.sqrt(squares / encoded.weights.sum()), rtol=1e-9)
-    k, s = np.unravel_index(chosen.rmse.argmin(), chosen.rmse.shape)
-    assert chosen.counts.structure == structure.cut(k, s)
+    np.testing.assert_allclose(rmse, np.sqrt(squares / encoded.weights.sum()), rtol=1e-9)
+    k, s = np.unravel_index(rmse.argmin(), rmse.shape)
+    assert counts.structure == structure.cut(k, s)
 
 
 def test_selective_kdb_leaves_noise_out():
@@ -175,16 +173,16 @@ def test_selective_kdb_leaves_noise_out():
     encoded.codes[1] = np.where(rng.random(400) < 0.1, 1 - encoded.y, encoded.y)
     encoded.codes[2:] = rng.integers(0, 4, (3, 400))
     structure = kdb(class_information(counted(encoded, 1)), np.zeros((5, 5)), 1)
-    chosen = select_network(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
-    assert chosen.counts.structure.order == (1,)
-    one = select_network(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights, n_jobs=2)
-    assert (one.rmse == chosen.rmse).all()
+    data = (structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
+    counts, rmse = select_network(*data)
+    assert counts.structure.order == (1,)
+    assert (select_network(*data, n_jobs=2)[1] == rmse).all()
 
 
 def test_where_no_column_helps_the_class_shares_are_left():
     encoded = table(30, (1, 1, 1), 2, seed=0)
-    chosen = select_network(naive(3), counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
-    assert chosen.counts.structure.order == ()
-    model = chosen.counts.model()
+    counts, _ = select_network(naive(3), counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
+    assert counts.structure.order == ()
+    model = counts.model()
     np.testing.assert_array_equal(model.scores(encoded.codes), np.tile(model.bias, (30, 1)))
     assert model.contributions(encoded.codes).shape == (30, 0, 2)

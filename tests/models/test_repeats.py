@@ -9,7 +9,7 @@ from alrviz.errors import Stopped
 from alrviz.fitting.families.build_fit import assemble
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.repeats import MIN_REPEATED_SHARE, merge_repeats
+from alrviz.models.joint_values import MIN_REPEATED_SHARE, merge_repeats
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, drain, kernel_codes, run_of, table
 from tests.oracles.joint import naive_merge

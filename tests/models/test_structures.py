@@ -6,8 +6,15 @@ from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
-from alrviz.models.dependence import class_information, conditional_information
-from alrviz.models.structures import Structure, kdb, naive, structure_of_parents, tan
+from alrviz.models.structures import (
+    Structure,
+    class_information,
+    conditional_information,
+    kdb,
+    naive,
+    structure_of_parents,
+    tan,
+)
 from tests.fitting.tables import counted, table
 from tests.oracles.networks import best_tree, naive_class_information, naive_conditional_information
 

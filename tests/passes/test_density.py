@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from alrviz.models.leave_one_out import new_row_kinds, training_row_kinds
+from alrviz.models.density_votes import new_row_kinds, training_row_kinds
 from alrviz.passes import density as passes
 from alrviz.passes import sources as of_sources
 from alrviz.passes.density import ColumnSums, fill_numeric

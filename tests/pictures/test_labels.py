@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from alrviz.pictures.convergence import min_max
-from alrviz.pictures.labels import LETTER, LINE, Crossing, VisibleArea, box, place, round_up, spread
+from alrviz.pictures.labels import LETTER, LINE, Crossing, VisibleArea, box, place, round_up
 
 
 def test_labels_at_one_place_are_moved_apart_and_the_first_stays():
@@ -92,7 +92,8 @@ def test_a_growing_line_keeps_what_was_thinned_before():
 @pytest.mark.parametrize("y", [(1.0, 0.99, 0.98), (0.0, 0.01, 0.02), (0.02, 0.05, 0.3), (0.5,), (), (0.4, 0.4)])
 def test_labels_at_one_end_stand_apart_in_the_order_of_the_ends_and_inside(y):
     view = VisibleArea(0.0, 1.0, 0.0, 1.0)
-    at = [view.pixel(1.0, value)[1] - shift for value, shift in zip(y, spread(view, y), strict=True)]
+    shifts = place(view, [1.0] * len(y), y, ["name"] * len(y), [False] * len(y))
+    at = [view.pixel(1.0, value)[1] - shift for value, shift in zip(y, shifts, strict=True)]
     ordered = [at[k] for k in np.argsort(y, kind="stable")]
     assert (np.diff(ordered) >= LINE - 1e-9).all()
     assert all(-1e-9 <= place <= view.height for place in at)

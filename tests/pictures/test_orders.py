@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from alrviz.pictures import orders
+from alrviz.pictures.evaluation import reliability
 from alrviz.pictures.picture import Plot
 from alrviz.views.core.live_figure import LiveFigure
 
@@ -109,11 +110,11 @@ def table(confidence, accuracy):
 
 def test_reliability_marks_one_line_and_its_errors():
     colours, live = {"n = 1": "#D55E00", "n = 2": "#0072B2"}, LiveFigure("r")
-    live.show(orders.reliability({}, colours))
+    live.show(reliability({}, colours))
     plot = live.plot
     assert not plot.figure.legend.visible  # words without a line
     tables = {"n = 1": table([0.5, 0.95], [0.4, 0.95]), "n = 2": table([0.7], [0.6])}
-    live.show(orders.reliability(tables, colours, "n = 1"))
+    live.show(reliability(tables, colours, "n = 1"))
     assert live.plot is plot
     assert plot.figure.legend.visible
     np.testing.assert_array_equal(plot["lines"][1].data["y"], [0.6])
@@ -124,7 +125,7 @@ def test_reliability_marks_one_line_and_its_errors():
     assert faint.muted_glyph.line_alpha < faint.glyph.line_alpha == 1.0
     assert plot.figure.x_range.start == pytest.approx(0.4)
     for left, chosen in (({}, ""), ({"class prior": table([0.5], [0.5])}, "class prior")):
-        live.show(orders.reliability(left, colours, chosen))
+        live.show(reliability(left, colours, chosen))
         assert len(plot["bars"].data["x"]) == 0, "bars without a line"
         assert not plot.figure.legend.visible
 

@@ -35,7 +35,7 @@ from alrviz.data.table import Table
 from alrviz.data.text import RawTable, TextColumn
 from alrviz.data.values import join_columns
 from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
-from alrviz.home import home, restrict_home
+from alrviz.home import home
 from alrviz.stop import NEVER, StopToken
 
 SAMPLE_ROWS = 50_000  # from which target, kinds and specs are guessed
@@ -94,7 +94,7 @@ class Stream:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns and their kinds; levels are counted in the sample."""
+        """The columns and their kinds; their levels are those of the sample, and other rows may have more."""
         return self.sample.columns
 
     @property
@@ -307,8 +307,6 @@ def open_table(
     if rows > SAMPLE_ROWS:
         notes.append(f"column types were inferred from {SAMPLE_ROWS:,} of {rows:,} rows: pass kinds= to override them")
     notes += [sample.leaks_note] if sample.leaks_note else []
-    if cache is None:
-        restrict_home(home())
     folder = home() / "codes" if cache is None else Path(cache)
     return Stream(source, sample, rows, unreadable, folder, tuple(notes))
 

@@ -79,24 +79,30 @@ def check_column(page: str, name: str) -> None:
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure.
+    """One measure; docs/lessons.md describes each.
 
     Attributes:
         arguments: names of its arguments, in words.
         kinds: the kinds of questions that it answers.
-        min_args, max_args: number of arguments.
-        numeric: whether it returns a number; the options of a choice are then ranges.
         compute: takes the tables, the arguments and the values of the options.
-        description: what it returns.
+        max_args: number of arguments that it takes at most; 0 for those in `arguments`.
     """
 
     arguments: str
     kinds: tuple[str, ...]
-    min_args: int
-    max_args: int
-    numeric: bool
     compute: Callable[[Any, tuple[str, ...], tuple[str, ...]], AnswerValue]
-    description: str
+    max_args: int = 0
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it returns a number; the options of a choice are then ranges."""
+        return "number" in self.kinds
+
+    def takes(self, count: int) -> bool:
+        """Whether it takes so many arguments."""
+        names = self.arguments.split(", ")
+        optional_count = sum(name.endswith("where needed") for name in names)
+        return len(names) - optional_count <= count <= (self.max_args or len(names))
 
 
 def answer(question: Question, result: object) -> AnswerValue:
@@ -258,66 +264,31 @@ def _overconfidence(frames: Sequence[pd.DataFrame], selector: str) -> float:
     return float(np.average(rows["confidence"] - rows["accuracy"], weights=rows["rows"]))
 
 
-def _yes_or_no(condition: bool) -> str:
-    return "yes" if condition else "no"
-
-
-_NUMBERS = ("choice", "number")
+_NUMBERS, _RANKING_ARGUMENTS = ("choice", "number"), "column, key, row where needed"
 MEASURES: Mapping[str, Measure] = {
-    "value": Measure(
-        "column, row", _NUMBERS, 2, 2, True, lambda frames, args, _: _number(frames, args[0], args[1]),
-        "the number in a column of a row",
-    ),
-    "percent": Measure(
-        "column, row", _NUMBERS, 2, 2, True, lambda frames, args, _: 100 * _number(frames, args[0], args[1]),
-        "a hundred times the number in a column of a row",
-    ),
-    "word": Measure(
-        "column, row", ("choice",), 2, 2, False, lambda frames, args, _: str(_single_value(frames, args[0], args[1])),
-        "the word in a column of a row, such as an outcome",
-    ),
+    "value": Measure("column, row", _NUMBERS, lambda frames, args, _: _number(frames, *args)),
+    "percent": Measure("column, row", _NUMBERS, lambda frames, args, _: 100 * _number(frames, *args)),
+    "word": Measure("column, row", ("choice",), lambda frames, args, _: str(_single_value(frames, *args))),
     "ratio": Measure(
-        "column, row, row", _NUMBERS, 3, 3, True,
-        lambda frames, args, _: _number(frames, args[0], args[1]) / _number(frames, args[0], args[2]),
-        "the number in one row divided by that in another",
+        "column, row, row", _NUMBERS,
+        lambda frames, args, _: _number(frames, *args[:2]) / _number(frames, args[0], args[2]),
     ),
     "difference": Measure(
-        "column, row, row", _NUMBERS, 3, 3, True,
-        lambda frames, args, _: _number(frames, args[0], args[1]) - _number(frames, args[0], args[2]),
-        "the number in one row minus that in another",
+        "column, row, row", _NUMBERS,
+        lambda frames, args, _: _number(frames, *args[:2]) - _number(frames, args[0], args[2]),
     ),
-    "fallen": Measure(
-        "column, row", _NUMBERS, 2, 2, True, lambda frames, args, _: _fallen_share(frames, args[0], args[1]),
-        "how much of a column's whole fall is done at a row, from 0 to 1: of a race's iteration",
-    ),
-    "overconfidence": Measure(
-        "row", _NUMBERS, 1, 1, True, lambda frames, args, _: _overconfidence(frames, args[0]),
-        "of Which order?: mean probability of the predicted class minus the share that is right, over test rows",
-    ),
+    "fallen": Measure("column, row", _NUMBERS, lambda frames, args, _: _fallen_share(frames, *args)),
+    "overconfidence": Measure("row", _NUMBERS, lambda frames, args, _: _overconfidence(frames, *args)),
     "less": Measure(
-        "column, row, row", ("choice",), 3, 3, False,
-        lambda frames, args, _: _yes_or_no(_number(frames, args[0], args[1]) < _number(frames, args[0], args[2])),
-        "yes where the number in the first row is less, else no",
+        "column, row, row", ("choice",),
+        lambda frames, args, _: "yes" if _number(frames, *args[:2]) < _number(frames, args[0], args[2]) else "no",
     ),
-    "lowest": Measure(
-        "column, key, row where needed", ("choice",), 2, 3, False,
-        lambda frames, args, options: _ranking(frames, args, options)[0],
-        "the option, a value of the column key, whose row has the lowest number",
-    ),
-    "highest": Measure(
-        "column, key, row where needed", ("choice",), 2, 3, False,
-        lambda frames, args, options: _ranking(frames, args, options)[-1],
-        "the option, a value of the column key, whose row has the highest number",
-    ),
-    "ranking": Measure(
-        "column, key, row where needed", ("order",), 2, 3, False,
-        lambda frames, args, options: tuple(_ranking(frames, args, options)),
-        "all options, values of the column key, by the number in their rows, lowest first",
-    ),
+    "lowest": Measure(_RANKING_ARGUMENTS, ("choice",), lambda *result: _ranking(*result)[0]),
+    "highest": Measure(_RANKING_ARGUMENTS, ("choice",), lambda *result: _ranking(*result)[-1]),
+    "ranking": Measure(_RANKING_ARGUMENTS, ("order",), lambda *result: tuple(_ranking(*result))),
     "values": Measure(
-        "column, row, row ...", ("sketch",), 3, 9, True,
-        lambda frames, args, _: tuple(_number(frames, args[0], line) for line in args[1:]),
-        "the numbers in a column, one row for each option",
+        "column, row, row ...", ("sketch",),
+        lambda frames, args, _: tuple(_number(frames, args[0], line) for line in args[1:]), 9,
     ),
 }  # fmt: skip
 

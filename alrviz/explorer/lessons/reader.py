@@ -284,7 +284,7 @@ def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: st
         fields["measure"].fail(f"{name} cannot answer a question of kind {kind}; expected one of {expected}")
     items = fields["of"].items(12)
     parts = tuple(item.text(200) for item in items)
-    if not measure.min_args <= len(parts) <= measure.max_args:
+    if not measure.takes(len(parts)):
         fields["of"].fail(f"{name} takes [{measure.arguments}], not {len(parts)} values")
     takes = measure.arguments.split(", ")
     for k, (part, item) in enumerate(zip(parts, items, strict=True)):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.recipes.questions import MENU_PENALTIES
+from alrviz.explorer.recipes.questions import MENU_PENALTIES, apply_cuts
 from alrviz.fitting.families import ENCODING, FAMILIES, Param
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import IN_BATCHES
 
@@ -72,6 +73,21 @@ def alpha_choices(current: Any) -> list[Any]:
         # Keywords are other entries of the menu.
         return [*MENU_PENALTIES, *([current] if isinstance(current, tuple) else [])]
     return sorted({*MENU_PENALTIES, current})
+
+
+def alpha_entries(current: Any) -> dict[str, Any]:
+    """Return the entries of a menu of strengths of a penalty: values by label, including the current one."""
+    return {in_digits(alpha): alpha for alpha in alpha_choices(current)}
+
+
+def with_family(recipe: Recipe, family: str, *names: str) -> Recipe:
+    """Return a recipe of another family with the same seed and cuts, and the same values of these parameters.
+
+    Parameters that one of the families lacks are left out.
+    """
+    params = {name: recipe.params[name] for name in names if name in recipe.params and name in FAMILIES[family].params}
+    cuts = {"discretize": recipe.discretize, "n_bins": recipe.n_bins}
+    return apply_cuts(Recipe(family, seed=recipe.seed, **params), cuts)
 
 
 def setting_names(families: Collection[str]) -> list[str]:

@@ -3,7 +3,8 @@
 An `Upload` is a file's bytes and the options to read them; the bytes are held so that the file can be read again with
 another delimiter, encoding or missing token. Nothing is written to disk. The oldest uploads of an owner are dropped
 beyond a number, and the process holds a limited number of bytes: since owners leave without notice, the uploads of
-those absent longest make room for new ones. An `UploadClaim` reserves bytes for a file that is arriving or being read.
+those absent longest make room for new ones. A `MemoryReservation` reserves bytes
+for a file that is arriving or being read.
 """
 
 import re
@@ -75,7 +76,7 @@ def link_of(upload: Upload, table: Table) -> FileLink:
     return FileLink(upload.name, table.n_rows, len(table.names), sha256(upload.data).hexdigest()[:16])
 
 
-class UploadClaim:
+class MemoryReservation:
     """A reservation of `size` bytes of the process's memory for uploads of a visitor (`owner`: the id), until
     `release`.
     """
@@ -108,7 +109,7 @@ class UploadedTables:
         self._clock = clock
         self._uploads: dict[tuple[str, str], Upload] = {}
         self._last_seen: dict[str, float] = {}  # by owner
-        self.claims: set[UploadClaim] = set()
+        self.claims: set[MemoryReservation] = set()
         self.lock = threading.Lock()
 
     @property
@@ -126,11 +127,7 @@ class UploadedTables:
             if owner in self._last_seen:
                 self._last_seen[owner] = self._clock()
 
-    def claim(self, owner: str) -> UploadClaim:
-        """Return a claim of no bytes yet for a file of this owner."""
-        return UploadClaim(self, owner)
-
-    def make_room(self, owner: str, size: int, claim: UploadClaim | None = None) -> None:
+    def make_room(self, owner: str, size: int, claim: MemoryReservation | None = None) -> None:
         """Drop uploads of absent owners, those absent longest first, until there is room for `size` bytes.
 
         Other claims stay. The owner's own uploads do not count, because the new file replaces them.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from alrviz.data.limits import size_text
 from alrviz.errors import TableError
-from alrviz.explorer.server.tables import UploadClaim
+from alrviz.explorer.server.tables import MemoryReservation
 
 PATIENCE_SECONDS = 60.0  # without a piece for so long, the browser or the connection is gone
 
@@ -28,7 +28,7 @@ class IncomingFile:
 
     def __init__(
         self,
-        claim: UploadClaim,
+        claim: MemoryReservation,
         limit: int | None,
         on_failure: Callable[[Exception], None],
         clock: Callable[[], float] = time.monotonic,

@@ -58,8 +58,8 @@ class SessionLink:
         """The query of the link to the current state, with its question mark."""
         return write_link(self.state)
 
-    def page_state(self, page: str) -> State:
-        """Return the state if a page is shown, else the defaults: a link has no settings of hidden pages."""
+    def state_if_shown(self, page: str) -> State:
+        """Return the state if `page` is the page shown, else the defaults: a link has no settings of hidden pages."""
         return self.state if page == self._settings.page else State()
 
     def open(self, state: State, message: str = "") -> None:
@@ -134,12 +134,12 @@ class SessionLink:
             view: a parameterized object; its parameters' defaults are left out of the link.
             names: parameters that are selectors, whole numbers, or lists of whole numbers.
             keys: parameters that are properties of a link by the same name; the view was made with their values.
-            state: the page's state; None for `page_state(page)`.
+            state: the page's state; None for `state_if_shown(page)`.
 
         Returns:
             A function that writes all of them, to be called when the view comes to the front of its page.
         """
-        state = self.page_state(page) if state is None else state
+        state = self.state_if_shown(page) if state is None else state
         texts = dict(state.view)
         for name in (*names, *keys):  # older links have keys among the names
             if name in texts:

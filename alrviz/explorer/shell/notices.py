@@ -11,7 +11,7 @@ from bokeh.document import Document
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.theme import html
+from alrviz.explorer.shell.theme import button, html
 from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
@@ -60,12 +60,9 @@ class Notice:
         self.session = session
         self._text = html()
         self._bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(6, 0, 0, 0))
-        self._cancel = pmui.Button(
-            label="Cancel", variant="outlined", size="small", margin=(0, 0, 0, 12), css_classes=["alrviz-key-s"]
-        )
-        self._close = pmui.Button(label="Dismiss", variant="text", size="small", margin=(0, 0, 0, 12))
-        self._cancel.on_click(lambda _: session.table.give_up())
-        self._close.on_click(lambda _: self._dismiss())
+        look = {"size": "small", "margin": (0, 0, 0, 12)}
+        self._cancel = button("Cancel", session.table.give_up, variant="outlined", css_classes=["alrviz-key-s"], **look)
+        self._close = button("Dismiss", self._dismiss, variant="text", **look)
         self._row = pn.Row(  # Bokeh's own layouts: the words are there before React has drawn the buttons
             pn.Column(self._text, self._bar, sizing_mode="stretch_width", margin=0),
             self._cancel,
@@ -87,29 +84,31 @@ class Notice:
         loading = self.session.table.loading
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
-        spoken = html = ""
+        text = self._words()
+        spoken_text, visible_text = (text, text) if loading is None else self._progress_html(loading)
         if loading is not None:
-            spoken, html = self._progress_texts(loading)
-        else:
-            spoken = html = self._words()
-        self._text.object, self.heard.object = html, spoken
-        visible = bool(html) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
+            self._show_share(loading.share)
+        self._text.object, self.heard.object = visible_text, spoken_text
+        visible = bool(visible_text) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
         if visible and not self.panel.objects:
             self.panel[:] = [self._row]  # on most first screens there is nothing to say
         self.panel.visible = visible
         self.panel.styles = _ERROR_STYLE if self.session.problem is not None and loading is None else _PLAIN_STYLE
 
-    def _progress_texts(self, loading: LatestJob | IncomingFile) -> tuple[str, str]:
-        """Return the text for screen readers, without the time, which changes all the while, and the visible HTML."""
-        queue_text = " (waiting for a free place)" if loading.waiting else ""
-        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
-        share = loading.share
+    def _show_share(self, share: float | None) -> None:
+        """Move the bar to the share that is done; None: it is not known."""
         if share is None:
             self._bar.variant = "indeterminate"
         else:
             self._bar.param.update(variant="determinate", value=round(100 * share))
+
+    @staticmethod
+    def _progress_html(loading: LatestJob | IncomingFile) -> tuple[str, str]:
+        """Return the HTML for screen readers, without the time, which changes all the while, and the visible HTML."""
+        queue_text = " (waiting for a free place)" if loading.waiting else ""
+        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
         spoken_html = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
-        return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
+        return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, loading.share)}</span></p>"
 
     def _words(self) -> str:
         session = self.session

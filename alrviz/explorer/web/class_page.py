@@ -39,7 +39,7 @@ class ClassFeed:
     """The messages to the phones of a class: the race that its teacher shows, and the question.
 
     Attributes:
-        is_ended: whether the class has ended; then the result of `pull` was the last message.
+        is_ended: whether the class has ended; then `pull` has returned its last message.
     """
 
     def __init__(self, registry: Registry, secret: str):

@@ -53,15 +53,16 @@ def pill(example: Example, on_try: Callable[[Example], None]) -> pmui.Button:
     return chip
 
 
-def data_menu(session: Session) -> pmui.Select:
-    """Return the menu of tables; a choice loads the table."""
-    menu = select("Data", {}, 160)
+def data_menu(session: Session, on_choice: Callable[[], None] = lambda: None, width: int = 160) -> pmui.Select:
+    """Return the menu of tables; a choice loads the table. on_choice: called before it is loaded."""
+    menu = select("Data", {}, width)
 
-    def on_choice(event: Event) -> None:
+    def load(event: Event) -> None:
         if event.new and event.new != FILE_ENTRY and event.new != _current_entry(session):
+            on_choice()
             session.table.load_demo(event.new)
 
-    menu.param.watch(on_choice, "value")
+    menu.param.watch(load, "value")
     return menu
 
 
@@ -70,7 +71,7 @@ def show_data(menu: pmui.Select, session: Session) -> None:
     menu.param.update(options=tables_menu(session), value=_current_entry(session))
 
 
-def rows_menu(session: Session) -> pmui.Select:
+def sample_or_all_menu(session: Session) -> pmui.Select:
     """Return the menu that chooses between the sample and all rows of a table larger than memory."""
     menu = select("Rows", {}, 176, description=ROWS_HELP)
 

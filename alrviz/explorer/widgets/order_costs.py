@@ -1,6 +1,6 @@
 """The cost of orders 1 to 5 on a table: parameters, memory, seconds of a pass, and the reason if one is refused."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import comb
 from types import MappingProxyType
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from alrviz.data.dataset import Dataset
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, plural
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
@@ -18,56 +18,47 @@ from alrviz.studies.core.cost import RecipeEstimate, estimate_fit
 from alrviz.views.core.style import html_table, safe
 
 ORDERS = (1, 2, 3, 4, 5)
-_COLUMNS = ("order", "tuples", "parameters", "bytes", "seconds_per_pass", "seconds_to_fit", "refused")
 
 
 def estimate_orders(
-    dataset: Dataset,
-    seed: int,
-    on_estimate: Callable[[RecipeEstimate], None],
-    stop: StopToken = NEVER,
-    cuts: Mapping[str, Any] = MappingProxyType({}),
-) -> tuple[RecipeEstimate, ...]:
-    """Estimate alr of every order on the training rows of the default split; `on_estimate` is called with each.
+    dataset: Dataset, seed: int, stop: StopToken = NEVER, cuts: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[RecipeEstimate]:
+    """Yield the estimate of alr of every order on the training rows of the default split.
 
     cuts: discretize and n_bins, if they are not a recipe's defaults.
     """
-    prepared = prepare(dataset, Recipe("alr", order=1, seed=seed, **cuts), stop=stop)
-    columns, estimates = prepared.encoded.n_columns, []
-    for order in ORDERS:
+    recipes = [Recipe("alr", order=order, seed=seed, **cuts) for order in ORDERS]
+    prepared = prepare(dataset, recipes[0], stop=stop)
+    columns = prepared.encoded.n_columns
+    for order, recipe in zip(ORDERS, recipes, strict=True):
         stop.check()
-        recipe = Recipe("alr", order=order, seed=seed, **cuts)
         try:
             if order > columns:
-                raise AlrvizError(f"the table has only {columns} used column{'s' if columns != 1 else ''}")
-            fit = estimate_fit(f"n = {order}", recipe, lambda _: prepared, stop=stop)
+                raise AlrvizError(f"the table has only {plural(columns, 'used column')}")
+            yield estimate_fit(f"n = {order}", recipe, lambda _: prepared, stop=stop)
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
-            fit = RecipeEstimate(f"n = {order}", recipe, refused=str(error) or "too large")
-        estimates.append(fit)
-        on_estimate(fit)
-    return tuple(estimates)
+            yield RecipeEstimate(f"n = {order}", recipe, refused=str(error) or "too large")
 
 
-def costs_frame(fits: tuple[RecipeEstimate, ...], n_columns: int) -> pd.DataFrame:
+def costs_frame(fits: Sequence[RecipeEstimate], n_columns: int) -> pd.DataFrame:
     """Return the estimates as a table: order, tuples, parameters, bytes, seconds of a pass and of a fit, refusal."""
-    rows = [
+    orders = [fit.recipe.params["order"] for fit in fits]
+    return pd.DataFrame(
         {
-            "order": fit.recipe.params["order"],
-            "tuples": comb(n_columns, fit.recipe.params["order"]),
-            "parameters": fit.cost.parameters if fit.estimate else None,
-            "bytes": fit.cost.bytes if fit.estimate else None,
-            "seconds_per_pass": fit.one_pass.seconds if fit.one_pass.passes else None,
-            "seconds_to_fit": fit.cost.seconds if fit.one_pass.passes else None,
-            "refused": fit.refused,
+            "order": orders,
+            "tuples": [comb(n_columns, order) for order in orders],
+            "parameters": [fit.cost.parameters if fit.estimate else None for fit in fits],
+            "bytes": [fit.cost.bytes if fit.estimate else None for fit in fits],
+            "seconds_per_pass": [fit.one_pass.seconds if fit.one_pass.passes else None for fit in fits],
+            "seconds_to_fit": [fit.cost.seconds if fit.one_pass.passes else None for fit in fits],
+            "refused": [fit.refused for fit in fits],
         }
-        for fit in fits
-    ]
-    return pd.DataFrame(rows, columns=list(_COLUMNS))
+    )
 
 
-def costs_html(fits: tuple[RecipeEstimate, ...], n_columns: int, is_estimating: bool) -> str:
+def costs_html(fits: Sequence[RecipeEstimate], n_columns: int, is_estimating: bool) -> str:
     """Return the table of orders as HTML, including rows that are not estimated yet."""
     heads = [
         f"{term_html('order')} n",
@@ -76,23 +67,20 @@ def costs_html(fits: tuple[RecipeEstimate, ...], n_columns: int, is_estimating: 
         "<th style='padding-left:1.5em'>fits in memory?</th>",
     ]
     fit_by_order = {fit.recipe.params["order"]: fit for fit in fits}
-    rows = (
-        _estimate_cells(fit_by_order[n], comb(n_columns, n)) if n in fit_by_order else _pending_cells(n, is_estimating)
-        for n in ORDERS
+    return html_table(
+        heads, [_cells(order, comb(n_columns, order), fit_by_order.get(order), is_estimating) for order in ORDERS]
     )
-    return html_table(heads, rows)
 
 
 def _number(text: str, tag: str = "td") -> str:
     return f"<{tag} class='n'>{text}</{tag}>"
 
 
-def _pending_cells(order: int, is_estimating: bool) -> list[str]:
-    text = "being estimated …" if is_estimating else "not estimated"
-    return [str(order), "<td colspan='5'></td>", f"<td class='quiet' style='padding-left:1.5em'>{text}</td>"]
-
-
-def _estimate_cells(fit: RecipeEstimate, tuples: int) -> list[str]:
+def _cells(order: int, tuples: int, fit: RecipeEstimate | None, is_estimating: bool) -> list[str]:
+    """Return the cells of a row; fit=None: the order is not estimated yet."""
+    if fit is None:
+        text = "being estimated …" if is_estimating else "not estimated"
+        return [str(order), "<td colspan='5'></td>", f"<td class='quiet' style='padding-left:1.5em'>{text}</td>"]
     texts = ["—"] * 4
     if fit.estimate is not None:
         timed = bool(fit.one_pass.passes)
@@ -101,4 +89,4 @@ def _estimate_cells(fit: RecipeEstimate, tuples: int) -> list[str]:
     refusal_html = f"<span class='bad'>refused</span>: {safe(fit.refused, 300)}"
     verdict = refusal_html if fit.refused else "<span class='good'>yes</span>"
     numbers = map(_number, (count_text(tuples) if tuples else "—", *texts))
-    return [str(fit.recipe.params["order"]), *numbers, f"<td style='padding-left:1.5em'>{verdict}</td>"]
+    return [str(order), *numbers, f"<td style='padding-left:1.5em'>{verdict}</td>"]

@@ -1,12 +1,11 @@
 """Scripts of "copy as Python": code for the table and the recipes, and the script of a race."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.options import ReadOptions
-from alrviz.explorer.server.tables import Upload
 from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.source import Source
 from alrviz.fitting.recipe import Recipe
 
 
@@ -20,76 +19,55 @@ def recipe_code(recipe: Recipe) -> str:
     return f"alrviz.Recipe({', '.join(arguments)})"
 
 
-@dataclass(frozen=True)
-class TableOrigin:
-    """The origin of a table.
-
-    Attributes:
-        dataset: the table; None while there is none.
-        upload: the visitor's file, if there is one.
-        demo: the demo set's name and number of rows.
-        seed: of the demo set's generator.
-        kinds: (position, kind) of the columns whose kind was changed.
-        served_from: path of the table that the server was started with, if known.
-        has_filters: whether only some rows were kept.
-    """
-
-    dataset: Dataset | None
-    upload: Upload | None
-    demo: tuple[str, int | None] | None
-    seed: int
-    kinds: tuple[tuple[int, str], ...]
-    served_from: str
-    has_filters: bool = False
-
-
 def dataset_code(session: Session, all_rows: bool = False) -> str:
     """Return code that loads and splits the session's table. all_rows: not the sample of a table larger than memory."""
-    kinds, table = session.link.state.kinds, session.table
-    origin = TableOrigin(
-        table.dataset, table.source.upload, table.source.demo, session.seed, kinds, table.served_from,
-        bool(table.source.rows),
-    )  # fmt: skip
-    stream = table.stream
+    table = session.table
+    source, stream = table.source, table.stream
     if stream is None:
-        return table_code(origin)
+        return table_code(table.dataset, source, session.seed, table.served_from)
     options = _options_code(stream.sample.table.given_options)
     comment = f"  # {stream.n_rows:,} rows, {stream.sample.n_rows:,} of them in the sample"
-    code = f"dataset = alrviz.open_table({session.table.served_from!r}, {stream.target!r}{options})"
-    return code + ("" if all_rows else ".sample") + comment + _kinds_code(origin, retarget=False)
+    code = f"dataset = alrviz.open_table({table.served_from!r}, {stream.target!r}{options})"
+    return code + ("" if all_rows else ".sample") + comment + _kinds_code(table.dataset, source, retarget=False)
 
 
-def table_code(origin: TableOrigin) -> str:
-    """Return code that loads and splits a table; a comment names the filter of rows, which is not applied."""
-    dataset = origin.dataset
-    call = "" if dataset is None else dataset.splitting.call
-    code = _load_code(origin) + (f"\ndataset = dataset.{call}" if call else "")
-    if dataset is None or not origin.has_filters:
+def table_code(dataset: Dataset | None, source: Source, seed: int, served_from: str) -> str:
+    """Return code that loads and splits a table; a comment names the filter of rows, which is not applied.
+
+    Args:
+        dataset: the table; None while there is none.
+        source: its origin, and the visitor's choices for it.
+        seed: of a demo set's generator.
+        served_from: path of the table that the server was started with, if known.
+    """
+    code = _load_code(dataset, source, seed, served_from)
+    if dataset is None:
+        return code
+    if call := dataset.splitting.call:
+        code += f"\ndataset = dataset.{call}"
+    if not source.rows:
         return code
     return f"{code}\n# The page used some rows only; this script uses all: {dataset.table.notes[-1]!r}"
 
 
-def _load_code(origin: TableOrigin) -> str:
-    if origin.upload is None and origin.demo is not None:
-        name, rows = origin.demo
+def _load_code(dataset: Dataset | None, source: Source, seed: int, served_from: str) -> str:
+    if source.upload is None and source.demo is not None:
+        name, rows = source.demo
         rows_code = "" if rows is None else f", rows={rows}"
-        code = f"alrviz.load_demo({name!r}{rows_code}, seed={origin.seed})"
-        return f"dataset = {code}" + _kinds_code(origin)
-    dataset = origin.dataset
+        return f"dataset = alrviz.load_demo({name!r}{rows_code}, seed={seed})" + _kinds_code(dataset, source)
     if dataset is None:
         return "dataset = alrviz.read_table('table.csv')"
-    if origin.upload is None:
-        name, note = origin.served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
+    if source.upload is None:
+        name, note = served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
         options: ReadOptions | None = dataset.table.given_options
     else:
-        name, note = origin.upload.name, "a file that was dropped: give its folder too"
-        options = origin.upload.options
+        name, note = source.upload.name, "a file that was dropped: give its folder too"
+        options = source.upload.options
     read_arguments = _options_code(options)
     comment = f"  # {note}; {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
     target_code = f", target={dataset.target!r}" + (", quartiles=True" if dataset.quartiles else "")
-    return f"dataset = alrviz.read_table({name!r}{target_code}{read_arguments}){comment}" + _kinds_code(
-        origin, retarget=False
-    )
+    code = f"dataset = alrviz.read_table({name!r}{target_code}{read_arguments}){comment}"
+    return code + _kinds_code(dataset, source, retarget=False)
 
 
 def _options_code(options: ReadOptions | None) -> str:
@@ -101,12 +79,12 @@ def _options_code(options: ReadOptions | None) -> str:
     return f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in values.items())})" if values else ""
 
 
-def _kinds_code(origin: TableOrigin, *, retarget: bool = True) -> str:
+def _kinds_code(dataset: Dataset | None, source: Source, *, retarget: bool = True) -> str:
     """Return code that sets the kinds and the target chosen on the page."""
-    if origin.dataset is None:
+    if dataset is None:
         return ""
-    names = origin.dataset.table.names
-    changes = {names[k]: kind for k, kind in origin.kinds if k < len(names)}
+    names = dataset.table.names
+    changes = {names[k]: kind for k, kind in sorted(source.kinds.items()) if k < len(names)}
     kinds = {name: kind for name, kind in changes.items() if kind not in ("target", "quartiles")}
     target = next((name for name, kind in changes.items() if kind in ("target", "quartiles")), None)
     lines = []

@@ -22,7 +22,7 @@ from alrviz.explorer.shell.dialogs import script_dialog, text_button
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, fold_evaluations
-from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
+from alrviz.explorer.widgets.menus import data_menu, sample_or_all_menu, select, show_data, show_rows
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.study_estimate import costs_html, costs_line
 from alrviz.explorer.widgets.study_runner import NO_TABLE, DraggedValue, StudyRunner, StudyState
@@ -64,7 +64,7 @@ class StudyMenus:
         for name, menu in self._menus.items():
             menu.param.watch(lambda event, name=name: self.report_choice(name, event.new), "value")
         self._menus |= {"data": data_menu(session), "cuts": cuts_menu(on_cuts), "split": split_menu(session)}
-        self._rows = rows_menu(session) if fits_streams else None
+        self._rows = sample_or_all_menu(session) if fits_streams else None
 
     def __getitem__(self, name: str) -> Viewable:
         return self._menus[name]
@@ -222,7 +222,7 @@ class StudyPage(Page):
         super().__init__(session)
         self._tabs = tabs
         self._page = self.slug if tabs is None else tabs.slug
-        self._link_state = session.link.page_state(self._page) if tabs is None else tabs.link_state(self.slug)
+        self._link_state = session.link.state_if_shown(self._page) if tabs is None else tabs.link_state(self.slug)
         self.spec: Any = self.read(self._link_state)
         is_requested = bool(self._link_state.study_recipes or session.lesson)
         autorun_seconds = None if is_requested else self.autorun_seconds
@@ -443,7 +443,7 @@ class StudyTabs(TabbedPage):
         super().__init__(session)
         linked = issubclass(self._tab_class(self.front_slug), StudyPage)
         self._linked = self.front_slug if linked else next(iter(self.tabs.values()))  # the tab whose settings it has
-        self._link_state = session.link.page_state(self.slug)
+        self._link_state = session.link.state_if_shown(self.slug)
 
     @classmethod
     def _tab_class(cls, slug: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from alrviz.data.dataset import Dataset
 from alrviz.explorer.recipes.questions import CUSTOM
-from alrviz.explorer.recipes.recipe_fields import has_effect, param_of
+from alrviz.explorer.recipes.recipe_fields import alpha_entries, has_effect, param_of, with_family
 from alrviz.explorer.server.run_store import store_or_error
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import STUDY_PARAMS, State
@@ -64,12 +64,15 @@ def recipe_menu(name: str, width: int, options: Any = None, label: str = "") -> 
     Args:
         name: the parameter.
         width: px.
-        options: values by label, or a function of the spec; None for the choices of the recipe's family.
+        options: values by label, or a function of the spec; None for the choices of the recipe's family, and for alpha
+            the usual strengths.
         label: in place of the label of the `Param`, which may be too long.
     """
     param = param_of(name)
 
     def choices(spec: Any) -> dict[str, Any]:
+        if name == "alpha":
+            return alpha_entries(spec.recipe.params[name])
         return {label: value for value, label in spec.recipe.settings[name].choices.items()}
 
     return Menu(
@@ -77,6 +80,15 @@ def recipe_menu(name: str, width: int, options: Any = None, label: str = "") -> 
         lambda spec, value: replace(spec, recipes=(spec.recipe.replace(**{name: value}),)),
         lambda spec: has_effect(spec.recipe, name), explain(param.term) if param.term else None,
     )  # fmt: skip
+
+
+def family_menu(families: Mapping[str, str], *names: str) -> Menu:
+    """Return the menu of families by label, for a page with one recipe. names: parameters that the new recipe keeps."""
+
+    def choose(spec: Any, family: str) -> Any:
+        return replace(spec, recipes=(with_family(spec.recipe, family, *names),))
+
+    return Menu("Family", 104, families, lambda spec: spec.recipe.family, choose)
 
 
 def choice(default: Any, choices: Collection[Any], link: str = "") -> Any:
@@ -190,6 +202,11 @@ class StudySpec:
             for link, setting_field in self.settings()
         )
         return UNSET_PARAMS | {link: value for link, value, default in values if value != default}
+
+    @property
+    def recipe(self) -> Recipe:
+        """The first recipe; the only one of a study that takes one."""
+        return self.recipes[0]
 
     @property
     def uncut_recipes(self) -> tuple[Recipe, ...]:

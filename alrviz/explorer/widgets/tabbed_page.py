@@ -25,6 +25,7 @@ class TabbedPage(Page):
     def __init__(self, session: Session):
         super().__init__(session)
         self._built: dict[str, Tab] = {}
+        self._front: Tab | None = None  # the tab that was last in front
         self.layouts: dict[str, tuple[Viewable, Viewable]] = {}
         self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
 
@@ -78,16 +79,19 @@ class TabbedPage(Page):
         slug = self.front_slug
         with pn.io.hold():
             if slug not in self._built:
-                self._built[slug], *layout = self.build_tab(slug)
-                self.layouts[slug] = (layout[0], layout[1])
-                self._first.append(layout[0])
-                self._area.append(layout[1])
+                self._built[slug], row_part, body = self.build_tab(slug)
+                self.layouts[slug] = (row_part, body)
+                self._first.append(row_part)
+                self._area.append(body)
             self.choice.value = slug
             # Hidden tabs stay in the document: rebuilding their figures takes about a second.
-            for name, of_tab in self.layouts.items():
-                for part in of_tab:
+            for name, parts in self.layouts.items():
+                for part in parts:
                     part.visible = name == slug
             self.session.open_drawer(False)
+            if self._front not in (None, self.tab):
+                self._front.on_hidden()
+            self._front = self.tab
             self.on_tab_shown()
 
     def drawer(self) -> Viewable:

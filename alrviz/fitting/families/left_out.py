@@ -112,7 +112,11 @@ class LeaveOneTupleOut:
         return losses - self._validation_loss(None, eta, self._slices[1])
 
     def _table(self, tables: Tables, params: Mapping[str, Any], used: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return AdaGrad's table at the start."""
+        """Return AdaGrad's table before its first step, (R + 2, parts, W) (layout: kernels/adagrad.py).
+
+        used: (R,) the seen cells that the rows have; the last two rows of the table are the intercept's and one that
+        adds nothing.
+        """
         parameterisation, w0 = weights_of(tables, params, self._seed)
         ridge = ridge_of(parameterisation, params["alpha"], params["penalty"])
         pull, center, rows = None, None, np.append(used, len(tables.seen))

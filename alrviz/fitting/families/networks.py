@@ -25,11 +25,9 @@ from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
-from alrviz.models.dependence import class_information, conditional_information
 from alrviz.models.direct_counts import LOOKUPS_PER_CALL
-from alrviz.models.networks import NetworkCounts, NetworkModel, count_network
-from alrviz.models.selective import select_network
-from alrviz.models.structures import Structure, kdb, naive, tan
+from alrviz.models.networks import NetworkCounts, NetworkModel, count_network, select_network
+from alrviz.models.structures import Structure, class_information, conditional_information, kdb, naive, tan
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
@@ -199,8 +197,8 @@ class KDB(Networks):
         """Return the network of a structure, or of the best number of parents and columns if it is selective."""
         if not params["selective"]:
             return super().count(structure, rows, params)
-        chosen = select_network(structure, *rows)
-        return LearnedNetwork(chosen.counts, chosen.counts.model(), rmse=chosen.rmse)
+        counts, rmse = select_network(structure, *rows)
+        return LearnedNetwork(counts, counts.model(), rmse=rmse)
 
 
 class AnDE(Networks):

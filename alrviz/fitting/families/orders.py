@@ -90,7 +90,11 @@ class HierarchicalFamily(WeightedFamily):
         return super().title(params) + (f", {kept_text(keep)} of the tuples of an order" if keep != 1.0 else "")
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` if several alphas are not one for each order."""
+        """Raise `RecipeError` if settings do not fit together.
+
+        Invalid are: tuples to keep that cannot be parsed; several alphas whose number is not `order`; `share="all"`
+        with several alphas or with alpha "auto".
+        """
         super().check_together(params)
         check_keep(params["keep"])
         alpha, order = params["alpha"], params["order"]

@@ -216,7 +216,11 @@ class LinearObjective(CellWeights, ScoredObjective):
         )
 
     def _expand(self, w: Floats, rows: Rows, change: bool) -> tuple[Floats, Floats]:
-        """Return the stacked table of phi, and phi of the intercepts; a change of phi is 0 outside the seen cells."""
+        """Return the sums of phi by joint value (V, W), blocks below each other, and phi of the intercepts (C,).
+
+        change: whether `w` is a change of the weights; phi of unseen cells does not change. Of `rows` only the number
+        of threads is used.
+        """
         n_unseen = len(self._unseen_cells)
         self._cells[:n_unseen] = 0.0 if change else self._unseen_cells
         intercepts = self.parameterisation.spread(w, self._seen_cells, rows.n_jobs)

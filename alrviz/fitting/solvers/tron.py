@@ -156,7 +156,7 @@ def invert_diagonal(diagonal: Floats) -> Floats:
 
 
 class CurvaturePairs:
-    """Pairs (d, H d, 1 / d.H d) of an inner loop, evenly spread over it."""
+    """At most `max_pairs` triples (d, H d, 1 / d.H d) of one inner loop, evenly spread; they precondition the next."""
 
     def __init__(self, max_pairs: int, buffers: BufferPool):
         self.pairs: list[tuple[Floats32, Floats32, float]] = []

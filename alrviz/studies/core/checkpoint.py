@@ -2,10 +2,9 @@
 
 import logging
 import time
-from collections.abc import Container, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from alrviz import __version__
 from alrviz.errors import StoreError, for_page
@@ -14,6 +13,7 @@ from alrviz.fitting.store.store import HEARTBEAT_SECONDS, Damaged
 from alrviz.home import home
 from alrviz.studies.core.study_task import Result, StudyTask
 
+T = TypeVar("T")
 Keep = bool | str | Path | Store | StoreError
 _log = logging.getLogger(__name__)
 
@@ -44,41 +44,33 @@ class Checkpoint:
 
     def find(self) -> bool:
         """Look the study up in the store; return whether it was ever begun."""
-        if self.id is None and self._store is not None and not self._failed:
-            with self._stop_keeping_on_error():
-                entry = self._store.find(*self._identity)
-                self.id = None if entry is None else entry.id
+        if self.id is None:
+            entry = self._attempt(lambda store: store.find(*self._identity))
+            self.id = None if entry is None else entry.id
         return self.id is not None
 
     def begin(self, name: str, data_name: str, link: str = "") -> None:
         """Record that the study is running; `name` and `data_name` are for people, `link` for the explorer."""
         self.problem, self._failed = self._unavailable, False
-        if self._store is None:
-            return
-        if self.find() and self.id is not None:
-            with self._stop_keeping_on_error():
-                self._store.resume(self.id, link)
-        elif not self._failed:
+        self.find()
+        if (study_id := self.id) is not None:
+            self._attempt(lambda store: store.resume(study_id, link))
+        else:
             details = {"name": name, "data_name": data_name, "version": __version__, "link": link}
-            with self._stop_keeping_on_error():
-                self.id = self._store.begin(*self._identity, **details)
+            self.id = self._attempt(lambda store: store.begin(*self._identity, **details))
 
     def load(self, tasks: Sequence[StudyTask], have: Container[int]) -> Iterator[tuple[int, Result]]:
         """Yield (place, result) of the saved tasks; places in `have`, whose results the study has, are skipped."""
-        if self._store is None or self.id is None:
-            return
         for place, task in enumerate(tasks):
-            if self._failed:
-                return
             if place not in have and (saved := self._load_task(place, task.key)):
                 outcome, rows, predicted = saved
                 yield place, Result(rows, predicted, outcome)
 
     def _load_task(self, place: int, key: str) -> Any:
-        assert self._store is not None and self.id is not None
+        if (study_id := self.id) is None:
+            return None
         try:
-            with self._stop_keeping_on_error():
-                return self._store.take_task(self.id, place, key)
+            return self._attempt(lambda store: store.take_task(study_id, place, key))
         except Damaged as error:
             self.problem = f"{error}; it is computed again"
             _log.warning("%s", self.problem)
@@ -86,44 +78,43 @@ class Checkpoint:
 
     def save(self, place: int, task: StudyTask, result: Result) -> None:
         """Save a finished task, unless it failed for a passing reason (see `Result`)."""
-        if self._store is None or self.id is None or self._failed or result.passing:
-            return
-        with self._stop_keeping_on_error():
-            self._store.save_task(self.id, place, task.key, task.recipe, result.outcome, result.rows, result.predicted)
+        if (study_id := self.id) is not None and not result.passing:
+            saved = (task.key, task.recipe, result.outcome, result.rows, result.predicted)
+            self._attempt(lambda store: store.save_task(study_id, place, *saved))
 
     def forget(self, tasks: Sequence[StudyTask]) -> None:
         """Delete the saved results of these tasks, so that they are computed again."""
-        if self._store is not None:
-            with self._stop_keeping_on_error():
-                self._store.forget_tasks(self._owner, [task.key for task in tasks])
+        self._failed = False  # else the next `begin` would load them
+        self._attempt(lambda store: store.forget_tasks(self._owner, [task.key for task in tasks]))
 
     def beat(self) -> None:
         """Record that the study is still running; cheap enough to be called at any rate."""
-        if self._store is not None and self.id is not None and time.monotonic() - self._last_beat > HEARTBEAT_SECONDS:
+        if (study_id := self.id) is not None and time.monotonic() - self._last_beat > HEARTBEAT_SECONDS:
             self._last_beat = time.monotonic()
-            try:
-                self._store.beat(self.id)
-            except StoreError as error:
-                _log.warning("a study could not record that it is running: %s", error)
+            self._attempt(lambda store: store.beat(study_id), "a study could not record that it is running")
 
     def end(self, state: str, sentence: str) -> None:
         """Record how the study ended: its state, and its error or result in words."""
-        if self._store is not None and self.id is not None:
-            try:
-                self._store.end(self.id, state, sentence)
-            except StoreError as error:
-                _log.warning("a study could not record how it ended: %s", error)
+        if (study_id := self.id) is not None:
+            self._attempt(lambda store: store.end(study_id, state, sentence), "a study could not record how it ended")
 
-    @contextmanager
-    def _stop_keeping_on_error(self) -> Iterator[None]:
-        """Stop saving after an error of the store in the block, and report it in `problem`."""
+    def _attempt(self, action: Callable[[Store], T], unimportant: str = "") -> T | None:
+        """Return the result of an action on the store; None without a store, or after an error.
+
+        An error is logged, reported in `problem`, and nothing more is saved. If what failed is `unimportant`, this text
+        is only logged.
+        """
+        if self._store is None or (self._failed and not unimportant):
+            return None
         try:
-            yield
+            return action(self._store)
         except Damaged:
             raise
         except StoreError as error:
-            self.problem, self._failed = f"finished tasks are not kept: {for_page(error)}", True
-            _log.warning("finished tasks are not kept: %s", error)
+            if not unimportant:
+                self.problem, self._failed = f"finished tasks are not kept: {for_page(error)}", True
+            _log.warning("%s: %s", unimportant or "finished tasks are not kept", error)
+        return None
 
 
 def _store(keep: Keep) -> Store | None:

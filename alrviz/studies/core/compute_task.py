@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from alrviz.errors import AlrvizError, MemoryLimitError, RecipeError, Stopped
+from alrviz.errors import AlrvizError, RecipeError, Stopped
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.recipe import Recipe
@@ -34,7 +34,7 @@ from alrviz.studies.statistics.measures import measures, reliability
 _log = logging.getLogger(__name__)
 
 # Errors caused by a table or a recipe: they become the task's outcome, and the study goes on.
-_EXPECTED_ERRORS = (AlrvizError, ValueError, MemoryLimitError, np.linalg.LinAlgError)
+_EXPECTED_ERRORS = (AlrvizError, ValueError)
 
 
 def compute(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> Result:
@@ -206,14 +206,10 @@ def _fit_columns(estimator: RecipeClassifier) -> Row:
     if getattr(estimator, "order", None) == "auto":
         params = estimator.recipe_.params
         row |= {f"{name}_chosen": params[name] for name in ("order", "keep") if name in params}
-    row["parameters"] = _parameters(estimator)
-    return row
-
-
-def _parameters(estimator: RecipeClassifier) -> int | None:
-    """Return the number of the model's values: one per class for each cell and for the intercept; None if unknown."""
     phi = getattr(estimator, "phi_", None)
-    return None if phi is None else int((len(phi) + 1) * phi.shape[1])
+    if phi is not None:  # one value per class for each cell and for the intercept
+        row["parameters"] = int((len(phi) + 1) * phi.shape[1])
+    return row
 
 
 COMPUTE: Mapping[str, Callable[[StudyTask, SentTable, StopToken], Result]] = MappingProxyType(

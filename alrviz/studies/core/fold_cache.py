@@ -105,5 +105,5 @@ def warm(recipe: Recipe, n_classes: int) -> None:
     if recipe.cuts in (*MDL_WAYS, *SMOOTH_WAYS):
         warm_cuts()
     if recipe.definition.counts_cells:
-        warm_covers()
+        warm_covers(False)
     recipe.definition.warm(recipe, n_classes)

@@ -26,14 +26,10 @@ class Progress:
     seconds_left: float | None
 
     def __str__(self) -> str:
-        left_text = (
-            ""
-            if self.seconds_left is None or self.done >= self.total
-            else f", about {duration_text(self.seconds_left)} left"
-        )
-        return (
-            f"{self.done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "") + left_text
-        )
+        text = f"{self.done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "")
+        if self.seconds_left is None or self.done >= self.total:
+            return text
+        return f"{text}, about {duration_text(self.seconds_left)} left"
 
 
 def progress_of(

@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from alrviz.data.splits import check_folds
 from alrviz.errors import AlrvizError
@@ -40,6 +40,25 @@ _PRINT_INTERVAL_S = 5.0  # between two lines of progress of a verbose run
 Summary = Callable[["Study"], "pd.DataFrame"]
 
 
+class StudyOptions(TypedDict, total=False):
+    """Options of every study. Only max_memory may change a number, as it decides between solvers.
+
+    n_jobs: number of processes; 1 computes in the present process, None uses one per processor.
+    max_memory: bytes a single fit may take, in every worker; None: half of the machine's memory, shared by as many
+        workers as it has processors (total rather than free memory, so that results are reproducible).
+    scheduler: address of a Dask scheduler ("tcp://host:8786") whose workers compute.
+    keep: True saves every finished task in the user's run store, and loads those saved there before; a folder or a
+        `Store` names another store. False saves nothing.
+    owner: owner of the study in the store.
+    """
+
+    n_jobs: int | None
+    max_memory: int | None
+    scheduler: str | None
+    keep: Keep
+    owner: str
+
+
 class Study(StudyResults):
     """Tasks on tables, computed on request, and their results; made by the functions in studies/protocols.
 
@@ -47,6 +66,7 @@ class Study(StudyResults):
         kind: name of the study ("path" for `alpha_path`), by which pages and the history find it.
         datasets, recipes, tasks, names: see `StudyResults`.
         spec: JSON of the settings; with the data's hash it identifies the study.
+        max_memory: bytes that each fit may take.
         error: the error that ended it early; None.
         link: link that opens it in the explorer, saved with it; "" if it was not made there.
         entry: its entry in a server's registry, which decides when it computes; else None.
@@ -89,10 +109,10 @@ class Study(StudyResults):
         dataset_by_hash = {dataset.hash: dataset for dataset in datasets}
         for key, folds in {(task.data_hash, task.split.folds) for task in tasks if task.split.folds > 1}:
             check_folds(folds, dataset_by_hash[key].splitting)
-        self._max_memory = workers.fair_memory() if max_memory is None else int(max_memory)
-        super().__init__(datasets, recipes, [replace(task, max_memory=self._max_memory) for task in tasks])
+        self.max_memory = workers.fair_memory() if max_memory is None else int(max_memory)
+        super().__init__(datasets, recipes, [replace(task, max_memory=self.max_memory) for task in tasks])
         self.kind = kind
-        limit = None if max_memory is None else self._max_memory
+        limit = None if max_memory is None else self.max_memory
         self.spec = json.dumps(
             {**options, "recipes": [recipe.to_json() for recipe in recipes], "max_memory": limit}, sort_keys=True
         )
@@ -159,8 +179,11 @@ class Study(StudyResults):
             raise self.error
 
     def __repr__(self) -> str:
-        names = ", ".join(dataset.name for dataset in self.datasets.values())
-        return f"<{self.kind} study of {names}: {len(self.results())} of {len(self.tasks)} fits>"
+        return f"<{self.kind} study of {self._data_names}: {len(self.results())} of {len(self.tasks)} fits>"
+
+    @property
+    def _data_names(self) -> str:
+        return ", ".join(dataset.name for dataset in self.datasets.values())
 
     def estimate(self) -> StudyEstimate:
         """Estimate the time of the remaining fits, and which recipes are refused; progress then uses it.
@@ -168,7 +191,7 @@ class Study(StudyResults):
         Raises:
             AlrvizError: for `alpha_path` and row-by-row learning curves, whose time is unknown beforehand.
         """
-        result = estimate_remaining_fits(self, self._n_jobs, self._max_memory)
+        result = estimate_remaining_fits(self, self._n_jobs, self.max_memory)
         if len(self.datasets) == 1 and len(result.fits) == len(self.recipes):
             self.expect([one.cost.seconds for one in result.fits])
         return result
@@ -226,11 +249,6 @@ class Study(StudyResults):
         return self._checkpoint.problem
 
     @property
-    def max_memory(self) -> int:
-        """Bytes that each fit may take."""
-        return self._max_memory
-
-    @property
     def phase(self) -> str:
         """One of "waiting", "queued", "running", "stopped", "done" (some tasks may have failed) or "failed"."""
         return "queued" if self.entry is not None and self.entry.in_queue else self._phase
@@ -259,37 +277,29 @@ class Study(StudyResults):
     def _drive(self, stop: StopToken) -> None:
         error: Exception | None = None
         try:
-            names = ", ".join(self.names)
-            self._checkpoint.begin(names, ", ".join(dataset.name for dataset in self.datasets.values()), self.link)
+            self._checkpoint.begin(", ".join(self.names), self._data_names, self.link)
             self._load_saved(stop)
             remaining_tasks = [(place, task) for place, task in enumerate(self.tasks) if place not in self._results]
             if remaining_tasks and not stop.stopped:
-                self._compute(remaining_tasks, stop)
+                start = time.monotonic()
+                options: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
+                beat = self._checkpoint.beat
+                for place, result in computed(remaining_tasks, self.datasets, stop=stop, tick=beat, **options):
+                    if self._accept(place, result, stop, time.monotonic() - start):
+                        self._checkpoint.save(place, self.tasks[place], result)
         except Exception as caught:  # on this thread nobody would see it: `rows`, `phase` and pages read self.error
             error = caught
         with self._changed:
             is_current = self._job.token is stop  # else it was stopped and has been started again
             if is_current:
                 self.error = error
+            state = "failed" if error else "done" if self._complete else "stopped"
+            progress = replace(self.progress, seconds_left=None)
         if is_current:
-            self._end(error)
+            self._checkpoint.end(state, str(error or progress))
         with self._changed:
             self._changed.notify_all()
-
-    def _compute(self, remaining: Sequence[tuple[int, StudyTask]], stop: StopToken) -> None:
-        start = time.monotonic()
-        options: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
-        for place, result in computed(remaining, self.datasets, stop=stop, tick=self._checkpoint.beat, **options):
-            if self._accept(place, result, stop, time.monotonic() - start):
-                self._checkpoint.save(place, self.tasks[place], result)
 
     def _load_saved(self, stop: StopToken) -> None:
         for place, result in self._checkpoint.load(self.tasks, self._results):
             self._accept(place, result, stop)
-
-    def _end(self, error: Exception | None) -> None:
-        with self._changed:
-            n_failed = sum(result.failed for result in self._results.values())
-            sentence = f"{len(self._results)} of {len(self.tasks)} fits" + (f", {n_failed} failed" if n_failed else "")
-            state = "failed" if error else "done" if self._complete else "stopped"
-        self._checkpoint.end(state, str(error or sentence))

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from alrviz.exit_with_parent import exit_with_parent
 from alrviz.job import Job
@@ -57,10 +57,12 @@ def computed(
     queue, finished = _TaskQueue(tasks), SimpleQueue[tuple[int, Result]]()
     with ExitStack() as ending:
         slots = _slots(datasets, n_jobs, len(tasks), scheduler, stop, ending)
-        ending.callback(_end, queue, slots)
+        for slot in slots:
+            ending.callback(slot.close)
+        ending.callback(queue.clear)  # called first: slots that are closed take no other task
         work = [partial(_serve, slot, queue, finished) for slot in slots]
-        if any(isinstance(slot, _Process) for slot in slots) and not _idle:
-            local = _ThisProcess({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)
+        if isinstance(slots[0], _Process) and not _idle:
+            local = _ThisProcess(datasets, stop)
             work.append(partial(_serve, local, queue, finished, until=lambda: queue.has_other_worker(id(local))))
         for serve in work:
             Job(serve, "alrviz-slot").start()
@@ -76,12 +78,17 @@ def computed(
                 yield result
 
 
-class _Slot(Protocol):
+class _Slot:
+    """One task after another is computed in a slot."""
+
     def compute(self, task: StudyTask) -> Result:
         """Compute a task and wait for its result."""
+        raise NotImplementedError
 
     def close(self) -> None:
-        """Kill the computation, whatever its state."""
+        """Kill the computation, if it does not end by itself: in this process by the stop token, on a cluster with the
+        study's client.
+        """
 
 
 class _TaskQueue:
@@ -133,20 +140,18 @@ class _TaskQueue:
             self._by_slot.clear()
 
 
-class _ThisProcess:
+class _ThisProcess(_Slot):
     """A slot that computes in this process; a stop ends the task after its present step."""
 
-    def __init__(self, tables: Mapping[str, SentTable], stop: StopToken):
-        self._tables, self._stop = tables, stop
+    def __init__(self, datasets: "Mapping[str, Dataset]", stop: StopToken):
+        self._tables = {key: SentTable.of(dataset) for key, dataset in datasets.items()}
+        self._stop = stop
 
     def compute(self, task: StudyTask) -> Result:
         return compute(task, self._tables[task.data_hash], self._stop)
 
-    def close(self) -> None:
-        """Do nothing: the stop token ends the task."""
 
-
-class _Process:
+class _Process(_Slot):
     """A slot with a process of its own, which is replaced if it is killed."""
 
     def __init__(self, shipments: Mapping[str, TableTransfer]):
@@ -190,21 +195,20 @@ class _Process:
             if self._closed:
                 raise ShutdownExecutorError("closed")
             self._busy = True
-            while self._executor is None and (idle := _take_idle()) is not None:
-                try:
-                    submitted = idle.submit(compute_shipped, task, shipment)
-                except (BrokenProcessPool, ShutdownExecutorError):
-                    continue  # it died while it waited
-                self._executor = idle
-                return submitted
-            if self._executor is None:
-                self._executor = ProcessPoolExecutor(
+            while self._executor is None:
+                executor = _take_idle() or ProcessPoolExecutor(
                     max_workers=1,
                     timeout=IDLE_SECONDS,
                     env=_ONE_THREAD,
                     initializer=exit_with_parent,
                     initargs=(os.getpid(),),
                 )
+                try:
+                    submitted = executor.submit(compute_shipped, task, shipment)
+                except (BrokenProcessPool, ShutdownExecutorError):
+                    continue  # it died while it was idle
+                self._executor = executor
+                return submitted
             return self._executor.submit(compute_shipped, task, shipment)
 
 
@@ -216,7 +220,7 @@ def _take_idle() -> Any:
         return None
 
 
-class _OnCluster:
+class _OnCluster(_Slot):
     """A slot with a thread of a cluster, reached through the study's client; the tables have been sent before."""
 
     def __init__(self, client: Any, tables: Mapping[str, Any]):
@@ -229,9 +233,6 @@ class _OnCluster:
         except Exception as error:  # a cluster raises all kinds of errors if a worker is lost
             return failure(f"the cluster lost it ({type(error).__name__}: {error}); it can be computed again", True)
         return result
-
-    def close(self) -> None:
-        """Do nothing: the study closes the client, and the cluster drops its tasks."""
 
 
 def compute_shipped(task: StudyTask, shipment: TableTransfer) -> Result:
@@ -247,24 +248,21 @@ def _slots(
     stop: StopToken,
     ending: ExitStack,
 ) -> list[_Slot]:
+    """Return the slots; those of a cluster share one client, and each table is sent to all workers once."""
     if scheduler is not None:
-        return _on_cluster(scheduler, datasets, n_jobs, tasks, ending)
+        client = ending.enter_context(connect(scheduler))
+        assert client is not None
+        n_workers = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
+        tables = {
+            key: client.scatter(TableTransfer.of(dataset), broadcast=True, hash=False)
+            for key, dataset in datasets.items()
+        }
+        return [_OnCluster(client, tables) for _ in range(min(n_workers, tasks))]
     n_workers = min(tasks, available_threads() if n_jobs is None else jobs_of(n_jobs))
     if n_workers <= 1:
-        return [_ThisProcess({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)]
+        return [_ThisProcess(datasets, stop)]
     shipments = {key: TableTransfer.of(dataset) for key, dataset in datasets.items()}
     return [_Process(shipments) for _ in range(n_workers)]
-
-
-def _on_cluster(
-    scheduler: str, datasets: "Mapping[str, Dataset]", n_jobs: int | None, tasks: int, ending: ExitStack
-) -> list[_Slot]:
-    """Return slots that share one client, closed at the end; each table is sent to all workers once."""
-    client = ending.enter_context(connect(scheduler))
-    assert client is not None
-    n_workers = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
-    tables = {key: client.scatter(TableTransfer.of(one), broadcast=True, hash=False) for key, one in datasets.items()}
-    return [_OnCluster(client, tables) for _ in range(min(n_workers, tasks))]
 
 
 def jobs_of(n_jobs: int | None) -> int:
@@ -280,7 +278,11 @@ def _serve(
     stop: StopToken,
     until: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Compute the queue's tasks with a slot, until none is left or `until` returns True."""
+    """Compute the queue's tasks with a slot, until none is left or `until` returns True; then close the slot.
+
+    Puts (place, result) of each into `finished`; an exception is a failed result. `stop` is the token that `Job`
+    passes; the queue is emptied when the job is cancelled, so it is not asked.
+    """
     while not until() and (item := queue.take(id(slot))) is not None:
         place, task = item
         start = time.perf_counter()
@@ -291,12 +293,6 @@ def _serve(
         queue.note(id(slot), task, time.perf_counter() - start)
         finished.put((place, result))
     slot.close()
-
-
-def _end(queue: _TaskQueue, slots: Sequence[_Slot]) -> None:
-    queue.clear()
-    for slot in slots:
-        slot.close()
 
 
 def fair_memory() -> int:

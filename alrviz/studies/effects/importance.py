@@ -9,64 +9,102 @@ loss_S        rise of test log loss without f_S, with its standard error
 Muting a tuple removes its pure effect alone: without a pair the main effects of its columns stay.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from alrviz.data.encoded import Encoded
-from alrviz.errors import RecipeError
+from alrviz.errors import RecipeError, nearest
+from alrviz.estimators.frames import name_separator, tuple_names
 from alrviz.kernels import effects as kernels
 from alrviz.models.effects import Effects
 from alrviz.models.linear import log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.statistics.measures import MEASURES, measures, row_losses
+from alrviz.studies.statistics.measures import measures, row_losses
 
 CURVE_POINTS = 200  # maximum points of a curve of losses with the best tuples alone
 RANKINGS = ("nats", "share", "structural", "loss")
 
 
-class Importance:
-    """The importance of the tuples of some pure effects.
+class NamedEffects:
+    """Pure effects whose tuples have names, and their importance.
 
     Args:
         pure: the effects.
-        names: names of the tuples.
-        encoded: the rows of the shares.
-        heldout: the rows of the losses.
+        columns: names of the columns.
+        encoded: the rows that define pure effects and shares.
+        heldout: the rows of the losses; None for `encoded`.
         n_jobs: threads; None for all.
+
+    Attributes:
+        pure, columns, encoded, heldout: see Args. has_heldout: whether the rows of the losses are others.
+        names: name of each tuple, "odor & habitat"; joined by " && " if a column's name contains " & ".
     """
 
     def __init__(
-        self, pure: Effects, names: Sequence[str], encoded: Encoded, heldout: Encoded, n_jobs: int | None = None
+        self, pure: Effects, columns: Sequence[str], encoded: Encoded, heldout: Encoded | None, n_jobs: int | None
     ):
-        self._pure, self._names, self._encoded, self._heldout = pure, names, encoded, heldout
+        self.pure, self.columns, self.encoded = pure, list(columns), encoded
+        self.heldout, self.has_heldout = heldout or encoded, heldout is not None
+        self.names = tuple_names(pure.space.members, self.columns)
         self._n_jobs = n_jobs
         self._table: pd.DataFrame | None = None
         self._curves: dict[str, pd.DataFrame] = {}
 
-    def table(self, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a row per tuple, the highest "nats" first; computed once."""
+    def number_of(self, columns: Any) -> int:
+        """Return the index of a tuple: a column's name, names, or the tuple's name.
+
+        Raises:
+            RecipeError: if there is no such column, or no such tuple in the model.
+        """
+        if not isinstance(columns, str) and len(columns) == 1:
+            columns = columns[0]
+        if isinstance(columns, str):
+            columns = [columns] if columns in self.columns else columns.split(name_separator(self.columns))
+        key = tuple(sorted({column_number(self.columns, name) for name in columns}))
+        if key not in self.pure.numbers:
+            tuple_name = name_separator(self.columns).join(map(str, columns))
+            raise RecipeError(
+                f"the model has no tuple {tuple_name!r}; expected columns that are together in one "
+                f"of its tuples, of at most {self.pure.sizes.max()} columns"
+            )
+        return self.pure.numbers[key]
+
+    def importance(self, stop: StopToken = NEVER) -> pd.DataFrame:
+        """Return a row per tuple, indexed by its name, the highest "nats" first; computed once.
+
+        Columns: "order" (number of columns), "share", "structural", "nats", "loss" and "loss_error" (rise of test log
+        loss without it, and its standard error), and "cells".
+        """
         if self._table is None:
-            pure = self._pure
-            share, structural, nats = pure.importance(self._encoded, self._n_jobs, stop).T
+            pure = self.pure
+            share, structural, nats = pure.importance(self.encoded, self._n_jobs, stop).T
             rises = self._loss_rises(stop)
-            loss, error = _mean_and_error(rises[:, 0], rises[:, 1], float(self._heldout.weights.sum()))
+            loss, error = _mean_and_error(rises[:, 0], rises[:, 1], float(self.heldout.weights.sum()))
             table = pd.DataFrame(
                 {
                     "order": pure.sizes, "share": share, "structural": structural, "nats": nats, "loss": loss,
                     "loss_error": error, "cells": np.diff(pure.index.begin),
                 },
-                pd.Index(self._names, name="columns"),
+                pd.Index(self.names, name="columns"),
             ).round(12)  # fmt: skip
             self._table = table.iloc[np.argsort(-nats, kind="stable")]
         return self._table.copy()
 
+    def orders(self) -> pd.DataFrame:
+        """Return a row per order: number of "tuples", and their sums of "share", "structural", "nats"."""
+        groups = self.importance().groupby("order")
+        table: pd.DataFrame = groups[["share", "structural", "nats"]].sum()
+        table.insert(0, "tuples", groups.size())
+        return table
+
     def _loss_rises(self, stop: StopToken) -> Floats:
         """Return the sums over test rows of the rise of -log p(y) without each tuple, and of its square: (T, 2)."""
-        pure, heldout = self._pure, self._heldout
+        pure, heldout = self.pure, self.heldout
         parts = np.zeros((pure.parts(heldout.n_rows), pure.n_tuples, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
@@ -77,46 +115,49 @@ class Importance:
         sums: Floats = parts.sum(axis=0)
         return sums
 
-    def mute(self, tuples: Sequence[int]) -> pd.DataFrame:
-        """Return the measures of the test rows with all tuples ("all") and without these ("muted")."""
-        heldout, lines = self._heldout, {}
+    def mute(self, *tuples: Any) -> pd.DataFrame:
+        """Return the measures of the test rows with all tuples ("all") and without these ("muted").
+
+        Only the pure effect is removed: muting a pair leaves the main effects of its columns. Columns: `MEASURES`.
+        """
+        heldout, lines = self.heldout, {}
         for name, log_p in zip(("all", "muted"), self._with_and_without(tuples), strict=True):
-            measured = measures(log_p, heldout.y, heldout.weights)
-            lines[name] = {measure: getattr(measured, measure) for measure in MEASURES}
+            lines[name] = measures(log_p, heldout.y, heldout.weights).__dict__
         return pd.DataFrame.from_dict(lines, orient="index")
 
-    def cost_without(self, tuples: Sequence[int]) -> tuple[float, float]:
-        """Return the rise of test log loss without all of these tuples, and its standard error."""
-        complete, reduced = (row_losses(log_p, self._heldout.y) for log_p in self._with_and_without(tuples))
-        rise, weights = reduced - complete, self._heldout.weights
+    def cost_without(self, *tuples: Any) -> tuple[float, float]:
+        """Return "loss" and "loss_error" of `importance` for several tuples at once."""
+        complete, reduced = (row_losses(log_p, self.heldout.y) for log_p in self._with_and_without(tuples))
+        rise, weights = reduced - complete, self.heldout.weights
         mean, error = _mean_and_error(weights @ rise, weights @ rise**2, float(weights.sum()))
         return float(mean), float(error)
 
     @cached_property
     def _scores(self) -> Floats:
-        return self._pure.scores(self._heldout.codes, None, self._n_jobs)
+        return self.pure.scores(self.heldout.codes, None, self._n_jobs)
 
-    def _with_and_without(self, tuples: Sequence[int]) -> tuple[Floats, Floats]:
+    def _with_and_without(self, tuples: Iterable[Any]) -> tuple[Floats, Floats]:
         """Return the log probabilities (N, C) of the test rows with all tuples, and without these."""
-        muted = self._pure.scores(self._heldout.codes, tuples, self._n_jobs) if len(tuples) else 0.0
+        numbers = sorted({self.number_of(columns) for columns in tuples})
+        muted = self.pure.scores(self.heldout.codes, numbers, self._n_jobs) if numbers else 0.0
         return log_softmax(self._scores), log_softmax(self._scores - muted)
 
     def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return the losses on the test rows with only the best tuples kept, a row for each number kept.
+        """Return the losses on the test rows with the k best tuples alone, ranked by a column of `importance`.
 
-        The numbers are 0 to all; of more than 200 tuples, at most 200 numbers above 0. by: the column of `table()` that
-        ranks the tuples. Columns: kept, added, order, log_loss, error. Cached for each `by`.
+        A row for k from 0 (the intercept) to all, at most 200 of them: "kept", "added" (the last tuple), "order",
+        "log_loss" and "error". Cached for each `by`.
         """
         if by not in RANKINGS:
             raise RecipeError(f"by={by!r} ranks no tuples; expected one of {', '.join(map(repr, RANKINGS))}")
         if by not in self._curves:
-            ranked = self.table(stop).sort_values(by, ascending=False, kind="stable")
+            ranked = self.importance(stop).sort_values(by, ascending=False, kind="stable")
             self._curves[by] = self._losses_kept(ranked, stop)
         return self._curves[by].copy()
 
     def _losses_kept(self, ranked: pd.DataFrame, stop: StopToken) -> pd.DataFrame:
-        heldout, pure, total = self._heldout, self._pure, len(ranked)
-        number_by_name = {name: t for t, name in enumerate(self._names)}
+        heldout, pure, total = self.heldout, self.pure, len(ranked)
+        number_by_name = {name: t for t, name in enumerate(self.names)}
         kept_counts = np.arange(1, total + 1)
         if total > CURVE_POINTS:
             kept_counts = np.unique(np.geomspace(1, total, CURVE_POINTS).round().astype(int))
@@ -141,3 +182,10 @@ def _mean_and_error(first: Floats, second: Floats, n: float) -> tuple[Floats, Fl
     """Return mean and standard error from the sums of values and of squares over rows of total weight n."""
     mean = first / n
     return mean, np.sqrt(np.maximum(0.0, second / n - mean**2) / n)
+
+
+def column_number(columns: Sequence[str], name: Any) -> int:
+    """Return the number of a column; raises `RecipeError` if there is none of this name."""
+    if name not in columns:
+        raise RecipeError(f"no column {name!r} in the model{nearest(str(name), columns)}")
+    return columns.index(name)

@@ -6,7 +6,7 @@ score_k(x) = intercept_k + sum over tuples S of f_S[x_S, k]                     
 `row_explanation` adds up a row, `words` makes sentences.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
@@ -21,19 +21,18 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import EncodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
-from alrviz.estimators.frames import name_separator, tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
-from alrviz.models.effects import Effects, purify
+from alrviz.models.effects import purify
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
-from alrviz.studies.effects.importance import Importance
+from alrviz.studies.effects.importance import NamedEffects
 from alrviz.studies.effects.missing_interactions import TupleTests
-from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, column_number, row_codes
+from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, row_codes
 from alrviz.studies.effects.texts import lacking_sentence, verdict
 from alrviz.studies.statistics.measures import row_losses
 
@@ -135,16 +134,13 @@ def _encode(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
     return encoded
 
 
-class Interactions:
+class Interactions(NamedEffects):
     """The pure effects of a fitted model, by tuples of columns; `interactions` makes it.
 
     Attributes:
-        pure: effects by cell, as arrays.
-        encoder: names of columns and levels.
-        encoded, heldout: the rows that define pure effects, and the rows of losses.
-        has_heldout: whether these differ.
+        pure, columns, names, encoded, heldout, has_heldout: see `NamedEffects`.
+        encoder: names of columns and levels. classes: the classes.
         note: sentence on the sample of rows; "" if all are used.
-        names: name of each tuple, "odor & habitat"; joined by " && " if a column's name contains " & ".
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
@@ -159,15 +155,10 @@ class Interactions:
         self, model: LinearModel, encoder: Encoder, encoded: Encoded, heldout: Encoded | None,
         n_jobs: int | None = None, stop: StopToken = NEVER, weights: Floats | None = None, note: str = "",
     ):  # fmt: skip
-        self.note = note
-        self.encoder, self.encoded, self._model = encoder, encoded, model
-        self.heldout, self.has_heldout = heldout or encoded, heldout is not None
-        self._n_jobs, self._weights = n_jobs, weights  # (S, C) of the model's own cells
-        self.pure: Effects = purify(model, encoded, n_jobs, stop)
-        self.columns = [column.name for column in encoder.columns_]
-        self.names = tuple_names(self.pure.space.members, self.columns)
-        self.classes = encoder.classes_
-        self._importance = Importance(self.pure, self.names, self.encoded, self.heldout, n_jobs)
+        columns = encoder.names_
+        super().__init__(purify(model, encoded, n_jobs, stop), columns, encoded, heldout, n_jobs)
+        self.note, self.encoder, self.classes, self._model = note, encoder, encoder.classes_, model
+        self._weights = weights  # (S, C) of the model's own cells
         self._tests = TupleTests(encoded, self.columns, n_jobs)
         self._next_order: pd.DataFrame | None = None
 
@@ -185,25 +176,6 @@ class Interactions:
         pure, rows = self.pure, {id(part): part for part in (self.encoded, self.heldout)}.values()
         cells = pure.index.seen.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
         return int(cells + sum(part.codes.nbytes + part.y.nbytes + part.weights.nbytes for part in rows))
-
-    def number_of(self, columns: Any) -> int:
-        """Return the index of a tuple: a column's name, names, or the tuple's name.
-
-        Raises:
-            RecipeError: if there is no such column, or no such tuple in the model.
-        """
-        if not isinstance(columns, str) and len(columns) == 1:
-            columns = columns[0]
-        if isinstance(columns, str):
-            columns = [columns] if columns in self.columns else columns.split(name_separator(self.columns))
-        key = tuple(sorted({column_number(self.encoder, name) for name in columns}))
-        if key not in self.pure.numbers:
-            tuple_name = name_separator(self.columns).join(map(str, columns))
-            raise RecipeError(
-                f"the model has no tuple {tuple_name!r}; expected columns that are together in one "
-                f"of its tuples, of at most {self.pure.sizes.max()} columns"
-            )
-        return self.pure.numbers[key]
 
     def members(self, name: str) -> list[str]:
         """Return the columns of the tuple of this name."""
@@ -284,46 +256,6 @@ class Interactions:
                 )
             )
         return pd.concat(parts, ignore_index=True)
-
-    def importance(self, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a row per tuple, indexed by its name, the highest "nats" first.
-
-        Columns: "order" (number of columns), "share", "structural", "nats", "loss" and "loss_error" (rise of test log
-        loss without it, and its standard error), and "cells".
-        """
-        return self._importance.table(stop)
-
-    def orders(self) -> pd.DataFrame:
-        """Return a row per order: number of "tuples", and their sums of "share", "structural", "nats"."""
-        groups = self.importance().groupby("order")
-        table: pd.DataFrame = groups[["share", "structural", "nats"]].sum()
-        table.insert(0, "tuples", groups.size())
-        return table
-
-    def mute(self, *tuples: Any) -> pd.DataFrame:
-        """Return the measures of the test rows with all tuples ("all") and without these ("muted").
-
-        Only the pure effect is removed: muting a pair leaves the main effects of its columns. Columns are those of
-        `measures`: log_loss, error, rmse, brier, ece, balanced_error, average_precision_loss.
-        """
-        return self._importance.mute(self._numbers(tuples))
-
-    def cost_without(self, *tuples: Any) -> tuple[float, float]:
-        """Return the rise of test log loss without all of these tuples, and its standard error: "loss" and "loss_error"
-        of `importance` for several tuples at once.
-        """
-        return self._importance.cost_without(self._numbers(tuples))
-
-    def _numbers(self, tuples: Iterable[Any]) -> list[int]:
-        return sorted({self.number_of(columns) for columns in tuples})
-
-    def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return the losses with the k best tuples alone, ranked by a column of `importance`.
-
-        A row for k from 0 (the intercept) to all, at most 200 rows: "kept", "added" (the last tuple), "order",
-        "log_loss" and "error" of the test rows.
-        """
-        return self._importance.keep_best(by, stop)
 
     def lacking(self, order: int | None = None, stop: StopToken = NEVER) -> pd.DataFrame:
         """Test the tuples of an order that the model lacks (a score test): a row each, the highest gain first.

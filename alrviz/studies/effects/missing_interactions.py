@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from alrviz.data.encoded import Encoded
-from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.errors import RecipeError
 from alrviz.estimators.frames import tuple_names
 from alrviz.fitting.prepare import TrainingData
 from alrviz.kernels import effects as kernels
@@ -57,13 +57,7 @@ class TupleCounts:
 
     @classmethod
     def of(cls, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None, stop: StopToken) -> "TupleCounts":
-        """Count rows; raises `MemoryLimitError` for more than MAX_TUPLES tuples."""
-        if len(tuples) > MAX_TUPLES:
-            raise MemoryLimitError(
-                f"{len(tuples):,} tuples were asked for; expected at most {MAX_TUPLES:,}: name fewer columns",
-                len(tuples),
-                MAX_TUPLES,
-            )
+        """Count rows."""
         space = with_parts(TupleSpace(encoded.levels, tuples))
         rows = replace(encoded, levels=encoded.levels + 1, chains=None)
         prepared = TrainingData(rows, None, None, n_jobs, merge=False)
@@ -82,7 +76,7 @@ class TupleCounts:
         If the rank would take too much memory, the complete table's ratio is used.
         """
         space, classes = self.tables.space, self.tables.n_classes
-        df, sizes = np.zeros(len(self.tuples)), (space.strides > 0).sum(axis=1)
+        df, sizes = np.zeros(len(self.tuples)), space.sizes
 
         def count_tuple(i: int) -> None:
             t = int(self.tuples[i])
@@ -127,28 +121,21 @@ class TupleTests:
 
         scores: (N, C) the model's. known: the tuples it has. order: None for the lowest at which it lacks any.
         """
-        orders = range(1, len(self._varying) + 1) if order is None else [self._valid_order(order)]
-        for size in orders:
-            if self.count(size) > sum(
-                len(members) == size and set(self._varying).issuperset(members) for members in known
-            ):
-                tuples = [columns for columns in self._tuples(size) if columns not in known]
+        for size in range(1, len(self._varying) + 1) if order is None else [order]:
+            if tuples := [columns for columns in self._tuples(size) if columns not in known]:
                 return self._with_names(lacking(scores, self._encoded, tuples, self._n_jobs, stop), tuples, "gain")
         raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
 
     def associations(self, order: int, stop: StopToken = NEVER) -> pd.DataFrame:
         """Return `associations` of all tuples of an order."""
-        tuples = self._tuples(self._valid_order(order))
+        tuples = self._tuples(order)
         return self._with_names(associations(self._encoded, tuples, self._n_jobs, stop), tuples, "interaction")
 
-    def _valid_order(self, order: int) -> int:
-        if not 1 <= order <= len(self._varying):
-            raise RecipeError(f"order={order} does not fit; expected 1 to {len(self._varying)}")
-        return order
-
     def _tuples(self, order: int) -> list[Columns]:
-        columns, tuples = len(self._varying), self.count(order)
-        if tuples > MAX_TUPLES:
+        columns = len(self._varying)
+        if not 1 <= order <= columns:
+            raise RecipeError(f"order={order} does not fit; expected 1 to {columns}")
+        if (tuples := self.count(order)) > MAX_TUPLES:
             raise RecipeError(
                 f"{columns} columns have {tuples:,} {tuples_text(order)}; expected at most {MAX_TUPLES:,}"
             )
@@ -173,19 +160,19 @@ def lacking(
     z[:, :classes] = scores
     residual = rows.scores()
     rows.loss_and_residual(z, None, 0.0, z, residual, stop)
-    G = counted.cover.sums(rows, residual, stop)
+    slopes = counted.cover.sums(rows, residual, stop)
     p = np.exp(z - z.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     residual[:] = rows.weights[:, None] * p * (1.0 - p)
-    V = counted.cover.sums(rows, residual, stop)
-    E, N = tables.counts + G, tables.counts.sum(axis=1, keepdims=True)
-    looked = (E >= MIN_EXPECTED) & (V > 1e-9 * N)
-    parts = 1.0 - E / N
-    terms = np.zeros_like(G)
-    sizes = (tables.space.strides > 0).sum(axis=1)
+    curvatures = counted.cover.sums(rows, residual, stop)  # (S, C): sums of weight * p (1 - p)
+    expected_counts, cell_counts = tables.counts + slopes, tables.counts.sum(axis=1, keepdims=True)
+    is_tested = (expected_counts >= MIN_EXPECTED) & (curvatures > 1e-9 * cell_counts)
+    parts = 1.0 - expected_counts / cell_counts
+    terms = np.zeros_like(slopes)
+    sizes = tables.space.sizes
     for k in range(classes):
-        w = np.where(looked[:, k], V[:, k], 0.0)
-        f = np.divide(G[:, k], w, out=np.zeros(len(w)), where=w > 0)[:, None]
+        w = np.where(is_tested[:, k], curvatures[:, k], 0.0)
+        f = np.divide(slopes[:, k], w, out=np.zeros(len(w)), where=w > 0)[:, None]
         mass = slices.sums(w)
         moves = np.zeros((len(mass), 1))
 
@@ -198,9 +185,8 @@ def lacking(
 
         run_parts(purify_tuple, len(counted.tuples), counted.jobs)
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
-    of = tables.tuple_of_seen
-    gain_of_tuples = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
-    df = counted.free(looked, parts, stop)
+    gain_of_tuples = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
+    df = counted.free(is_tested, parts, stop)
     return pd.DataFrame(
         {
             "gain": (gain_of_tuples - 2.0 * df) / (2.0 * n),
@@ -223,7 +209,7 @@ def associations(
     """
     counted = TupleCounts.of(encoded, tuples, n_jobs, stop)
     tables, slices, index = counted.tables, counted.slices, counted.index
-    sizes, statistics = (tables.space.strides > 0).sum(axis=1), np.zeros((len(counted.tuples), 2))
+    sizes, statistics = tables.space.sizes, np.zeros((len(counted.tuples), 2))
     counts = np.ascontiguousarray(tables.counts)
     expected_counts = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
     is_tested = expected_counts >= MIN_EXPECTED

@@ -15,6 +15,7 @@ from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.frames import tuple_names
 from alrviz.models.effects import Effects
 from alrviz.models.linear import log_softmax
+from alrviz.studies.effects.importance import column_number
 
 JOIN = " & "  # between the levels of a cell
 NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training never saw
@@ -136,17 +137,9 @@ def row_codes(
             raise TableError(f"there are {len(frame)} rows; expected a table of one row to explain")
         codes = encoder.transform(frame)
     for name, value in (changes or {}).items():
-        column = column_number(encoder, name)
+        column = column_number(encoder.names_, name)
         codes[column, 0] = _level_of(encoder.columns_[column], value)
     return codes
-
-
-def column_number(encoder: Encoder, name: Any) -> int:
-    """Return the number of a column; raises `RecipeError` if there is none of this name."""
-    columns = [column.name for column in encoder.columns_]
-    if name not in columns:
-        raise RecipeError(f"no column {name!r} in the model{nearest(str(name), columns)}")
-    return columns.index(name)
 
 
 def _level_of(column: ColumnEncoder, value: Any) -> int:

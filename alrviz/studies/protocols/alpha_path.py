@@ -14,8 +14,7 @@ from alrviz.data.seeds import seed_of
 from alrviz.data.splits import holdout_spec
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import StudyTask, fold_tasks, plain
 from alrviz.studies.statistics.measures import MEASURES
 
@@ -48,7 +47,7 @@ def alpha_path(
         references: whether AnJE, and lr and alr without a penalty, of the same orders are fitted for comparison; they
             follow `recipes` in `study.recipes`.
         seed: seed of the splits.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one alpha of one recipe: racer, label, name, order, repeat, alpha, outcome, sentence, log_loss, error,
     rmse, brier, ece of the test rows, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,
@@ -103,10 +102,8 @@ def _references(recipes: Sequence[Recipe]) -> list[Recipe]:
     """Return AnJE, and lr and alr without a penalty, of each order of the recipes."""
     orders = dict.fromkeys(recipe.params["order"] for recipe in recipes)
     first = recipes[0]
-    recipes_without_penalty = [
-        first.replace(family=family, order=order, alpha=0.0) for order in orders for family in ("lr", "alr")
-    ]
-    return [first.replace(family="anje", order=order) for order in orders] + recipes_without_penalty
+    unpenalised = [first.replace(family=family, order=n, alpha=0.0) for n in orders for family in ("lr", "alr")]
+    return [first.replace(family="anje", order=order) for order in orders] + unpenalised
 
 
 def summary(study: Study) -> "pd.DataFrame":
@@ -116,13 +113,7 @@ def summary(study: Study) -> "pd.DataFrame":
         return frame
     succeeded = frame[frame.outcome != "failed"]
     names = ["racer", "label", "name", "order", "alpha"]
-    measures = [name for name in frame if name in MEASURES or _is_mean(str(name))]
-    return (
-        succeeded.groupby(names, dropna=False, as_index=False)[measures]
-        .mean()
-        .assign(repeats=succeeded.groupby(names, dropna=False).size().to_numpy())
-    )
-
-
-def _is_mean(name: str) -> bool:
-    return name.startswith(("train_", "away_")) or name.endswith("_above_se")
+    prefixes, suffix = ("train_", "away_"), "_above_se"
+    measures = [name for name in frame if name in MEASURES or name.startswith(prefixes) or name.endswith(suffix)]
+    groups = succeeded.groupby(names, dropna=False, as_index=False)
+    return groups[measures].mean().assign(repeats=groups.size()["size"])

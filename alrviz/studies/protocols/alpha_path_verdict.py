@@ -78,24 +78,22 @@ def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
     best = int(values.argmin())
     above, spread = values[[0, -1]] - values[best], _CLEAR_STANDARD_ERRORS * errors[[0, -1]]
     worse = above > spread
-    surely_level = bool((above + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
-    place_by_worse_ends = {
-        (True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE,
-        (False, False): FLAT if surely_level else UNCLEAR,
-    }  # fmt: skip
-    alpha, first, last = float(rows.alpha.iloc[best]), float(values[0]), float(values[-1])
+    is_level = bool((above + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
+    place = {(True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE}.get(
+        (bool(worse[0]), bool(worse[1])), FLAT if is_level else UNCLEAR
+    )
     return AlphaPathVerdict(
-        int(rows.racer.iloc[0]), alpha, float(values[best]), first, last,
-        place_by_worse_ends[bool(worse[0]), bool(worse[1])], float(spread.max()),
+        racer=int(rows.racer.iloc[0]), alpha=float(rows.alpha.iloc[best]), value=float(values[best]),
+        first=float(values[0]), last=float(values[-1]), place=place, error=float(spread.max()),
     )  # fmt: skip
 
 
-def verdicts_on(study: "Study", measure: str) -> list[AlphaPathVerdict]:
-    """Return the verdict on each path that has results so far, by a measure (log_loss, rmse, error)."""
-    return _verdicts_on(study, study.summary(), measure)
+def verdicts_on(study: "Study", measure: str, lines: "pd.DataFrame | None" = None) -> list[AlphaPathVerdict]:
+    """Return the verdict on each path that has results so far, by a measure (log_loss, rmse, error).
 
-
-def _verdicts_on(study: "Study", lines: "pd.DataFrame", measure: str) -> list[AlphaPathVerdict]:
+    lines: the study's summary, if it is already computed.
+    """
+    lines = study.summary() if lines is None else lines
     if f"{measure}_above_se" not in lines:  # no path yet
         return []
     parts = [lines[lines.racer == racer] for racer in range(len(paths_of(study)))]
@@ -116,7 +114,7 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
     'An intermediate alpha is best'
     """
     lines = study.summary()
-    verdicts = _verdicts_on(study, lines, measure)
+    verdicts = verdicts_on(study, measure, lines)
     best = best_of(verdicts)
     if best is None:
         return ""

@@ -1,6 +1,7 @@
 """Bias and variance of recipes by repeated cross-validation (see statistics/decomposition.py)."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import asdict, astuple, fields
 from typing import TYPE_CHECKING, Any, Unpack
 from weakref import WeakKeyDictionary
 
@@ -14,19 +15,15 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import Result, Row, StudyTask, fold_tasks, unpack
-from alrviz.studies.statistics.decomposition import decompose, leave_one_out
+from alrviz.studies.statistics.decomposition import Decomposition, decompose, leave_one_out
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-PARTS = (
-    "error", "bias", "variance", "bias_unbiased", "variance_unbiased", "bias_domingos", "variance_domingos",
-    "net_variance_domingos",
-)  # fmt: skip
+PARTS = tuple(field.name for field in fields(Decomposition))
 
 
 def bias_variance(
@@ -49,7 +46,7 @@ def bias_variance(
             All recipes have the same folds.
         train_shares: shares of the training rows to fit; the test folds stay the same.
         seed: seed of the shuffles and of random numbers in the fits.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit: racer, label, name, order, alpha, repeat, fold, train_share, then the columns of
     `compute_task.fold`. `summary()` has a row for each recipe and share: rounds (complete ones), error, bias, variance,
@@ -130,15 +127,13 @@ class Errors:
         rounds = _complete_rounds(results)
         cached = self._cache.get(key)
         if cached is None or cached[0] != tuple(rounds):
-            parts = _parts(self._predicted(rounds), self._y, self._n_classes, self._weights)
+            parts = _parts(self.predictions(results), self._y, self._n_classes, self._weights)
             self._cache[key] = cached = (tuple(rounds), {"rounds": len(rounds), **parts})
         return dict(cached[1])
 
     def predictions(self, results: Sequence[tuple[StudyTask, Result]]) -> NDArray[np.integer]:
         """Return the predicted class of each row in each complete round: (R, N)."""
-        return self._predicted(_complete_rounds(results))
-
-    def _predicted(self, rounds: "Rounds") -> NDArray[np.integer]:
+        rounds = _complete_rounds(results)
         predicted = np.zeros((len(rounds), len(self._y)), np.int64)
         for row, parts in zip(predicted, rounds.values(), strict=True):
             for task, result in parts:
@@ -154,12 +149,9 @@ class Errors:
         return self._test_rows[fold]
 
 
-Rounds = dict[int, list[tuple[StudyTask, Result]]]
-
-
-def _complete_rounds(results: Sequence[tuple[StudyTask, Result]]) -> Rounds:
+def _complete_rounds(results: Sequence[tuple[StudyTask, Result]]) -> dict[int, list[tuple[StudyTask, Result]]]:
     """Return the rounds whose folds have all finished, in order."""
-    rounds: Rounds = {}
+    rounds: dict[int, list[tuple[StudyTask, Result]]] = {}
     for task, result in results:
         if not result.failed:
             rounds.setdefault(task.split.repeat, []).append((task, result))
@@ -167,16 +159,13 @@ def _complete_rounds(results: Sequence[tuple[StudyTask, Result]]) -> Rounds:
 
 
 def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None) -> Row:
-    rounds = len(predicted)
-    if rounds < 2:
-        return {name: float("nan") for part in PARTS for name in (part, f"{part}_se")}
-    estimate = decompose(predicted, y, n_classes, weights)
-    line = {part: getattr(estimate, part) for part in PARTS}
-    if rounds < 3:
-        return line | {f"{part}_se": float("nan") for part in PARTS}
-    replicates = leave_one_out(predicted, y, n_classes, weights)
-    replicates_by_part = {part: np.array([getattr(one, part) for one in replicates]) for part in PARTS}
-    factor = (rounds - 1) / rounds
-    return line | {
-        f"{part}_se": float(np.sqrt(factor * ((v - v.mean()) ** 2).sum())) for part, v in replicates_by_part.items()
-    }
+    """Return PARTS of the predictions (R, N), NaN below two rounds, and their jackknife errors, NaN below three."""
+    rounds, parts = len(predicted), dict.fromkeys(PARTS, float("nan"))
+    errors = dict(parts)
+    if rounds >= 2:
+        parts = asdict(decompose(predicted, y, n_classes, weights))
+    if rounds >= 3:
+        replicates = np.array([astuple(one) for one in leave_one_out(predicted, y, n_classes, weights)])
+        for part, values in zip(PARTS, replicates.T, strict=True):
+            errors[part] = float(np.sqrt((rounds - 1) / rounds * ((values - values.mean()) ** 2).sum()))
+    return parts | {f"{part}_se": error for part, error in errors.items()}

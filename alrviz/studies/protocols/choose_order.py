@@ -22,11 +22,17 @@ from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, Sentence, plural
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
-from alrviz.studies.core.study_task import PRIOR_RACER, RELIABILITY, StudyTask, fold_tasks
+from alrviz.studies.core.study import Study, StudyOptions
+from alrviz.studies.core.study_task import PRIOR_RACER, RELIABILITY, Row, StudyTask, fold_tasks
+from alrviz.studies.protocols.fold_losses import (
+    complete_losses,
+    failures,
+    fold_error,
+    mean_figures,
+    simplest_model,
+    succeeded,
+)
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
-from alrviz.studies.statistics.significance import corrected_error, simplest_within_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +71,27 @@ class OrderStudy(Study):
 
     def verdict(self) -> OrderVerdict:
         """Return the verdict on the folds that are complete for all orders."""
-        return _verdict(self)
+        losses, failures_text = complete_losses(self, "order"), ""
+        for order, error in self.failed_orders().items():
+            failures_text += f"; n = {order} could not be fitted: {error}"
+        if len(losses) < 2:
+            return OrderVerdict(None, None, f"not enough folds yet for a verdict{failures_text}")
+        best, order = int(losses.mean().idxmin()), int(simplest_model(losses, self))
+        by_order = self.summary().set_index("order")
+        clear = _is_clear_gain(by_order, order)
+        comparison, automatic_is_lower = _compare_automatic(self)
+        dataset = self.dataset
+        rows = f"split {dataset.splitting.words}" if dataset.splitting.times is not None else dataset.splitting.words
+        notes = (
+            dataset.leaks_note,
+            _alpha_note(self, order),
+            rows or dataset.repeats_note,
+            cuts_note(self),
+            _boosting_note(self, by_order.loc[best].log_loss, automatic_is_lower),
+        )
+        sentence = _verdict_sentence(by_order, order, best, clear) + comparison + failures_text
+        recipe = automatic_recipe(self.automatic_folds()) if automatic_is_lower else None
+        return OrderVerdict(order, best, sentence, clear, tuple(note for note in notes if note), recipe)
 
     def recipe(self) -> Recipe | None:
         """Return the recipe of the verdict's order; None for the class prior, or before there is a verdict."""
@@ -79,7 +105,7 @@ class OrderStudy(Study):
 
     def failed_orders(self) -> dict[int, str]:
         """Return the orders whose fits have all failed so far, each with its first error message."""
-        return _failures_by_order(self.frame())
+        return failures(self, "order")
 
     def boosting_folds(self) -> "pd.DataFrame":
         """Return the folds that both boosting and the best order have finished: repeat, fold, log_loss, gap (log loss
@@ -101,15 +127,12 @@ class OrderStudy(Study):
         return self._paired_folds("hlr")
 
     def _paired_folds(self, family: str) -> "pd.DataFrame":
-        losses, frame = _losses(self), self.frame()
-        racer = next(
-            (k for k, recipe in enumerate(self.recipes) if recipe.family == family and self.about(k)["order"] is None),
-            None,
-        )
-        fits = frame[(frame.racer == racer) & (frame.outcome != "failed")] if len(frame) else frame
-        if not len(losses) or not len(fits):
+        losses, frame = complete_losses(self, "order"), succeeded(self.frame())
+        racers = [k for k, recipe in enumerate(self.recipes) if recipe.family == family]
+        racer = next((k for k in racers if self.about(k)["order"] is None), None)
+        if not len(losses) or not (frame.racer == racer).any():
             return frame.iloc[:0]
-        fits = fits.set_index(["repeat", "fold"])
+        fits = frame[frame.racer == racer].set_index(["repeat", "fold"])
         best = losses[losses.mean().idxmin()]
         common_fits = fits.loc[fits.index.intersection(losses.index)]
         return common_fits.assign(gap=best.loc[common_fits.index] - common_fits.log_loss).reset_index()
@@ -148,7 +171,7 @@ def choose_order(
         references: whether AutoClassifier's model and scikit-learn's gradient boosting (Recipe("hgb")) are scored on
             the same folds.
         seed: seed of the shuffles.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit, as in `bias_variance`. `summary()` has a row for each order: order, folds, log_loss and its
     corrected standard error (`se`), parameters, train_seconds, and compared with the order below: gain (mean decrease
@@ -170,95 +193,36 @@ def choose_order(
     if not orders or not all(isinstance(order, int | np.integer) and order >= 0 for order in orders):
         raise RecipeError(f"orders={list(orders)} does not fit; expected a list of 0, 1, 2, 3 ...")
     highest = dataset.X.shape[1]
-    chosen = sorted({order for order in orders if order <= highest})
-    if not chosen:
+    valid_orders = sorted({order for order in orders if order <= highest})
+    if not valid_orders:
         raise RecipeError(
             f"orders={list(orders)} does not fit: the table has {plural(highest, 'column')}; "
             f"the highest order here is {highest}"
         )
-    recipes = [recipe.replace(order=order) for order in chosen if order > 0]
+    recipes = [recipe.replace(order=order) for order in valid_orders if order > 0]
     recipes += [AUTOMATIC, BOOSTING] if references else []
     repeats = 1 if dataset.splitting.times is not None else repeats
     splits = repeated_folds(repeats, folds, seed)
     tasks = fold_tasks(dataset.hash, recipes, splits, seed)
-    if 0 in chosen:
+    if 0 in valid_orders:
         tasks = [StudyTask("shares", "", dataset.hash, split, racer=PRIOR_RACER) for split in splits] + tasks
-    options = {"orders": chosen, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
+    options = {"orders": valid_orders, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
     return OrderStudy("choose_order", [dataset], recipes, tasks, summary, options, **run_options)
-
-
-def _losses(study: Study) -> "pd.DataFrame":
-    """Return the log loss of each complete fold (rows) and order (columns); an order that always failed is left out."""
-    import pandas as pd
-
-    frame = study.frame()
-    if not len(frame) or "log_loss" not in frame:
-        return pd.DataFrame()
-    fine = frame[(frame.outcome != "failed") & frame.order.notna()]
-    orders = {study.about(task.racer)["order"] for task in study.tasks} - {None}
-    expected_orders = sorted(orders - _failures_by_order(frame).keys())  # a fold is complete once all of these have it
-    table = (
-        fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss")
-        .reindex(columns=expected_orders)
-        .dropna()
-    )
-    return table if len(table) else pd.DataFrame()
 
 
 def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order, over the folds that all orders have finished."""
     import pandas as pd
 
-    losses, frame, table = _losses(study), study.frame(), []
-    for place, order in enumerate(losses.columns if len(losses) else ()):
-        fits = frame[(frame.order == order) & (frame.outcome != "failed")]
-        n_test_rows, n_train_rows = float(fits.test_rows.mean()), float(fits.train_rows.mean())
-        row = {
-            "order": int(order),
-            "folds": len(losses),
-            "log_loss": float(losses[order].mean()),
-            "error": float(fits.error.mean()) if "error" in fits else float("nan"),
-            "se": corrected_error(losses[order], n_test_rows, n_train_rows),
-            "parameters": float(fits.parameters.mean()),
-            "train_seconds": float(fits.train_seconds.mean()),
-        }
+    losses, frame, rows = complete_losses(study, "order"), succeeded(study.frame()), []
+    for place, order in enumerate(losses):
+        fits = frame[frame.order == order]
+        row = {"order": int(order), **mean_figures(losses[order], fits)}
         if place:
             fall = losses[losses.columns[place - 1]] - losses[order]
-            row |= {
-                "gain": float(fall.mean()),
-                "gain_se": corrected_error(fall, n_test_rows, n_train_rows),
-                "wins": int((fall > 0).sum()),
-            }
-        table.append(row)
-    return pd.DataFrame(table)
-
-
-def _verdict(study: OrderStudy) -> OrderVerdict:
-    losses, table = _losses(study), study.summary()
-    failures_text = "".join(
-        f"; n = {order} could not be fitted: {error}" for order, error in _failures_by_order(study.frame()).items()
-    )
-    if len(losses) < 2:
-        return OrderVerdict(None, None, f"not enough folds yet for a verdict{failures_text}")
-    means = losses.mean()
-    best = means.idxmin()
-    ratio = study.frame()[["test_rows", "train_rows"]].mean()
-    order = simplest_within_error(losses, ratio.test_rows, ratio.train_rows)
-    by_order = table.set_index("order")
-    clear = _is_clear_gain(by_order, int(order))
-    comparison, automatic_is_lower = _compare_automatic(study)
-    sentence = _verdict_sentence(by_order, int(order), int(best), clear) + comparison + failures_text
-    dataset = study.dataset
-    rows = f"split {dataset.splitting.words}" if dataset.splitting.times is not None else dataset.splitting.words
-    notes = (
-        dataset.leaks_note,
-        _alpha_note(study, int(order)),
-        rows or dataset.repeats_note,
-        cuts_note(study),
-        _boosting_note(study, by_order.loc[best].log_loss, automatic_is_lower),
-    )
-    recipe = automatic_recipe(study.automatic_folds()) if automatic_is_lower else None
-    return OrderVerdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note), recipe)
+            row |= {"gain": float(fall.mean()), "gain_se": fold_error(fall, fits), "wins": int((fall > 0).sum())}
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
@@ -276,8 +240,8 @@ def _alpha_note(study: Study, order: int) -> str:
     recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
     if recipe is None or recipe.params.get("alpha") not in ("cv", "auto"):
         return ""
-    frame, parts = study.frame(), list[str]()
-    fits = frame[(frame.order == order) & (frame.outcome != "failed")]
+    frame, parts = succeeded(study.frame()), list[str]()
+    fits = frame[frame.order == order]
     for name in alpha_columns(fits):
         low, middle, high = (f"{fits[name].quantile(share):.3g}" for share in (0.0, 0.5, 1.0))
         parts.append(low if low == high else f"from {low} to {high}, {middle} in the middle")
@@ -326,14 +290,12 @@ def cuts_note(study: Study) -> str:
     return note + (", not even in combination; try quantiles" if recipe.discretize == "mdl" else "")
 
 
-def automatic_summary(study: OrderStudy) -> dict[str, float]:
-    """Return AutoClassifier's log_loss, se, parameters, train_seconds; {} before its first fold."""
+def automatic_summary(study: OrderStudy) -> Row:
+    """Return AutoClassifier's `mean_figures` (log_loss, se, parameters, ...); {} before its first fold."""
     folds = study.automatic_folds()
     if not len(folds):
         return {}
-    error = corrected_error(folds.log_loss.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
-    names = ("log_loss", "parameters", "train_seconds")
-    return {"se": error, **{name: float(folds[name].mean()) for name in names}}
+    return mean_figures(folds.log_loss, folds)
 
 
 def automatic_recipe(folds: "pd.DataFrame") -> Recipe:
@@ -358,7 +320,7 @@ def _compare_automatic(study: OrderStudy) -> tuple[str, bool]:
     if len(folds) < 2:
         return "", False
     gap, order = folds.gap.mean(), int(folds.order_chosen.mode().iloc[0])
-    error = corrected_error(folds.gap.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
+    error = fold_error(folds.gap, folds)
     times = int((folds.order_chosen == order).sum())
     name = "single columns" if order == 1 else f"all orders up to n = {order}"
     choice_text = f"AutoClassifier takes {name} (in {times} of {len(folds)} folds)"
@@ -380,7 +342,7 @@ def _boosting_note(study: OrderStudy, best: float, automatic_is_lower: bool) -> 
     if len(folds) < 2:
         return ""
     gap, mean = folds.gap.mean(), folds.log_loss.mean()
-    error = corrected_error(folds.gap.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
+    error = fold_error(folds.gap, folds)
     if gap <= error:
         verdict = "better by less than one standard error" if gap > 0 else "not better"
         return f"gradient boosting (scikit-learn's, at its defaults) is {verdict}: log loss {loss_text(mean)}"
@@ -396,8 +358,10 @@ def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, clear: bo
     """Return the gain of the verdict's order over the one below, and that higher orders add nothing."""
     row, place = by_order.loc[order], list(by_order.index).index(order)
     higher_orders = [n for n in by_order.index if n > order]
+    margin_text = " by more than one standard error" if best > order else ""
     if place and row.gain > 0:
-        below = by_order.loc[by_order.index[place - 1]]
+        order_below = by_order.index[place - 1]
+        below = by_order.loc[order_below]
         text = (
             f"n = {order} lowers test log loss from {loss_text(below.log_loss)} to "
             f"{loss_text(row.log_loss)}, by {loss_text(row.gain)} ± {loss_text(row.gain_se)}, in {int(row.wins)} "
@@ -406,18 +370,15 @@ def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, clear: bo
         accuracy = accuracy_change_text(below.error - row.error)
         text += f" ({accuracy})" if accuracy else ""
         ratio = row.parameters / below.parameters
-        text += f", for {_ratio_text(ratio)} the parameters" if np.isfinite(ratio) else ""
-        text += "" if clear else f": not a clear gain, {_order_text(by_order.index[place - 1])} will do"
-        return text + (
-            f"; {_list_orders(higher_orders, 'does', 'do')} not{_margin_text(best > order)}" if higher_orders else ""
-        )
+        text += f", for {ratio:.{0 if ratio >= 9.5 else 1}f} times the parameters" if np.isfinite(ratio) else ""
+        below_text = f"n = {order_below}" if order_below else "the class prior"
+        text += "" if clear else f": not a clear gain, {below_text} will do"
+        return text + (f"; {_list_orders(higher_orders, 'does', 'do')} not{margin_text}" if higher_orders else "")
     subject_text = f"n = {order} has" if order else "the class prior (order 0) has"
     text = f"{subject_text} the test log loss {loss_text(row.log_loss)} ± {loss_text(row.se)}"
     if place:  # the order below has a lower mean, but not by a standard error
         return f"{text}, within a standard error of the lowest, {loss_text(by_order.loc[best].log_loss)} at n = {best}"
-    return text + (
-        f"; {_list_orders(higher_orders, 'is', 'are')} not lower{_margin_text(best > order)}" if higher_orders else ""
-    )
+    return text + (f"; {_list_orders(higher_orders, 'is', 'are')} not lower{margin_text}" if higher_orders else "")
 
 
 def accuracy_change_text(fall: float) -> str:
@@ -431,26 +392,6 @@ def accuracy_change_text(fall: float) -> str:
     return f"accuracy {100 * fall:+.2g} points" if abs(fall) >= 1e-4 else "accuracy unchanged"
 
 
-def _margin_text(lower: bool) -> str:
-    """Return what follows "not lower" if a higher order has a lower mean."""
-    return " by more than one standard error" if lower else ""
-
-
-def _order_text(order: int) -> str:
-    return f"n = {order}" if order else "the class prior"
-
-
 def _list_orders(orders: Sequence[int], singular: str, plural_verb: str) -> str:
     names = " and ".join(f"n = {n}" for n in orders)
     return f"{names} {singular if len(orders) == 1 else plural_verb}"
-
-
-def _failures_by_order(frame: "pd.DataFrame") -> dict[int, str]:
-    if not len(frame):
-        return {}
-    parts = frame.groupby("order")
-    return {int(order): part.sentence.iloc[0] for order, part in parts if (part.outcome == "failed").all()}
-
-
-def _ratio_text(ratio: float) -> str:
-    return f"{ratio:.0f} times" if ratio >= 9.5 else f"{ratio:.1f} times"

@@ -14,12 +14,11 @@ from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.names import tuples_text
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import fold_tasks
 from alrviz.studies.protocols.choose_order import cuts_note
+from alrviz.studies.protocols.fold_losses import complete_losses, mean_figures, simplest_model, succeeded
 from alrviz.studies.statistics.measures import loss_text
-from alrviz.studies.statistics.significance import corrected_error, simplest_within_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +47,28 @@ class TupleStudy(Study):
 
     def verdict(self) -> TupleVerdict:
         """Return the verdict on the folds that are complete for all models."""
-        return _verdict(self)
+        losses, lines = complete_losses(self, "racer"), self.summary()
+        if len(losses) < 2:
+            return TupleVerdict(None, "not enough folds yet for a verdict")
+        models = lines.set_index("racer").sort_values("parameters", kind="stable")
+        best, racer = models.log_loss.idxmin(), simplest_model(losses[list(models.index)], self)
+        model, lowest, recipe = models.loc[racer], models.loc[best], self.recipes[racer]
+        sentence = (
+            f"n = {model.order:.0f} with {_share_text(model)} has the test log loss {loss_text(model.log_loss)} ± "
+            f"{loss_text(model.se)}"
+        )
+        if racer == best:
+            sentence += ", the lowest"
+        else:
+            order_text = f" at n = {lowest.order:.0f}" if lowest.order != model.order else ""
+            lowest_text = f"{loss_text(lowest.log_loss)} with {_share_text(lowest)}{order_text}"
+            sentence += f", within a standard error of the lowest ({lowest_text})"
+        alr = models[(models.order == model.order) & (models.kept == 1.0)]
+        if len(alr) and model.kept < 1.0 and alr.parameters.iloc[0] > 0:
+            sentence += f", for {model.parameters / alr.parameters.iloc[0]:.0%} of the parameters of all"
+        dataset = self.dataset
+        notes = (dataset.leaks_note, dataset.splitting.words or dataset.repeats_note, cuts_note(self))
+        return TupleVerdict(recipe, sentence, tuple(note for note in notes if note))
 
     def recipe(self) -> Recipe | None:
         """Return the verdict's recipe; None before there is a verdict."""
@@ -75,7 +95,7 @@ def choose_tuples(
         orders: orders to compare. Orders above the number of columns are skipped.
         repeats, folds: the cross-validation, the same for all models.
         seed: seed of the shuffles.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit, as in `bias_variance`. `summary()` has a row for each order and share: order, kept, folds,
     log_loss and its corrected standard error (`se`), error, parameters, train_seconds. `verdict()` names the model,
@@ -94,78 +114,31 @@ def choose_tuples(
     if "keep" not in recipe.params:
         raise RecipeError(f"{recipe.label} selects no tuples; expected a recipe of salr or hsalr")
     columns = dataset.X.shape[1]
-    chosen = sorted({int(order) for order in orders if 1 <= order <= columns})
-    if not chosen:
+    valid_orders = sorted({int(order) for order in orders if 1 <= order <= columns})
+    if not valid_orders:
         size = plural(columns, "column")
         raise RecipeError(f"orders={list(orders)} does not fit: the table has {size}; expected a list of 1, 2, 3 ...")
     share = replace(recipe.definition.params["keep"], high=1.0, keywords={})
     shares = sorted({float(share.check("keeps", keep)) for keep in keeps})
     if not shares:
         raise RecipeError("keeps is empty; expected at least one share, from 0.001 to 1")
-    recipes = [recipe.replace(order=n, keep=keep) for n in chosen for keep in shares]
+    recipes = [recipe.replace(order=n, keep=keep) for n in valid_orders for keep in shares]
     repeats = 1 if dataset.splitting.times is not None else repeats
     tasks = fold_tasks(dataset.hash, recipes, repeated_folds(repeats, folds, seed), seed)
-    options = {"keeps": shares, "orders": chosen, "repeats": repeats, "folds": folds, "seed": seed}
+    options = {"keeps": shares, "orders": valid_orders, "repeats": repeats, "folds": folds, "seed": seed}
     return TupleStudy("choose_tuples", [dataset], recipes, tasks, summary, options, **run_options)
-
-
-def _losses(study: Study) -> "pd.DataFrame":
-    """Return the log loss of each complete fold (rows) by racer (columns); a racer that always failed is left out."""
-    import pandas as pd
-
-    frame = study.frame()
-    if not len(frame) or "log_loss" not in frame:
-        return pd.DataFrame()
-    is_failed = frame.outcome == "failed"
-    always_failed = set(frame[is_failed].racer) - set(frame[~is_failed].racer)
-    expected_racers = [k for k in range(len(study.recipes)) if k not in always_failed]
-    table = frame[~is_failed].pivot(index=["repeat", "fold"], columns="racer", values="log_loss")
-    table = table.reindex(columns=expected_racers).dropna()
-    return table if len(table) else pd.DataFrame()
 
 
 def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order and share, over the folds that all models have finished."""
     import pandas as pd
 
-    losses, frame, lines = _losses(study), study.frame(), []
-    for racer in losses.columns if len(losses) else ():
-        fits = frame[(frame.racer == racer) & (frame.outcome != "failed")]
+    losses, frame, lines = complete_losses(study, "racer"), succeeded(study.frame()), []
+    for racer in losses:
         params = study.recipes[racer].params
-        lines.append({
-            "racer": racer, "order": params["order"], "kept": params["keep"], "folds": len(losses),
-            "log_loss": float(losses[racer].mean()),
-            "se": corrected_error(losses[racer], fits.test_rows.mean(), fits.train_rows.mean()),
-            "error": float(fits.error.mean()), "parameters": float(fits.parameters.mean()),
-            "train_seconds": float(fits.train_seconds.mean()),
-        })  # fmt: skip
+        figures = mean_figures(losses[racer], frame[frame.racer == racer])
+        lines.append({"racer": racer, "order": params["order"], "kept": params["keep"], **figures})
     return pd.DataFrame(lines)
-
-
-def _verdict(study: Study) -> TupleVerdict:
-    losses, lines = _losses(study), study.summary()
-    if len(losses) < 2:
-        return TupleVerdict(None, "not enough folds yet for a verdict")
-    models = lines.set_index("racer").sort_values("parameters", kind="stable")
-    best, rows = models.log_loss.idxmin(), study.frame()[["test_rows", "train_rows"]].mean()
-    racer = simplest_within_error(losses[list(models.index)], rows.test_rows, rows.train_rows)
-    chosen, lowest, recipe = models.loc[racer], models.loc[best], study.recipes[racer]
-    sentence = (
-        f"n = {chosen.order:.0f} with {_share_text(chosen)} has the test log loss {loss_text(chosen.log_loss)} ± "
-        f"{loss_text(chosen.se)}"
-    )
-    if racer == best:
-        sentence += ", the lowest"
-    else:
-        order_text = f" at n = {lowest.order:.0f}" if lowest.order != chosen.order else ""
-        share = _share_text(lowest)
-        sentence += f", within a standard error of the lowest ({loss_text(lowest.log_loss)} with {share}{order_text})"
-    alr = models[(models.order == chosen.order) & (models.kept == 1.0)]
-    if len(alr) and chosen.kept < 1.0 and alr.parameters.iloc[0] > 0:
-        sentence += f", for {chosen.parameters / alr.parameters.iloc[0]:.0%} of the parameters of all"
-    dataset = study.dataset
-    notes = (dataset.leaks_note, dataset.splitting.words or dataset.repeats_note, cuts_note(study))
-    return TupleVerdict(recipe, sentence, tuple(note for note in notes if note))
 
 
 def _share_text(model: "pd.Series") -> str:

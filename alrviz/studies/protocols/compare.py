@@ -17,8 +17,7 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import Row, fold_tasks
 from alrviz.studies.protocols.bias_variance import errors_of
 from alrviz.studies.statistics.measures import MEASURES
@@ -50,7 +49,7 @@ def compare(
         repeats: shuffles of the rows.
         folds: stratified folds of each shuffle; columns are cut on the training folds alone.
         seed: seed of the shuffles and of random numbers in the fits.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit, as in `bias_variance`, with the data set's name in `data`. `summary()` has a row for each data
     set and recipe: fits (without failed ones), the mean of each measure and its standard deviation over the fits
@@ -169,29 +168,4 @@ def ranks(study: Study, measure: str = "log_loss", lines: "pd.DataFrame | None" 
 
 def to_latex(frame: "pd.DataFrame", digits: int = 4) -> str:
     """Format a frame as a LaTeX tabular with booktabs rules; text is escaped, numbers have this many digits."""
-    from pandas.api.types import is_numeric_dtype
-
-    head_text = " & ".join(_escape_latex(str(name)) for name in frame.columns)
-    body_rows = [
-        " & ".join(_latex_cell(value, digits) for value in line) for line in frame.itertuples(index=False, name=None)
-    ]
-    columns = "".join("r" if is_numeric_dtype(frame[name]) else "l" for name in frame.columns)
-    lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{head_text} \\", r"\midrule"]
-    lines += [rf"{line} \\" for line in body_rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-_SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
-
-
-def _escape_latex(text: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
-
-
-def _latex_cell(value: object, digits: int) -> str:
-    if isinstance(value, float):
-        return "--" if np.isnan(value) else f"{value:.{digits}f}"
-    return "--" if value is None else _escape_latex(str(value))
+    return frame.to_latex(index=False, escape=True, na_rep="--", float_format=f"%.{digits}f")

@@ -25,8 +25,7 @@ from alrviz.models.linear import LinearModel
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import StopToken
 from alrviz.studies.core.effects_task import selects_tuples
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
 from alrviz.studies.effects.interactions import MAX_UNASKED, Interactions
 
@@ -207,7 +206,7 @@ def effect_bands(
         refits: number of refits with random row weights; 0 for the model alone, without bands.
         holdout: share of test rows, the split of `Run(dataset, recipe)` with this holdout.
         seed: seed of the split and of the weights.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one fit: draw (0 is the model), outcome, sentence, n_iter, train_log_loss, train_seconds. The study's
     `interactions` are the model's effects; `importance()` and `effects(...)` have the bands.

@@ -134,8 +134,8 @@ def of_predictions(
     """
     target = f"{target} (given)" if target in ("row", "prediction", "unseen") else target
     predicted = list(table.columns).index("prediction")
-    names = list(table.columns[predicted + 1 : -1])
-    if not names or not names[0].startswith("p("):
+    probability_columns = list(table.columns[predicted + 1 : -1])
+    if not probability_columns or not probability_columns[0].startswith("p("):
         raise TableError(_without_probabilities(None))
     if target not in table.columns[1:predicted]:
         raise TableError(f"the rows have no column {target!r}; expected it to hold the class to compare with")
@@ -146,8 +146,8 @@ def of_predictions(
                              "column of the row weights")  # fmt: skip
         sample_weight = pd.to_numeric(rows.pop(sample_weight), errors="coerce")
     with np.errstate(divide="ignore"):
-        log_p = np.log(table[names].to_numpy())
-        classes = [name[2:-1] for name in names]
+        log_p = np.log(table[probability_columns].to_numpy())
+        classes = [name[2:-1] for name in probability_columns]
         return evaluation_of(log_p, classes, table[target], rows, sample_weight, what, tuple(notes))
 
 

@@ -16,8 +16,7 @@ from alrviz.data.seeds import seed_of
 from alrviz.data.splits import whole_table
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import StudyTask, plain
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def learning_curve(
         theta: source of alr's log theta: "single-pass" (counts of the rows so far) or "two-pass" (counts of all rows,
             including those predicted later).
         seed: seed of the orders of the rows.
-        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study.StudyOptions`).
 
     A row is one point of one curve: racer, label, name, order, repeat, seen (rows up to this one), window
     (rows averaged), rmse2 (mean of (1/C) sum_k (p_k - 1[k = y])^2), log_loss, error, theta, eta0, train_seconds

@@ -70,7 +70,7 @@ class Race(Job[None]):
         recipes: one for each racer, before the run filled in what it chooses.
         stopped_at: the last iteration that the viewer saw when stopping, if more were computed; else None.
         entry: its entry in a server's registry, which knows its owner and whose turn it is; else None.
-        turn: place in the queue of races; 0 while it computes. queued: whether it waits for a free place.
+        turn: place in the queue of races; 0 while it computes.
         stopped_by: who stopped it ("you"), for the verdict.
 
     >>> import alrviz
@@ -83,7 +83,7 @@ class Race(Job[None]):
     [0, 1]
     """
 
-    turn, queued = 0, False
+    turn = 0
     stopped_by = "you"
 
     def __init__(self, dataset: Any, runs: "Sequence[Run | RecordedRun]", *, recorded: bool = False):

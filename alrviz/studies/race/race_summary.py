@@ -8,7 +8,7 @@ from alrviz.studies.race.milestones import RELATIVE_GOALS, RacerSummary, by_obje
 UNDECIDED = "Nothing is decided yet."
 NEAR = RELATIVE_GOALS[-1]  # relative difference of objectives below which leaders are compared by their milestones
 MIN_FACTOR = 1.25  # counts of iterations that differ by a smaller factor are called equal
-MAX_EQUAL_DIFFERENCE = 1e-9  # relative difference of objectives that no picture of the gap shows, whatever its decades
+MAX_LEVEL_RELATIVE_DIFFERENCE = 1e-9  # of objectives; no picture of the gap shows it, whatever its decades
 
 
 def leader_text(lanes: Sequence[RacerSummary]) -> str:
@@ -62,7 +62,7 @@ def close_race_text(lanes: Sequence[RacerSummary], first: RacerSummary, second: 
 
     Their gaps to the optimum may differ by decades, which the picture shows, so they are not called equal.
     """
-    if second.last - first.last <= MAX_EQUAL_DIFFERENCE * abs(second.last):
+    if second.last - first.last <= MAX_LEVEL_RELATIVE_DIFFERENCE * abs(second.last):
         return f"{first.name} and {second.name} are level at {objective_text(lanes, first)}"
     marks = milestones([first, second])
     counts = [marks.at(lane.name, -1) or 0.0 for lane in (first, second)]

@@ -34,7 +34,6 @@ class Decomposition:
         bias_domingos, variance_domingos: share of rows whose main prediction is wrong; share of predictions that
             differ from the main one.
         net_variance_domingos: what variance adds to the error; negative on rows with a wrong main prediction.
-        rounds: R.
     """
 
     error: float
@@ -45,7 +44,6 @@ class Decomposition:
     bias_domingos: float
     variance_domingos: float
     net_variance_domingos: float
-    rounds: int
 
 
 def decompose(
@@ -118,5 +116,4 @@ def _decomposition_of(means: Floats, rounds: int) -> Decomposition:
         bias_domingos=bias_domingos,
         variance_domingos=variance_domingos,
         net_variance_domingos=net,
-        rounds=rounds,
     )

@@ -181,7 +181,7 @@ class NotebookViewer(Viewer):
         if shell is None or _uses_other_comm():
             return self._bundle_of_panel(include, exclude)
         with turn():
-            return _Output.create(self, shell).bundle()
+            return _Output.register(self, shell).bundle()
 
     def _ipython_display_(self) -> None:
         """Display the view in an output that can be updated later."""
@@ -192,7 +192,7 @@ class NotebookViewer(Viewer):
             publish_display_data(*self._bundle_of_panel())
             return
         with turn():
-            output = _Output.create(self, shell)
+            output = _Output.register(self, shell)
             publish_display_data(*output.bundle(), transient={"display_id": output.key})
 
     def _bundle_of_panel(self, include: Any = None, exclude: Any = None) -> Any:
@@ -354,8 +354,8 @@ class _Output:
         self._digest: Any = None  # of the picture in the file
 
     @classmethod
-    def create(cls, view: NotebookViewer, shell: Any) -> "_Output":
-        """Return a new output of a view, and accept requests of pages for it."""
+    def register(cls, view: NotebookViewer, shell: Any) -> "_Output":
+        """Return a new output of a view, registered by its key so that pages can request the view."""
         if not cls.listening:
             cls.listening = True
             listen(shell.kernel, lambda key: cls.by_key[key].view if key in cls.by_key else None)

@@ -35,13 +35,8 @@ class Pump:
         on_rest: Callable[[], None] | None = None,
         keep_awake: Callable[[], bool] = bool,
     ):
-        self._look, self._period, self._on_leave, self._on_rest, self._keep_awake = (
-            look,
-            period,
-            on_leave,
-            on_rest,
-            keep_awake,
-        )
+        self._look, self._period, self._keep_awake = look, period, keep_awake
+        self._on_leave, self._on_rest = on_leave, on_rest
         self._callback: Any = None
         self.moving = False  # latest return value of `look`
 

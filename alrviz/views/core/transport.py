@@ -7,7 +7,7 @@ CSS classes identify the buttons for keyboard shortcuts (space, left, right, s).
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import panel as pn
@@ -70,40 +70,26 @@ class Transport:
     """Buttons and slider.
 
     Args:
-        run, back, step, stop: called when the buttons are clicked.
-        on_scrub: called with an iteration when the reader moves the slider.
-        on_show_rest: called when the steps hidden by Stop are to be shown.
-        on_stop_seen: called with a reader's number and the last iteration on the screen when Stop was clicked.
-        on_seen: called with the same whenever it changes, while `StopButton.tells` is on.
+        presses: the `PlayerButtons` whose methods the buttons and the slider call.
         playback: menu of speed and loop, if any.
     """
 
-    def __init__(
-        self,
-        run: Callable[[], None],
-        back: Callable[[], None],
-        step: Callable[[], None],
-        stop: Callable[[], None],
-        on_scrub: Callable[[int], None],
-        on_show_rest: Callable[[], None] = lambda: None,
-        on_stop_seen: Callable[[int, int], None] = lambda number, seen: None,
-        on_seen: Callable[[int, int], None] = lambda number, seen: None,
-        playback: "Playback | None" = None,
-    ):
-        self._on_scrub = on_scrub
-        self._moving = Updating()
-        self.run = key_button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
-        self.back = key_button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
-        self.step = key_button("Step", "redo", "right", "Step: one iteration more (right arrow)", step)
-        self.stop = key_button("Stop", "stop", "s", "Stop: no later point appears (s)", stop, kind=StopButton)
+    def __init__(self, presses: Any, playback: "Playback | None" = None):
+        self._presses, self._moving = presses, Updating()
+        run_params: dict[str, Any] = {"variant": "contained", "width": 112}
+        self.run = key_button("Run", "play_arrow", "space", "Run or pause (space)", presses.press_run, **run_params)
+        self.back = key_button("Back", "undo", "left", "Back: one iteration less (left arrow)", presses.press_back)
+        self.step = key_button("Step", "redo", "right", "Step: one iteration more (right arrow)", presses.press_step)
+        stop_hint = "Stop: no later point appears (s)"
+        self.stop = key_button("Stop", "stop", "s", stop_hint, presses.press_stop, kind=StopButton)
         css_class = f"alrviz-stop-{uuid.uuid4().hex[:12]}"
         self.stop.css_classes = [*self.stop.css_classes, css_class]
         for name in ("drawn", "tells"):  # one at a time: of several in one call Panel keeps the last
             self.stop.jscallback(**{name: _REPORT_SCREEN % css_class})
-        self.stop.param.watch(lambda event: on_stop_seen(*event.new[:2]), "pressed")
-        self.stop.param.watch(lambda event: on_seen(*event.new), "seen")
+        self.stop.param.watch(lambda event: presses.end_at_screen(*event.new[:2]), "pressed")
+        self.stop.param.watch(lambda event: presses.report_screen(*event.new), "seen")
         self.show_rest = pmui.Button(label="", variant="text", size="small", visible=False, margin=0, align="center")
-        self.show_rest.on_click(lambda _: on_show_rest())
+        self.show_rest.on_click(lambda _: presses.show_hidden())
         # The label shows the value, because the slider's own text appears late and at first without the value.
         self.slider = pmui.IntSlider(
             label="Iteration: 0", show_value=False, start=0, end=1, value=0, step=1, sizing_mode="stretch_width",
@@ -119,45 +105,26 @@ class Transport:
 
     def _slider_moved(self, *events: Any) -> None:
         if not self._moving:
-            self._on_scrub(int(events[-1].new))
+            self._presses.scrub(int(events[-1].new))
 
-    def show(
-        self,
-        *,
-        running: bool,
-        head: int,
-        last: int,
-        move_slider: bool,
-        may_run: bool,
-        may_step: bool,
-        may_stop: bool,
-        last_hidden: int = 0,
-        drawn: tuple[int, int] | None = None,
-        step_name: str = "iteration",
-    ) -> None:
+    def show(self, state: Mapping[str, Any], *, move_slider: bool) -> None:
         """Update the row; only differences are sent to the browser.
 
         Args:
-            running: whether Run shows "Pause".
-            head, last: the step shown and the last one.
+            state: see `Player.buttons`.
             move_slider: whether to move the slider too; while a race runs it need not follow every tick.
-            may_run, may_step, may_stop: which buttons are enabled.
-            last_hidden: the last iteration computed beyond Stop, 0 for none.
-            drawn: see `StopButton`.
-            step_name: unit of the slider, "iteration" or "step".
         """
-        if drawn is not None:
-            change(self.stop, drawn=list(drawn))
+        last_hidden, step_name = state["last_hidden"], state["step_name"]
         label = f"Show all {last_hidden:,}" if last_hidden else ""
         hint = f"{label}: steps computed after Stop, up to {step_name} {last_hidden:,}" if last_hidden else ""
         change(self.show_rest, visible=bool(last_hidden), label=label, description=hint)
-        change(self.run, label="Pause" if running else "Run", icon="pause" if running else "play_arrow")
-        change(self.run, disabled=not (may_run or running))
-        change(self.back, disabled=head <= 0)
-        change(self.step, disabled=not may_step)
-        change(self.stop, disabled=not may_stop)
+        run_look = {"label": "Pause", "icon": "pause"} if state["running"] else {"label": "Run", "icon": "play_arrow"}
+        change(self.run, **run_look)
+        change(self.back, disabled=state["head"] <= 0)
+        change(self.step, disabled=not state["may_step"])
+        change(self.stop, disabled=not state["may_stop"], drawn=list(state["drawn"]))
         if move_slider:
-            self._place(head, last, step_name)
+            self._place(state["head"], state["last"], step_name)
 
     def _place(self, head: int, last: int, step_name: str) -> None:
         with self._moving:

@@ -13,7 +13,11 @@ MAX_ABSENT_NAMES = 5  # classes that win nowhere
 
 
 def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
-    """Return the caption of a map; `n_others` is the number of columns on neither axis."""
+    """Return the caption of a map.
+
+    others: what the columns on neither axis are: "typical" values, those of "row" number `row`, averaged ("mean"), or
+    those of rows "near" the point. n_others: how many these columns are.
+    """
     parts = [
         _absent(surface),
         _flat(surface),

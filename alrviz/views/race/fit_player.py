@@ -49,13 +49,6 @@ class PlayerButtons:
         """Update the buttons and the status beside them."""
         raise NotImplementedError
 
-    def _transport(self, *options: Any) -> Transport:
-        """Return the row of buttons; `options` are further arguments of `Transport`."""
-        return Transport(
-            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_hidden,
-            self._on_stop_seen, *options,
-        )  # fmt: skip
-
     press_run, begin, press_step, press_back = map(_press, (Player.run, Player.begin, Player.step, Player.back))
     press_stop, repeat_press = _press(Player.stop), _press(Player.repeat_press)
     show_hidden, scrub = _press(Player.show_hidden), _press(Player.scrub)
@@ -66,10 +59,14 @@ class PlayerButtons:
         self.player.starts_itself = False
         self.say_status()
 
-    def _on_stop_seen(self, number: int, last_seen: int) -> None:
+    def end_at_screen(self, number: int, last_seen: int) -> None:
+        """Hide steps that the screen did not show yet when Stop was clicked; see `Player.end_at_screen`."""
         if self.player.end_at_screen(number, last_seen):
             with turn(), pn.io.hold():
                 self._after()
+
+    def report_screen(self, number: int, last_seen: int) -> None:
+        """Called with a reader's number and its last iteration on the screen, while `StopButton.tells`."""
 
     def film(self) -> bytes:
         """Return the replay page of the race shown; empty if it has no step yet."""
@@ -106,7 +103,7 @@ class FitPlayer(PlayerButtons):
         self.place = 0  # iteration of slider and text; while a run plays, that of the pictures
         self._draw, self._wake = draw, wake
         self._ticks = 0
-        self.transport = self._transport()
+        self.transport = Transport(self)
         status_styles = {"min-width": "104px"}  # width of "step 16 of 17", so that the slider keeps its length
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=status_styles)
         self.say_status()
@@ -182,5 +179,5 @@ class FitPlayer(PlayerButtons):
             step = self._drawn_step() if playing and self._drawn_step is not None else None
             self.place = self.head if step is None else step
             buttons |= {} if step is None else {"head": step}
-        self.transport.show(move_slider=move_slider, **buttons)
+        self.transport.show(buttons, move_slider=move_slider)
         say(self.status, f"<span class='quiet'>{player.status_html}</span>")

@@ -73,7 +73,7 @@ class Player:
             return False
         new_reader.pull()
         new_reader.move(new_reader.last)
-        self.playing = not race.ended and (race.control.phase in ("preparing", "running") or race.control.queued)
+        self.playing = not race.ended and race.control.phase in ("queued", "preparing", "running")
         self.reader = new_reader
         return True
 
@@ -95,7 +95,7 @@ class Player:
         if self.playing and not self.outdated:
             self._pause()
         elif race is None or self.outdated or self._finished:
-            if (new_race := self._load_new_race(self.run)) is not None:
+            if (new_race := self._rerun_and_load(self.run)) is not None:
                 self.playing = True
                 new_race.control.start()
         else:
@@ -113,7 +113,7 @@ class Player:
     def step(self) -> None:
         """Show the next iteration; compute it if necessary."""
         self.is_stopped = False
-        if (self.race is None or self.outdated) and self._load_new_race(self.step) is None:
+        if (self.race is None or self.outdated) and self._rerun_and_load(self.step) is None:
             return
         reader = self.active_reader
         assert reader is not None
@@ -211,8 +211,9 @@ class Player:
         """Whether a press waits for a race that cannot be made yet."""
         return self._waiting_press is not None
 
-    def _load_new_race(self, press: Callable[[], None]) -> Race | None:
-        self._waiting_press, self.for_table = press, False
+    def _rerun_and_load(self, press_later: Callable[[], None]) -> Race | None:
+        """Make a race with `rerun` and load it; None if there is none yet: `press_later` is called when it comes."""
+        self._waiting_press, self.for_table = press_later, False
         new_race = self.rerun()
         if new_race is None and self.rerun == self._rerun_same:
             self._waiting_press = None  # there will be none later
@@ -335,23 +336,26 @@ class Player:
 
     @property
     def buttons(self) -> dict[str, Any]:
-        """Arguments of `Transport.show`."""
-        race, reader = self.race, self.active_reader
+        """State of the buttons and the slider.
+
+        running: whether Run shows "Pause". may_step, may_stop: whether these are enabled. head, last: the step shown
+        and the last one. step_name: its unit. last_hidden: see there. drawn: see `StopButton`.
+        """
+        race, reader, drawn = self.race, self.active_reader, self.reader
+        state: dict[str, Any] = {
+            "last_hidden": self.last_hidden,
+            "drawn": (0, -1) if drawn is None else (drawn.number, min(drawn.last_shown, drawn.last)),
+        }
         if race is None or reader is None:
-            allowed_actions = {"may_run": True, "may_step": True, "may_stop": self.is_waiting}
-            return {"running": False, "head": 0, "last": 0, **allowed_actions}
-        drawn = self.reader
-        picture = (0, -1) if drawn is None else (drawn.number, min(drawn.last_shown, drawn.last))
-        under_way = not race.ended and (race.control.phase != "waiting" or race.control.queued)
-        return {
+            state |= {"running": False, "head": 0, "last": 0, "step_name": "iteration"}
+            return state | {"may_step": True, "may_stop": self.is_waiting}
+        under_way = not race.ended and race.control.phase != "waiting"
+        return state | {
             "running": self.playing and not self.outdated,
             "head": reader.head,
             "last": reader.last if self.playing or race.ended else max(reader.last_shown, reader.last),
-            "may_run": True,
             "may_step": not race.ended or reader.head < reader.last or self.outdated,
             "may_stop": self.playing or under_way or self.is_waiting,
-            "last_hidden": self.last_hidden,
-            "drawn": picture,
             "step_name": reader.step_name,
         }
 
@@ -377,7 +381,7 @@ def _activity_html(player: Player) -> str:
         return "stopped" if player.is_stopped else f"<b>recorded earlier</b>{step_html}"
     if race.ended and not player.playing:
         return _ended_html(player, race)
-    if race.control.phase in ("waiting", "preparing"):
+    if race.control.phase in ("waiting", "queued", "preparing"):
         return _activity(race)
     if player.playing and race.control.turn:
         return f"running, in turns: number {race.control.turn} in the queue"

@@ -30,7 +30,7 @@ from alrviz.views.core.panes import Updating, choice, fade, html, say, side_by_s
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
-from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback
+from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback, Transport
 from alrviz.views.race import texts
 from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
@@ -109,7 +109,7 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     def _build(self, height: str) -> None:
         self.picture = LiveFigure("alrviz-race", on_resize=self._resized, min_height=220)
-        self.transport = self._transport(self._report_seen, Playback(self))
+        self.transport = Transport(self, Playback(self))
         self.sentence = html(stylesheets=[CSS, _SENTENCE_STYLE], styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         # The status never wraps and reserves its maximum width where the window is wide. Otherwise the sentence beside
         # it might need another line, and Run would move.
@@ -137,10 +137,11 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.line = pn.Row(
             self.sentence, self.status, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-told"]
         )
-        left = stack(self.head, self.picture.pane, self.transport.panel)
+        picture_column = stack(self.head, self.picture.pane, self.transport.panel)
         # Fixed height, so that the buttons do not move when the text beside them grows. Panel needs the number.
-        left.param.update(height=HEIGHT_PX, styles={"height": height}, css_classes=["alrviz-pictures", "alrviz-room"])
-        self.body = side_by_side(left, self.side, PICTURE_WIDTH_PX, SIDE_WIDTH_PX)
+        classes = ["alrviz-pictures", "alrviz-room"]
+        picture_column.param.update(height=HEIGHT_PX, styles={"height": height}, css_classes=classes)
+        self.body = side_by_side(picture_column, self.side, PICTURE_WIDTH_PX, SIDE_WIDTH_PX)
         self.layout = ViewLayout(self.line, self.body, self._numbers)
 
     # -- which race ---------------------------------------------------------------------------------------------------
@@ -163,12 +164,13 @@ class RaceView(PlayerButtons, NotebookViewer):
         if self.player.active_reader is None and self.picture.pane.object is None:
             runs: Any = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
             reader = RaceReader(Race(None, runs))
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
             self._draw(reader)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
-    def _report_seen(self, number: int, last_seen: int) -> None:
+    def report_screen(self, number: int, last_seen: int) -> None:
+        """Tell `on_seen` what the reader's screen shows."""
         reader = self.player.reader
         if reader is not None and reader.number == number and self._on_seen is not None:
             self._on_seen(reader.race, last_seen)
@@ -195,7 +197,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         if reader is not None and reader is not self._drawn_reader:
             self.cancel_scoring()
             self._drawn_reader, self._scoring = reader, None
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
         self._redraw()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
@@ -229,7 +231,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         has_changed = player.tick()
         zero_changed = reader.to_zero != to_zero
         if zero_changed:
-            self._measures.offer(reader)
+            self._measures.offer_measures_of(reader)
         came_to_rest = playing and not player.playing
         scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
         due = has_changed and (
@@ -254,9 +256,9 @@ class RaceView(PlayerButtons, NotebookViewer):
     def axes(self) -> NumberAxes:
         """Columns on the axes of the picture; none for a gap or a penalty, which are no columns of a trace."""
         reader = MEASURES[self.measure]
-        up = () if self.measure in ("gap", "alpha") else (reader.train, reader.heldout)
+        columns = () if self.measure in ("gap", "alpha") else (reader.train, reader.heldout)
         return NumberAxes(
-            self.picture, "iteration" if self.axis == "iterations" else "", tuple(name for name in up if name)
+            self.picture, "iteration" if self.axis == "iterations" else "", tuple(name for name in columns if name)
         )
 
     def _resized(self) -> None:
@@ -277,7 +279,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         """Update the buttons and the status; with `move_slider` the slider too, even while playing."""
         player = self.player
         step_param = {"drawn": self._drawn_step}  # may lag behind: a long race's picture is not fed at every tick
-        self.transport.show(move_slider=move_slider or not player.playing, **(player.buttons | step_param))
+        self.transport.show(player.buttons | step_param, move_slider=move_slider or not player.playing)
         say(self.status, f"<span class='quiet'>{player.status_html}</span>")
         if player.reader is None:
             say(self.sentence, f"<p class='sentence'>{_WAITING_TEXT}</p>" if player.is_waiting else "")
@@ -317,12 +319,12 @@ class RaceView(PlayerButtons, NotebookViewer):
         reader = self.player.reader
         if reader is None:
             return ""
-        frame, about = reader.race.frame(), race_provenance(reader.race, __version__)
+        frame, provenance = reader.race.frame(), race_provenance(reader.race, __version__)
         if reader.cut:
             count = frame["racer"].map({k: len(racer) + racer.trial_fits for k, racer in enumerate(reader.racers)})
             frame = frame[frame.groupby("racer").cumcount() < count]
-            about |= {"stopped at": reader.limit, "computed to": reader.computed}
-        return to_csv(frame, about, reader.race.recipes)
+            provenance |= {"stopped at": reader.limit, "computed to": reader.computed}
+        return to_csv(frame, provenance, reader.race.recipes)
 
 
 class MeasureMenu:
@@ -335,8 +337,8 @@ class MeasureMenu:
         self.select.link(view, value="measure", bidirectional=True)
         view.param.watch(self._remember, "measure")
 
-    def offer(self, reader: RaceReader) -> None:
-        """Offer the measures of a race, and select the one the reader wants, or NLL."""
+    def offer_measures_of(self, reader: RaceReader) -> None:
+        """Offer the measures that a race has; select the one last chosen in the menu, or NLL if the race lacks it."""
         options = _options(reader.measures)
         with self._falling_back:
             self.select.options = options

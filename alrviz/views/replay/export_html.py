@@ -200,17 +200,17 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         models.append(model)
     x = [path.iterations[places].astype(float)]
     columns, losses = _column_lines(path, x), _loss_line(reader, path, x)
-    nothing: list[Any] = [None] * len(columns)
+    no_lines: list[Any] = [None] * len(columns)
     training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "test"))
     ratios = [path.ratios[places, d] for d in range(len(columns))]
     nll = View(
         label="NLL per row (nats)", short="training", log=False,
-        train=[None if part is None else part[places] for part in (training, validation)] + nothing,
-        heldout=[None if heldout is None else heldout[places], None, *nothing],
+        train=[None if part is None else part[places] for part in (training, validation)] + no_lines,
+        heldout=[None if heldout is None else heldout[places], None, *no_lines],
     )  # fmt: skip
     widths = View(
         label="bandwidth over Silverman's, log scale", short="h / Silverman's", log=True,
-        train=[None, None, *ratios], heldout=[None, None, *nothing], grey={"Silverman's": 1.0},
+        train=[None, None, *ratios], heldout=[None, None, *no_lines], grey={"Silverman's": 1.0},
     )  # fmt: skip
     outcome_text = run.outcome.sentence if run.outcome is not None else "the fit goes on"
     end_text = (

@@ -34,8 +34,8 @@ from alrviz.views.report.quality import (
     how_good,
     missed_sentence,
     never_predicted,
-    no_better,
     reference_sentence,
+    worse_than_shares_warning,
     worst_calibrated,
 )
 from alrviz.views.studies.evaluation import points
@@ -113,7 +113,7 @@ def _summary(facts: ReportFacts) -> str:
         missed_sentence(evaluation),
         *(f"<b>Beware</b>: {safe(note, 600)}" for note in filter(None, [data.leaks_note])),
         never_predicted(evaluation),
-        no_better(evaluation),
+        worse_than_shares_warning(evaluation),
         f"{calibration_sentence(evaluation)} {worst_calibrated(facts)}",
         "" if facts.effects is None else _top_columns_sentence(facts),
         hardest_group(facts),
@@ -157,11 +157,11 @@ def _table_section(facts: ReportFacts) -> str:
     shares = dict(zip(data.labels.cat.categories, weights / weights.sum(), strict=True))
     encoder = getattr(facts.model, "encoder_", None)  # other libraries' classifiers have none, or another kind
     numbers = numbers_text(encoder) if isinstance(encoder, Encoder) else ""
-    classes = html_table(
+    classes_html = html_table(
         [safe(data.target, 40), "rows", "share"],
         ([safe(label, 60), f"{rows:,}", percent(shares[label])] for label, rows in counts.head(30).items()),
     )
-    columns = html_table(
+    columns_html = html_table(
         ["column", "<th class='t'>used as</th>", "levels", "missing", "<th class='t'>why</th>"],
         (
             [safe(c.name, 60), f"<td class='t'>{c.kind}</td>", f"{c.levels:,}", f"{c.missing:,}",
@@ -179,7 +179,7 @@ def _table_section(facts: ReportFacts) -> str:
     return (
         f"<p>{_size_sentence(facts)}, and {data.X.shape[1]} columns "
         f"that are used. A <i>level</i> is a value of a column{f'; {numbers}' if numbers else ''}.</p>"
-        f"<h3>The classes</h3>{classes}{notes_html}<h3>The columns</h3>{columns}{more_html}"
+        f"<h3>The classes</h3>{classes_html}{notes_html}<h3>The columns</h3>{columns_html}{more_html}"
     )
 
 

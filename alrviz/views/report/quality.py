@@ -46,10 +46,11 @@ def reference_sentence(facts: ReportFacts) -> str:
     )
 
 
-def _comparison(evaluation: Evaluation, other: Evaluation) -> str:
+def _comparison(evaluation: Evaluation, other_evaluation: Evaluation) -> str:
     """Return by how much the log losses of two models differ, with a standard error paired by row."""
     weight = np.ones(len(evaluation.y)) if evaluation.weight is None else evaluation.weight
-    differences = (row_losses(evaluation.log_p, evaluation.y) - row_losses(other.log_p, other.y))[weight > 0]
+    losses, other_losses = (row_losses(of_model.log_p, of_model.y) for of_model in (evaluation, other_evaluation))
+    differences = (losses - other_losses)[weight > 0]
     w = weight[weight > 0] / weight.sum()
     mean = float(w @ differences)
     error = float(np.sqrt(w @ (differences - mean) ** 2 * (w @ w)))
@@ -80,7 +81,7 @@ def never_predicted(evaluation: Evaluation) -> str:
     return f"It never predicts {names}{suffix}: another class is always more probable."
 
 
-def no_better(evaluation: Evaluation) -> str:
+def worse_than_shares_warning(evaluation: Evaluation) -> str:
     """Return a warning if the log loss is more than one standard error worse than that of the class shares, else "".
 
     The shares are those of the test rows, so that no constant prediction is better.
@@ -243,11 +244,11 @@ def how_calibrated(facts: ReportFacts) -> str:
         pictures.calibration(evaluation), "Reliability curve of the class predicted",
         "The same for the class that is predicted, whichever that is. Below the diagonal the model is too sure.",
     )  # fmt: skip
-    half_text = "; of two classes half of it is often given" if len(evaluation.classes) == 2 else ""
+    halved_brier_text = "; of two classes half of it is often given" if len(evaluation.classes) == 2 else ""
     return (
         f"<p>{calibration_sentence(evaluation)} {worst_calibrated(facts)}{_extremes(evaluation)} The Brier score, "
         "the mean squared distance between probabilities and what happened, summed over the classes, is "
-        f"{number(evaluation.summary().brier, 3)}{half_text}.</p>"
+        f"{number(evaluation.summary().brier, 3)}{halved_brier_text}.</p>"
         f"<div class='pictures'>{of_interest}{of_predicted}</div>"
     )
 

@@ -272,7 +272,7 @@ class EvaluationView(NotebookViewer):
                     self.picture, evaluation, self.label, None if np.isnan(t) else t, dark=self.dark
                 )
             elif self.picture == "reliability":
-                picture = pictures.calibration(evaluation, self.label, dark=self.dark)
+                picture = pictures.calibration(evaluation, self.label)
             else:
                 picture = pictures.groups(self._groups(), decisions.error, dark=self.dark)
             self.curve.show(picture, (id(evaluation), self.picture, self.label, self.by))

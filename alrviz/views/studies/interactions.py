@@ -150,7 +150,7 @@ class InteractionsView(StudyView, RowSettings):
 
     def press_run(self) -> None:
         """Run or resume the study."""
-        if self._rerun is not None or self.study is not None:
+        if self.rerun is not None or self.study is not None:
             self.given_effects = None
         super().press_run()
 
@@ -362,9 +362,10 @@ class InteractionsView(StudyView, RowSettings):
 
     def _contributions_csv(self) -> str:
         explanation, study = self.explanation, self.study
-        about = self._provenance if study is None else study_provenance(study)
+        provenance = self._provenance if study is None else study_provenance(study)
         return "" if explanation is None else row_csv(
-            explanation, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
+            explanation, {**provenance, "row": self.row, "changes": self.changes},
+            () if study is None else study.recipes,
         )  # fmt: skip
 
     def page(self) -> bytes:

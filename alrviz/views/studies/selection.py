@@ -424,8 +424,8 @@ def search_html(search: Search) -> str:
     if not missed:
         return f"{words}; {'it is' if len(telling) == 1 else 'all of them are'} kept."
     best = missed[0]
-    looked_at = set(search.numbers(last.tuples).tolist())
-    reason = "was discarded" if best in looked_at else "was never looked at, since no part of it was kept"
+    scored_numbers = set(search.numbers(last.tuples).tolist())
+    reason = "was discarded" if best in scored_numbers else "was never looked at, since no part of it was kept"
     name = safe(search.name(search.all_tuples()[best]), 80)
     lost_text = (
         "it is lost" if len(telling) == 1 else f"{len(missed):,} of these {'is' if len(missed) == 1 else 'are'} lost"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TICK_MS = 100
 TICKS_PER_REFRESH = 5  # while the study runs
 REST_PER_DRAW_SECOND = 10  # pause after drawing, so that large pictures do not block the page
+NO_STUDY_HTML = "<span class='quiet'>No study yet.</span>"
 _RUN_HINT = "Run (space)"
 _RESUME_HINT = "Resume: finished fits are kept (space)"
 _WAITS_HTML = "<p class='quiet'>It runs as soon as its cost is known.</p>"
@@ -39,20 +40,17 @@ _BAR = """
 
 
 class StudyBar:
-    """Row under a study's pictures: buttons to run or resume, stop and retry, and the progress.
+    """Row under a study's pictures: buttons to run or resume, stop and retry, and the progress."""
 
-    Args:
-        run, stop, retry: called when the buttons are clicked.
-    """
-
-    def __init__(self, run: Callable[[], None], stop: Callable[[], None], retry: Callable[[], None]):
-        self.run = key_button("Run", "play_arrow", "space", _RUN_HINT, run, variant="contained", width=128)
-        self.stop = key_button("Stop", "stop", "s", "Stop (s)", stop)
+    def __init__(self, view: "StudyView"):
+        self._view, run_params = view, {"variant": "contained", "width": 128}
+        self.run = key_button("Run", "play_arrow", "space", _RUN_HINT, view.press_run, **run_params)
+        self.stop = key_button("Stop", "stop", "s", "Stop (s)", view.press_stop)
         self.retry = pmui.Button(
             label="Retry failed", icon="refresh", variant="outlined", margin=(0, 8, 0, 0), stylesheets=[ICONS]
         )
         self.retry.visible = False
-        self.retry.on_click(lambda _: retry())
+        self.retry.on_click(lambda _: view.press_retry())
         self.progress = pn.pane.HTML(
             "", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0,
             css_classes=["alrviz-wide"],
@@ -60,12 +58,10 @@ class StudyBar:
         self.panel = pn.Row(self.run, self.stop, self.retry, self.progress, sizing_mode="stretch_width", margin=0)
         self.panel.css_classes = ["alrviz-run"]
 
-    def show(self, study: "Study | None", *, outdated: bool, may_run: bool, is_waiting: bool = False) -> None:
-        """Update the row; only differences are sent to the browser.
-
-        outdated: whether settings have changed since the study began; may_run: whether Run can be pressed; is_waiting:
-        whether a run waits to begin.
-        """
+    def show(self) -> None:
+        """Update the row; only differences are sent to the browser."""
+        view, study, outdated, is_waiting = self._view, self._view.study, self._view.outdated, self._view.is_waiting
+        may_run = (view.ready or view.ready_soon) and (study or view.rerun) is not None
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
         resumes = not outdated and phase in ("stopped", "failed")
@@ -159,14 +155,14 @@ class StudyView(NotebookViewer):
         super().__init__(**params)
         self.study = study
         self._height = height or self.HEIGHT
-        self._rerun = rerun
+        self.rerun = rerun
         self._wake = wake or self._make_pump(self.pump, TICK_MS)
         self.is_waiting = False  # whether Run was pressed before it was ready
         self.drawn_state: Any = None  # phase and number of results in the pictures
         self.lines: Any = None  # summary of the study in the pictures
         self._ticks = 0
         self._rest_until = 0.0
-        self.bar = StudyBar(self.press_run, self.press_stop, self.press_retry)
+        self.bar = StudyBar(self)
         min_height, margin = self.SENTENCE
         self.sentence = html(min_height=min_height, margin=(0, 0, margin, 0))
         self._build()
@@ -202,7 +198,7 @@ class StudyView(NotebookViewer):
     def _empty(self) -> None:
         """Show the state without a study."""
         self.body.visible = False
-        self.tell_none()
+        self.tell(NO_STUDY_HTML)
 
     def _fold_numbers(
         self, files: Sequence[Any], pictures: Mapping[str, LiveFigure], table: Callable[[Any], str]
@@ -223,19 +219,12 @@ class StudyView(NotebookViewer):
         """Show this HTML as the sentence above the picture."""
         say(self.sentence, f"<div class='sentence'>{text}</div>")
 
-    def tell_none(self) -> None:
-        """Set the sentence to "No study yet."."""
-        self.tell("<span class='quiet'>No study yet.</span>")
-
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""
         study = self.study
-        title = (
-            f"{type(self).__name__.removesuffix('View')}: {subject}"
-            if study is None
-            else f"{', '.join(study.names)}: {subject}"
-        )
-        return Origin(title, "" if study is None else caption(study_provenance(study), study.recipes))
+        if study is None:
+            return Origin(f"{type(self).__name__.removesuffix('View')}: {subject}")
+        return Origin(f"{', '.join(study.names)}: {subject}", caption(study_provenance(study), study.recipes))
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
@@ -252,7 +241,7 @@ class StudyView(NotebookViewer):
             self.refresh()
             return
         self.is_waiting = False
-        study = self.study if self._rerun is None else self._rerun()
+        study = self.study if self.rerun is None else self.rerun()
         if study is not None:
             self.study, self.outdated = study, False
             study.control.start()
@@ -310,8 +299,7 @@ class StudyView(NotebookViewer):
         """Update everything; the pictures only if there are new results."""
         study = self.study
         with pn.io.hold():
-            may_run = (self.ready or self.ready_soon) and (study or self._rerun) is not None
-            self.bar.show(study, outdated=self.outdated, may_run=may_run, is_waiting=self.is_waiting)
+            self.bar.show()
             fade(self.outdated, self.sentence, self.body)  # even while drawing pauses
             state = (None if study is None else (study.phase, study.progress.done), self.outdated)
             start = time.monotonic()

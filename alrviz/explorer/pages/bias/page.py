@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 from alrviz.data.dataset import Dataset
 from alrviz.explorer.pages.bias.curve import MIN_HEIGHT, CurveTab
 from alrviz.explorer.recipes.questions import CUSTOM
-from alrviz.explorer.recipes.recipe_fields import STUDY_CHOICES, alpha_choices
+from alrviz.explorer.recipes.recipe_fields import STUDY_CHOICES, alpha_entries
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_page import StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import FAMILIES
-from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cost import RecipeEstimate, share_seconds
 from alrviz.studies.protocols.bias_variance import bias_variance
@@ -94,7 +93,7 @@ def _sizes_text(slug: str) -> str:
 
 
 def _alphas(spec: "GridSpec") -> dict[str, Any]:
-    return _ALPHAS | {in_digits(alpha): alpha for alpha in alpha_choices(spec.alpha)}
+    return _ALPHAS | alpha_entries(spec.alpha)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from param.parameterized import Event
 
 from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
-from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, peer_menu
+from alrviz.explorer.pages.boundaries.fit import peer_menu
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.dialogs import text_button
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.explorer.widgets.menus import pill, select
@@ -41,10 +40,13 @@ class DlrControls:
 
     Args:
         on_choice: called with "bandwidth" or "peer" and the value chosen.
-        on_press: called with "draw", "settings", "python" or an example.
+        on_draw: called by the button Draw.
+        on_example: called with the demo set of an example.
     """
 
-    def __init__(self, on_choice: Callable[[str, str], None], on_press: Callable[[str | Example], None]):
+    def __init__(
+        self, on_choice: Callable[[str, str], None], on_draw: Callable[[], None], on_example: Callable[[str], None]
+    ):
         self._on_choice, self._setting = on_choice, Updating()
         help_text = explain("bandwidth")
         self._bandwidth = select("Bandwidths", BANDWIDTHS, 146, description=help_text)
@@ -53,16 +55,12 @@ class DlrControls:
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         self.draw = button(
-            "Draw", lambda: on_press("draw"), icon="draw", variant="outlined", size="small", margin=0,
+            "Draw", on_draw, icon="draw", variant="outlined", size="small", margin=0,
             description=DRAW_HELP, visible=False,
         )  # fmt: skip
         examples_label = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], align="center")
-        self.settings = text_button("Settings", "tune", SETTINGS, lambda: on_press("settings"))
-        python = text_button("Python", "code", PYTHON, lambda: on_press("python"))
-        self.examples = pn.Row(
-            examples_label, *(pill(example, on_press) for example in EXAMPLES), margin=0, align="center"
-        )
-        self.footer = pn.Row(python, margin=(12, 0, 0, 0))
+        pills = (pill(example, lambda chosen: on_example(chosen.data)) for example in EXAMPLES)
+        self.examples = pn.Row(examples_label, *pills, margin=0, align="center")
 
     def _tell(self, name: str, value: str | None) -> None:
         if not self._setting and value is not None:

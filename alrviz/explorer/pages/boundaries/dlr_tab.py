@@ -17,9 +17,9 @@ from alrviz.explorer.pages.boundaries.dlr_controls import FIRST_PEER, ColumnMenu
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame, table_of
 from alrviz.explorer.pages.boundaries.dlr_view import Pictures
 from alrviz.explorer.pages.boundaries.drawing import DlrState, Drawing
+from alrviz.explorer.pages.boundaries.fit import first_row
 from alrviz.explorer.pages.boundaries.frame_queue import DraggedBandwidth, FrameQueue
 from alrviz.explorer.pages.boundaries.texts import dlr_html, dlr_script, source_line
-from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog
 from alrviz.explorer.shell.theme import CARD, button, html
@@ -33,20 +33,18 @@ _DRAWING_SENTENCE_STYLES = {"height": "3.5rem", "min-height": "3.5rem", "overflo
 class DlrTab(DlrState):
     """The tab "DLR"."""
 
-    def __init__(self, session: Session, dialogs: TextDialog, open_drawer: Callable[[Viewable], None]):
-        super().__init__(session, open_drawer, "", ("dlr",), first_recipe(session.seed), has_film=True)
-        self._dialogs = dialogs
+    def __init__(self, session: Session, script_dialog: TextDialog, place: Callable[[Viewable], None]):
+        super().__init__(session, script_dialog, place, "", ("dlr",), first_recipe(session.seed), has_film=True)
         self.name = self.name or FIRST_PEER
         self.frames = FrameQueue(session, self.tasks, self.show_frame, self._take_results)
         self.table = self.frame = None
         self._session_table: Dataset | None = None  # the table that `table` is a part of
         self._was_drawing = False
-        self._build()
-        self.show_fitted()
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Build the widgets; return the tab's part of the page's first row, and everything below it."""
         self.drawing = Drawing(self)
         map_events = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
         player = self.player
@@ -56,9 +54,7 @@ class DlrTab(DlrState):
             self.session.wake, map_events, self.drag, player.scrub, player.film, self._show_gram, *lines
         )
         self.columns = ColumnMenus(self._columns_chosen)
-        self.menus = DlrControls(self._on_choice, self._on_press)
-        self.controls = [*self.columns.menus, *self.menus.menus]
-        self.first_row_end = [self.menus.examples]
+        self.menus = DlrControls(self._on_choice, self.drawing.begin, self.session.table.load_demo)
         self.words = html((0, 0, 4, 0))
         self.back_button = button(
             "Back to the fit", self.redraw, icon="undo", variant="outlined", size="small", visible=False, margin=0,
@@ -66,7 +62,7 @@ class DlrTab(DlrState):
         )  # fmt: skip
         self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=0)
         self.buttons = pn.Row(
-            player.transport.panel, player.status, self.menus.draw, self.menus.settings,
+            player.transport.panel, player.status, self.menus.draw, self.settings_button,
             sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"],
         )  # fmt: skip
         # Fixed heights: a button or a progress bar that comes and goes must not move the pictures below.
@@ -74,15 +70,17 @@ class DlrTab(DlrState):
         progress = pn.Column(self.bar, height=10, sizing_mode="stretch_width", margin=0)
         card_parts = (self.buttons, self.drawing.panel, progress, self._sentence_row, self.pictures.pictures_row)
         card = pn.Column(*card_parts, styles=CARD, sizing_mode="stretch_width", margin=0)
-        self.menus.footer.insert(0, self.starter.pane)
-        parts_below = (
-            self.pictures.numbers,
-            self.pictures.folded,
-            self.model_part.evaluation.part,
-            self.model_part.part,
-            self.menus.footer,
-        )
-        self.panel = pn.Column(card, *parts_below, sizing_mode="stretch_width", margin=0)
+        self.footer = pn.Row(self.starter.pane, self.python_button, margin=(12, 0, 0, 0))
+        self.panel = pn.Column(
+            card, self.pictures.numbers, self.pictures.folded, self.model_part.evaluation.part, self.model_part.part,
+            self.footer, sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+        self.show_fitted()
+        return first_row([*self.columns.menus, *self.menus.menus], self.menus.examples), self.panel
+
+    def script(self) -> str:
+        """Return the script that computes both maps and their numbers."""
+        return dlr_script(self)
 
     def result(self) -> Race | None:
         """Return the fit of the current settings once it has ended and was shown to its end, else None."""
@@ -91,10 +89,8 @@ class DlrTab(DlrState):
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 
-    def shown(self) -> None:
-        """Called when the tab is in front: take the session's table if it or its axes changed, else continue where the
-        tab was left.
-        """
+    def on_shown(self) -> None:
+        """Take the session's table if it or its axes changed, else continue where the tab was left."""
         session, dataset = self.session, self.session.table.dataset
         self.pictures.ground(session.dark)
         self.show_controls()
@@ -122,7 +118,7 @@ class DlrTab(DlrState):
         self.columns.hide(is_drawing)
         # While points are drawn the sentence has two lines: a longer one would move the map under the pointer.
         self._sentence_row.styles = _DRAWING_SENTENCE_STYLES if is_drawing else _SENTENCE_STYLES
-        for part in (self.buttons, self.menus.footer):
+        for part in (self.buttons, self.footer):
             part.visible = not is_drawing
 
     def _take_table(self) -> None:
@@ -158,8 +154,8 @@ class DlrTab(DlrState):
             self._peer_changed()
         self._place_changed()
 
-    def hidden(self) -> None:
-        """Called when another tab comes to the front: stop the work of this one; the pictures stay."""
+    def on_hidden(self) -> None:
+        """Stop the work of the tab; the pictures stay."""
         self._was_drawing = self.drawing.is_drawing
         self.drawing.set_aside()
         self.frames.cancel()
@@ -190,16 +186,6 @@ class DlrTab(DlrState):
         if dataset is not None:
             self.session.axes = self.columns.positions(dataset)
             self._take_table()
-
-    def _on_press(self, action: str | Example) -> None:
-        if isinstance(action, Example):
-            self.session.table.load_demo(action.data)
-        elif action == "draw":
-            self.drawing.begin()
-        elif action == "python":
-            self._dialogs.show(dlr_script(self))
-        else:
-            self.show_settings()
 
     # ---- frames ------------------------------------------------------------------------------------------------------
 

@@ -13,17 +13,16 @@ from panel.viewable import Viewable
 
 from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
-from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, MapTab, peer_menu
+from alrviz.explorer.pages.boundaries.fit import MapTab, first_row, peer_menu
 from alrviz.explorer.pages.boundaries.texts import family_script, peer_html, run_html
-from alrviz.explorer.recipes.recipe_fields import alpha_choices
+from alrviz.explorer.recipes.recipe_fields import alpha_entries
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.dialogs import TextDialog, text_button
+from alrviz.explorer.shell.dialogs import TextDialog
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.export_model import FittedModel, model_of_peer
 from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.fitting.families import FAMILIES, RUNS
-from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.maps.partial_dependence import first_others
@@ -33,15 +32,14 @@ from alrviz.views.maps.decision_map import DecisionMapView
 
 HEIGHT = room(300, 255, 85)
 _PEER = "peer "  # prefix of a peer's slug in the menu of models
-_FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
 
 
 class FamilyTab(MapTab):
     """The tab "Any family"."""
 
-    def __init__(self, session: Session, dialogs: TextDialog, open_drawer: Callable[[Viewable], None]):
-        super().__init__(session, open_drawer, "any", RUNS, Recipe("alr", **_FIRST, seed=session.seed))
-        self._dialogs = dialogs
+    def __init__(self, session: Session, script_dialog: TextDialog, place: Callable[[Viewable], None]):
+        default_recipe = Recipe("alr", order=2, alpha=0.1, seed=session.seed)
+        super().__init__(session, script_dialog, place, "any", RUNS, default_recipe)
         if self.linked_model:  # takes precedence over a peer in the link
             self.name = ""
         self._table: Dataset | None = None
@@ -49,19 +47,15 @@ class FamilyTab(MapTab):
         self._default_others = "typical"  # values of the other columns, for this table's first map
         self._stale = False
         self._setting = Updating()
-        self._build()
-        self.show_fitted()
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Build the widgets; return the tab's part of the page's first row, and everything below it."""
         widget_params: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
         self.model = pmui.Select(label="Model", options={}, width=232, **widget_params)
         self.order = order_buttons()
         self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **widget_params)
-        settings = text_button("Settings", "tune", SETTINGS, self.show_settings)
-        python = text_button("Python", "code", PYTHON, lambda: self._dialogs.show(self.script()))
-        self.settings_button = settings
         for name in ("model", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._on_choice(name, event.new), "value")
         self.words = html((0, 0, 8, 0))
@@ -69,26 +63,22 @@ class FamilyTab(MapTab):
         self.map = DecisionMapView(wake=self.session.wake, height=HEIGHT, width=900)
         for name in ("others", "row", "across", "up"):
             self.map.param.watch(lambda _: self._axes_chosen(), name)
-        self.controls = [self.model, self.order, self.alpha]
-        self.first_row_end = [self.starter.pane, settings, python]
         self.buttons = pn.Row(
             self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
         )  # fmt: skip
-        card_parts = (
-            self.buttons,
-            self.bar,
-            self.words,
-            self.map,
-            self.model_part.evaluation.part,
-            self.model_part.part,
-        )
-        self.panel = pn.Column(*card_parts, styles=CARD, sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Column(
+            self.buttons, self.bar, self.words, self.map, self.model_part.evaluation.part, self.model_part.part,
+            styles=CARD, sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+        self.show_fitted()
+        controls = [self.model, self.order, self.alpha]
+        return first_row(controls, self.starter.pane, self.settings_button, self.python_button), self.panel
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 
-    def shown(self) -> None:
-        """Called when the tab is in front: show the session's table."""
+    def on_shown(self) -> None:
+        """Show the session's table."""
         session, dataset = self.session, self.session.table.dataset
         self.map.dark = session.dark
         self._show_controls()
@@ -131,12 +121,12 @@ class FamilyTab(MapTab):
             self.order.value = order if order in (1, 2, 3) else None
             self.alpha.visible = is_recipe and "alpha" in recipe.params
             alpha = recipe.params.get("alpha", 0.0)
-            self.alpha.options = {in_digits(a): a for a in alpha_choices(alpha)}
+            self.alpha.options = alpha_entries(alpha)
             self.alpha.value = alpha
         self.buttons.visible = self.starter.pane.visible = self.settings_button.visible = is_recipe
 
-    def hidden(self) -> None:
-        """Called when another tab comes to the front: stop the work of this one."""
+    def on_hidden(self) -> None:
+        """Stop the work of the tab."""
         self.give_up_fit()
         self.peer.forget()
         self.map.stop()

@@ -1,11 +1,12 @@
 """The fits of a tab of maps: the model with its cost, run and settings, and the classifier it is compared with."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import panel as pn
 from panel.viewable import Viewable
 
 from alrviz.data.dataset import Dataset
@@ -14,6 +15,7 @@ from alrviz.explorer.page import Tab
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.dialogs import TextDialog, text_button
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
@@ -50,6 +52,15 @@ def peer_menu(session: Session, dataset: Dataset | None) -> dict[str, str]:
     if dataset is not None and truth_of(session, dataset) is not None:
         names_by_label[BEST] = TRUTH
     return names_by_label
+
+
+def first_row(controls: Sequence[Viewable], *trailing: Viewable) -> Viewable:
+    """Return a tab's part of the page's first row: its controls, and others at the right end."""
+    row_end = pn.Row(*trailing, margin=0, styles={"margin-left": "auto"})
+    return pn.FlexBox(
+        *controls, row_end, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=0,
+        styles={"flex": "1 1 0", "min-width": "680px"}, css_classes=["alrviz-line"],
+    )  # fmt: skip
 
 
 class PeerFit:
@@ -108,7 +119,8 @@ class MapTab(Tab):
 
     Args:
         session: the visitor's.
-        open_drawer: shows a panel in the drawer.
+        script_dialog: shows the script of the tab.
+        place: puts the settings into the page's drawer.
         slug: of the tab in a link.
         families: the families offered.
         default_recipe: used if the link has no model.
@@ -118,14 +130,17 @@ class MapTab(Tab):
     def __init__(
         self,
         session: Session,
-        open_drawer: Callable[[Viewable], None],
+        script_dialog: TextDialog,
+        place: Callable[[Viewable], None],
         slug: str,
         families: tuple[str, ...],
         default_recipe: Recipe,
         has_film: bool = False,
     ):
         super().__init__(session)
-        self._slug, self._families, self._open_drawer = slug, families, open_drawer
+        self._slug, self._families, self._place = slug, families, place
+        self.settings_button = text_button("Settings", "tune", SETTINGS, self.show_settings)
+        self.python_button = text_button("Python", "code", PYTHON, lambda: script_dialog.show(self.script()))
         self.player = FitPlayer(self._place_changed, session.wake, has_film, self._drawn if has_film else None)
         self.starter = RaceStarter(session, self.tasks, self.player, partial(session.runs.adopt, kind=FIT), "fit")
         self.peer = PeerFit(session, self.tasks, self._peer_changed)
@@ -135,6 +150,14 @@ class MapTab(Tab):
         self.recipe: Recipe = session.model[0] if self.linked_model else default_recipe
         self.name = session.peer if is_linked else ""  # slug of the peer
         self._hidden = False  # whether another tab is in front
+
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Return the tab's part of the page's first row, and everything below it."""
+        raise NotImplementedError
+
+    def script(self) -> str:
+        """Return the script that computes the maps and their numbers."""
+        raise NotImplementedError
 
     def set_model(self) -> None:
         """Show the chosen model, write it into the link and fit it."""
@@ -202,7 +225,8 @@ class MapTab(Tab):
         """Show the settings of the model in the drawer."""
         self.settings.show_solvers(self.starter.solvers)
         self.settings.show(0, self.recipe, self.recipe.label, is_only=True)
-        self._open_drawer(self.settings.panel)
+        self._place(self.settings.panel)
+        self.session.open_drawer(True)
 
     def _set_recipe(self, recipe: Recipe) -> None:
         self.recipe = recipe

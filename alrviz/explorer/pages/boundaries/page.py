@@ -1,17 +1,13 @@
 """The Boundaries page: maps of what classifiers predict over two columns; a tab for DLR and one for any family.
 
-A tab has `controls` and `first_row_end` (widgets of the page's first row), `panel`, `shown()` (called when it comes to
-the front or its table changed), `hidden()`, `pump()` and `close()`. It is built when it is first shown. Its settings
-are in the session, and so in the link.
+The settings of a tab (`MapTab`) are in the session, and so in the link.
 """
 
 from typing import Any
 
-import panel as pn
 from panel.viewable import Viewable
 
 from alrviz.explorer.session.link_errors import Choices
-from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import script_dialog
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import html
@@ -49,10 +45,6 @@ class BoundariesPage(TabbedPage):
 
         return {"tab": TABS.values(), "others": OTHERS, "peer": (*known_peers(), TRUTH)}
 
-    def __init__(self, session: Session):
-        super().__init__(session)
-        self._last_tab: Any = None
-
     def view(self) -> Viewable:
         """Build the page."""
         self.data = data_menu(self.session)
@@ -65,19 +57,11 @@ class BoundariesPage(TabbedPage):
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
         """Return a tab, its part beside the menu of tabs, and its part below."""
-        tab = _tab_class(slug)(self.session, self._dialog, self._open_drawer)
-        row_end = pn.Row(*tab.first_row_end, margin=0, styles={"margin-left": "auto"})
-        controls = pn.FlexBox(
-            *tab.controls, row_end, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=0,
-            styles={"flex": "1 1 0", "min-width": "680px"}, css_classes=["alrviz-line"],
-        )  # fmt: skip
-        return tab, controls, tab.panel
+        tab = _tab_class(slug)(self.session, self._dialog, self.place)
+        return tab, *tab.build()
 
     def on_tab_shown(self) -> None:
-        """Stop the previous tab, and show the session's table in the front tab."""
-        if self._last_tab not in (None, self.tab):
-            self._last_tab.hidden()
-        self._last_tab = self.tab
+        """Show the session's table in the front tab."""
         self._show_table()
 
     def _show_table(self) -> None:
@@ -85,8 +69,4 @@ class BoundariesPage(TabbedPage):
         session = self.session
         show_data(self.data, session)
         if session.page == self.slug and session.table.loading is None:
-            self.tab.shown()
-
-    def _open_drawer(self, panel: Viewable) -> None:
-        self.place(panel)
-        self.session.open_drawer(True)
+            self.tab.on_shown()

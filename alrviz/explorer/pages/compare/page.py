@@ -22,7 +22,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MAX_SETS, State
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.scripts import TableOrigin, table_code
+from alrviz.explorer.widgets.scripts import table_code
 from alrviz.explorer.widgets.study_estimate import PlannedStudy, estimate_recipes, remarks_of
 from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
@@ -103,10 +103,7 @@ print(ranks(study, "log_loss"))
         """Return the settings as attributes of the link's `State`; the default data sets are left out."""
         if self.sets == FIRST_SETS:
             return super().link_values()
-        return super().link_values() | {
-            "sets": self.sets.demos,
-            "files": tuple(file for file, _ in self.sets.own_tables),
-        }
+        return super().link_values() | {"sets": self.sets.demos, "files": tuple(self.sets.links)}
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipes that at least one table accepts."""
@@ -132,7 +129,7 @@ print(ranks(study, "log_loss"))
                 tell(f"estimating the cost on {table.dataset.name}")
                 table_fits = estimate_recipes(table.dataset, self.recipes, self.holdout, stop)
                 fits += table_fits
-                table_remarks = () if table.demo else remarks_of(table.dataset, [fit.note for fit in table_fits])
+                table_remarks = () if table.source.demo else remarks_of(table.dataset, [fit.note for fit in table_fits])
                 remarks += [f"{table.dataset.name}: {remark}" for remark in table_remarks]
             total = self.cost(None, [fit for fit in fits if not fit.refused])
             planned = PlannedComparison(
@@ -189,7 +186,7 @@ class CompareMenus(StudyMenus):
         options: dict[str, str | FileLink] = {**self._own_tables.options(), **{name: name for name in demo_names()}}
         with self._setting:
             sets = spec.sets
-            self["sets"].param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own_tables)])
+            self["sets"].param.update(options=options, value=[*sets.demos, *sets.links])
 
 
 def _cost_html(planned: PlannedComparison) -> str:
@@ -255,7 +252,7 @@ class CompareTab(StudyPage):
             return  # the session's link is another page's
         new = self.own_tables.add_current()
         sets = self.spec.sets
-        links = [link for link, _ in sets.own_tables]
+        links = sets.links
         if new is not None or self.own_tables.with_choices(links) != sets.own_tables:
             # A dropped table replaces the default sets, which nobody chose.
             demos = () if new is not None and sets == FIRST_SETS else sets.demos
@@ -267,9 +264,7 @@ class CompareTab(StudyPage):
     def estimate(self, dataset: Dataset | None) -> None:
         """Estimate the study; the session's table matters only if it is one of the data sets."""
         session = self.session
-        uses_session_table = dataset is not None and any(
-            session.table.source.file == link for link, _ in self.spec.sets.own_tables
-        )
+        uses_session_table = session.table.source.file in self.spec.sets.links
         table_hash = dataset.hash if uses_session_table and dataset is not None else ""
         self.runner.estimate((self.spec, session.seed, table_hash), self.spec.estimate_job(None, session))
 
@@ -288,13 +283,10 @@ def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> 
     """Return code that loads a list of tables. served_from: path of the table the server was started with."""
     code = "tables = []\n"
     for table in tables:
-        demo = (table.demo, None) if table.demo else None
-        choices = table.choices
-        origin = TableOrigin(table.dataset, table.upload, demo, seed, choices.kinds, served_from, bool(choices.rows))
-        lines = table_code(origin)
-        original_name = table.dataset.table.name if not table.demo else table.demo
-        if table.dataset.name != original_name:  # it was renamed, because another table has the same name
-            lines += f"\ndataset = dataclasses.replace(dataset, name={table.dataset.name!r})"
+        dataset, demo = table.dataset, table.source.demo
+        lines = table_code(dataset, table.source, seed, served_from)
+        if dataset.name != (demo[0] if demo else dataset.table.name):  # another table has the same name
+            lines += f"\ndataset = dataclasses.replace(dataset, name={dataset.name!r})"
             code = code if code.startswith("import") else f"import dataclasses\n\n{code}"
         code += f"{lines}\ntables.append(dataset)\n"
     return code

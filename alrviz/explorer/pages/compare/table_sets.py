@@ -1,7 +1,7 @@
 """The tables that recipes are compared on: demo sets, and several of the visitor's tables.
 
-For a visitor's table a page keeps its `FileLink` and the chosen kinds, split and rows. The table is read again from
-the uploaded bytes, which the server keeps, unless it is the session's table.
+For a visitor's table a page keeps its `Source`: its link and the chosen kinds, split and rows. The table is read again
+from the uploaded bytes, which the server keeps, unless it is the session's table.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,53 +11,35 @@ from functools import partial
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, TableError, for_page
-from alrviz.explorer.server.tables import FileLink, Upload
+from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.apply_kinds import derive_dataset, read_upload
-from alrviz.explorer.session.row_filter import RowFilter
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.source import Source
+from alrviz.explorer.session.source import NO_CHOICES, Source
 from alrviz.stop import StopToken
 
 
 @dataclass(frozen=True)
-class Choices:
-    """A visitor's choices for a table: kinds by column position, slug of the split, filters of rows."""
-
-    kinds: tuple[tuple[int, str], ...] = ()
-    split: str = ""
-    rows: tuple[RowFilter, ...] = ()
-
-    @property
-    def source(self) -> Source:
-        """The choices as an argument of `derive_dataset`."""
-        return Source(kinds=dict(self.kinds), split=self.split, rows=self.rows)
-
-
-@dataclass(frozen=True)
 class TableSets:
-    """The chosen tables: demo sets by name, and the visitor's tables with their choices."""
+    """The chosen tables: demo sets by name, and files of the visitor, each with the choices for it."""
 
     demos: tuple[str, ...] = ()
-    own_tables: tuple[tuple[FileLink, Choices], ...] = ()
+    own_tables: tuple[Source, ...] = ()
 
     def __len__(self) -> int:
         return len(self.demos) + len(self.own_tables)
 
+    @property
+    def links(self) -> list[FileLink]:
+        """The links of the visitor's tables."""
+        return [source.file for source in self.own_tables if source.file is not None]
+
 
 @dataclass(frozen=True)
 class NamedTable:
-    """An opened table with a unique name, and its origin.
-
-    Attributes:
-        demo: the demo set's name, "" for a visitor's table.
-        upload: the visitor's file; None for a demo set and for the table that the server was started with.
-        choices: of the visitor.
-    """
+    """An opened table with a unique name, and its origin; without file and demo set it is the server's own table."""
 
     dataset: Dataset = field(compare=False)
-    demo: str = ""
-    upload: Upload | None = None
-    choices: Choices = Choices()
+    source: Source = NO_CHOICES
 
 
 class OwnTables:
@@ -65,55 +47,55 @@ class OwnTables:
 
     def __init__(self, session: Session, files: Sequence[FileLink]):
         self._session = session
-        self._tables: dict[str, tuple[FileLink, Choices]] = {link.hash: (link, Choices()) for link in files}
+        self._sources = {link.hash: Source(file=link) for link in files}
 
     def add_current(self) -> FileLink | None:
         """Add the session's table, or update its choices; return it if it is new."""
         table, source = self._session.table, self._session.table.source
         if source.file is None or table.dataset is None or table.pending is not None:
             return None
-        link, is_new = source.file, source.file.hash not in self._tables
-        self._tables[link.hash] = (link, Choices(tuple(sorted(source.kinds.items())), source.split, source.rows))
-        return link if is_new else None
+        is_new = source.file.hash not in self._sources
+        # Without the bytes, which the server may have to drop.
+        self._sources[source.file.hash] = replace(source, upload=None, confirmed_questions=frozenset())
+        return source.file if is_new else None
 
     def options(self) -> dict[str, FileLink]:
         """Return the entries of a menu; equal names are distinguished by the hash."""
-        links = [link for link, _ in self._tables.values()]
+        links = [source.file for source in self._sources.values() if source.file is not None]
         names = [link.name for link in links]
         return {
             f"{link.name} (yours{', ' + link.hash[:6] if names.count(link.name) > 1 else ''})": link for link in links
         }
 
-    def with_choices(self, links: Sequence[FileLink]) -> tuple[tuple[FileLink, Choices], ...]:
+    def with_choices(self, links: Sequence[FileLink]) -> tuple[Source, ...]:
         """Return these tables with their choices."""
-        return tuple(self._tables[link.hash] for link in links if link.hash in self._tables)
+        return tuple(self._sources[link.hash] for link in links if link.hash in self._sources)
 
 
-def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTable]:
+def opener(session: Session) -> Callable[[Source, StopToken], NamedTable]:
     """Return a function that may be called on a worker thread: it opens the table of a link.
 
     That is the session's table, the server's own, or a file that the visitor uploaded. The function raises `TableError`
     if the server no longer has the file.
     """
-    current = session.table.source.file if session.table.pending is None else None
-    dataset, upload = session.table.dataset, session.table.source.upload
-    served, owner = session.table.served, session.owner
+    current = session.table.source if session.table.pending is None else NO_CHOICES
+    dataset, served, owner = session.table.dataset, session.table.served, session.owner
     tables, limits = session.registry.tables, session.registry.limits
 
-    def open_table(link: FileLink, choices: Choices, stop: StopToken) -> NamedTable:
-        if dataset is not None and current is not None and current.hash == link.hash:
-            return NamedTable(dataset, "", upload, choices)
+    def open_table(source: Source, stop: StopToken) -> NamedTable:
+        link = source.file
+        assert link is not None
+        if dataset is not None and current.file is not None and current.file.hash == link.hash:
+            return NamedTable(dataset, replace(source, upload=current.upload))
         if served is not None and link.fits(served.hash):
-            if choices == Choices():
+            if source == Source(file=link):
                 return NamedTable(served)
-            derived = derive_dataset(served.table, choices.source, stop, served.given_kinds, served, served)
-            return NamedTable(derived, choices=choices)
-        table = tables.find(owner, link)
-        if table is None:
+            return NamedTable(derive_dataset(served.table, source, stop, served.given_kinds, served, served), source)
+        upload = tables.find(owner, link)
+        if upload is None:
             raise TableError(f"drop {link} again: the server no longer has it")
-        return NamedTable(
-            derive_dataset(read_upload(table, limits, stop, owner), choices.source, stop), "", table, choices
-        )
+        table = read_upload(upload, limits, stop, owner)
+        return NamedTable(derive_dataset(table, source, stop), replace(source, upload=upload))
 
     return open_table
 
@@ -121,7 +103,7 @@ def opener(session: Session) -> Callable[[FileLink, Choices, StopToken], NamedTa
 def open_all(
     sets: TableSets,
     seed: int,
-    open_own: Callable[[FileLink, Choices, StopToken], NamedTable],
+    open_own: Callable[[Source, StopToken], NamedTable],
     stop: StopToken,
     tell: Callable[[str], None],
 ) -> tuple[tuple[NamedTable, ...], tuple[tuple[str, str], ...]]:
@@ -136,10 +118,12 @@ def open_all(
     """
 
     def demo(name: str) -> NamedTable:
-        return NamedTable(load_demo(name, seed=seed), name)
+        return NamedTable(load_demo(name, seed=seed), Source(demo=(name, None)))
 
     openers: list[tuple[str, Callable[[], NamedTable]]] = [(name, partial(demo, name)) for name in sets.demos]
-    openers += [(link.name, partial(open_own, link, choices, stop)) for link, choices in sets.own_tables]
+    openers += [
+        (link.name, partial(open_own, source, stop)) for link, source in zip(sets.links, sets.own_tables, strict=True)
+    ]
     tables: list[NamedTable] = []
     failures: list[tuple[str, str]] = []
     for name, make in openers:

@@ -9,14 +9,20 @@ from typing import Any
 import panel as pn
 
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.recipes.questions import CUSTOM, EXAMPLES, MENU_PENALTIES, QUESTIONS, Example
-from alrviz.explorer.recipes.recipe_fields import alpha_choices
+from alrviz.explorer.recipes.questions import CUSTOM, EXAMPLES, QUESTIONS, Example
+from alrviz.explorer.recipes.recipe_fields import alpha_entries
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.state import FIRST_DEMO
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS
-from alrviz.explorer.widgets.menus import FILE_ENTRY, order_buttons, pill, rows_menu, select, show_rows, tables_menu
-from alrviz.fitting.families.param import in_digits
+from alrviz.explorer.widgets.menus import (
+    data_menu,
+    order_buttons,
+    pill,
+    sample_or_all_menu,
+    select,
+    show_data,
+    show_rows,
+)
 from alrviz.views.core.panes import Updating
 
 QUESTION_WIDTHS = 128, 324  # minimum and maximum width of the menu of questions, px
@@ -28,28 +34,32 @@ class RaceMenus:
 
     Args:
         session: its tables are offered.
-        on_change: called with "question", "data", "order" or "alpha" and the value chosen.
+        on_change: called with "question", "order" or "alpha" and the value chosen.
+        on_data: called when a table is chosen, before it is loaded.
         on_try: called with the example chosen.
     """
 
-    def __init__(self, session: Session, on_change: Callable[[str, Any], None], on_try: Callable[[Example], None]):
+    def __init__(
+        self,
+        session: Session,
+        on_change: Callable[[str, Any], None],
+        on_data: Callable[[], None],
+        on_try: Callable[[Example], None],
+    ):
         self._on_change = on_change
         self._setting = Updating()
-        questions = {definition.label: slug for slug, definition in QUESTIONS.items()}
         # Flexible, because the controls beside it depend on the question.
         flexible_styles = {
             "flex": f"1 1 {QUESTION_WIDTHS[0]}px",
             "max-width": f"{QUESTION_WIDTHS[1]}px",
             "min-width": f"{QUESTION_WIDTHS[0]}px",
         }
-        self.question = select("Question", questions, None, sizing_mode="stretch_width", styles=flexible_styles)
-        self.data = select("Data", {}, 148)
-        self.whole = rows_menu(session)
+        self.question = select("Question", {}, None, sizing_mode="stretch_width", styles=flexible_styles)
+        self.data = data_menu(session, on_data, 148)
+        self.whole = sample_or_all_menu(session)
         self.order = order_buttons()
-        self.alpha = select(
-            "alpha", {f"{alpha:g}": alpha for alpha in MENU_PENALTIES}, 96, description=explain("alpha")
-        )
-        for name in ("question", "data", "order", "alpha"):
+        self.alpha = select("alpha", {}, 96, description=explain("alpha"))
+        for name in ("question", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         try_it.css_classes = ["alrviz-hint"]
@@ -63,12 +73,14 @@ class RaceMenus:
         )  # fmt: skip
 
     def _tell(self, name: str, value: Any) -> None:
-        if not self._setting and value != _MIXED:
+        if not self._setting and value not in (None, _MIXED):
             self._on_change(name, value)
 
     def show(self, choice: RaceSettings, session: Session) -> None:
         """Show the settings; controls without an effect are hidden."""
-        question, order, alpha, tables = choice.question, choice.order, choice.alpha, tables_menu(session)
+        question, order, alpha = choice.question, choice.order, choice.alpha
+        show_data(self.data, session)
+        show_rows(self.whole, session)
         definition = QUESTIONS.get(question)
         with self._setting:
             custom = {"My own models": CUSTOM} if question == CUSTOM else {}
@@ -77,10 +89,6 @@ class RaceMenus:
             self.question.description = (
                 definition.description if definition is not None else "The models that you have set"
             )
-            self.data.options = tables
-            demo = session.table.source.demo or session.table.requested_demo or (FIRST_DEMO,)
-            self.data.value = FILE_ENTRY if FILE_ENTRY in tables.values() else demo[0]
-            show_rows(self.whole, session)
             any_order = any("order" in recipe.params for recipe in choice.recipes)
             self.order.visible = any_order and (definition is None or definition.has_order)
             # An alpha such as "auto", or one per order, is set in a racer's own settings.
@@ -90,7 +98,8 @@ class RaceMenus:
             self.order.value = order or _MIXED
             needs_penalty = definition is not None and definition.needs_penalty
             mixed: dict[str, Any] = {_MIXED: _MIXED} if alpha is None else {}
+            entries = alpha_entries(alpha)
             self.alpha.options = mixed | {
-                in_digits(value): value for value in alpha_choices(alpha) if value or not needs_penalty
+                label: value for label, value in entries.items() if value or not needs_penalty
             }
             self.alpha.value = _MIXED if alpha is None else alpha

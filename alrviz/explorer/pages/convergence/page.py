@@ -36,7 +36,6 @@ from alrviz.explorer.shell.dialogs import text_button
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.export_model import ExportModel
-from alrviz.explorer.widgets.menus import FILE_ENTRY
 from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.run_history import reopen
@@ -86,13 +85,13 @@ class ConvergencePage(Page):
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
-        if session.link.page_state(self.slug).measure in self.race_view.param.measure.objects:
-            self.race_view.measure = session.link.page_state(self.slug).measure
+        if session.link.state_if_shown(self.slug).measure in self.race_view.param.measure.objects:
+            self.race_view.measure = session.link.state_if_shown(self.slug).measure
         session.link.connect(self.slug, self.race_view, ("span",))
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._on_measure(event.new), "measure")
         self.dialogs = RaceDialogs(session)
-        self.controls = RaceMenus(session, self._on_choice, self.show_example)
+        self.controls = RaceMenus(session, self._on_choice, lambda: self.starter.set_autorun(True), self.show_example)
         self.chooser = RecipeChooser(
             session, lambda: self.recipes, self._set_custom, self._new_recipe, solvers=lambda: self.starter.solvers
         )
@@ -216,11 +215,6 @@ class ConvergencePage(Page):
     # ---- controls ----------------------------------------------------------------------------------------------
 
     def _on_choice(self, name: str, value: Any) -> None:
-        if name == "data":
-            if value and value != FILE_ENTRY:
-                self.starter.set_autorun(True)
-                self.session.table.load_demo(value)
-            return
         self.settings.choose(name, value)
         self._set_question_racers()
         self._race_if_cheap()
@@ -300,6 +294,9 @@ class ConvergencePage(Page):
         if dataset is None or self._table_pending:
             return
         self.settings.reseed(self.session.seed)
+        race = self.race_view.race
+        if race is not None and race.dataset is not None and race.dataset.hash != dataset.hash:
+            self.starter.set_autorun(True)  # else a visitor who opens a table would see an old race of another one
         if self._had_race or self.settings.question == CUSTOM:
             self._had_race = False
             self._show_controls()

@@ -10,7 +10,7 @@ from alrviz.data.kinds import FEATURE_KINDS
 from alrviz.errors import for_page, plural
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.pictures.columns import ColumnPicture, class_colours
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -102,19 +102,17 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
     totals = picture.counts.sum(axis=0)
     classes_shown = sorted(np.argsort(-totals, kind="stable")[:MAX_NUMBER_COLUMNS])
     other_classes = [k for k in range(len(classes)) if k not in classes_shown]
-    other_classes_th = f"<th class='n'>{len(other_classes):,} others</th>" if other_classes else ""
-    class_ths = "".join(f"<th class='n'>{safe(classes[k], 24)}</th>" for k in classes_shown)
-    rows = "".join(
-        f"<tr><td>{safe(label, 40)}</td>"
-        + "".join(f"<td class='n'>{count[k]:,}</td>" for k in classes_shown)
-        + (f"<td class='n'>{count[other_classes].sum():,}</td>" if other_classes else "")
-        + f"<td class='n'>{count.sum():,}</td></tr>"
-        for label, count in zip(picture.labels, picture.counts, strict=True)
+    heads = [safe(classes[k], 24) for k in classes_shown]
+    columns = [picture.counts[:, k] for k in classes_shown]
+    if other_classes:
+        heads.append(f"{len(other_classes):,} others")
+        columns.append(picture.counts[:, other_classes].sum(axis=1))
+    columns.append(picture.counts.sum(axis=1))
+    rows = (
+        [safe(label, 40), *(f"<td class='n'>{count:,}</td>" for count in counts)]
+        for label, *counts in zip(picture.labels, *columns, strict=True)
     )
-    return (
-        f"<div style='overflow-x:auto'><table><tr><th>{safe(picture.axis, 40)}</th>{class_ths}{other_classes_th}"
-        f"<th class='n'>rows</th></tr>{rows}</table></div>"
-    )
+    return html_table([safe(picture.axis, 40), *(f"<th class='n'>{head}</th>" for head in (*heads, "rows"))], rows)
 
 
 def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:

@@ -19,12 +19,10 @@ from alrviz.explorer.page import Page
 from alrviz.explorer.pages.data.cards import ABOUT_HTML, classes_html, columns_frame, head_html, layout_text, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_wall import FEATURE, LinkedHistograms
+from alrviz.explorer.pages.data.file_cards import RefusalCard, TargetCard
 from alrviz.explorer.pages.data.linked_columns import LinkedSelection
 from alrviz.explorer.pages.data.questions import Questions, class_in_doubt, is_number
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
-from alrviz.explorer.pages.data.refusal_card import RefusalCard
-from alrviz.explorer.pages.data.target_card import TargetCard
-from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import LazyDialog
 from alrviz.explorer.shell.theme import CARD, button, card, html
@@ -32,6 +30,7 @@ from alrviz.explorer.widgets import order_costs
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import to_csv
+from alrviz.views.core.panes import say
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
@@ -63,11 +62,9 @@ class DataPage(Page):
     title, icon, group, slug = "Data", "table_chart", "Data", "data"
 
     def __init__(self, session: Session):
-        self.session = session
+        super().__init__(session)
         self.column_name = ""
-        self._tasks = PageTasks(session)
         self._estimates: list[RecipeEstimate] = []
-        self._estimates_shown = -1
         self._requested_target = ""
         self._dataset_shown: Dataset | None = None
         self._pending_asked: Table | None = None
@@ -83,7 +80,7 @@ class DataPage(Page):
         self._top = pn.Column(sizing_mode="stretch_width", margin=0)
         self._full = pn.Column(sizing_mode="stretch_width", margin=0)
         self._refusal = RefusalCard(self.session)
-        self._questions = Questions(self.session, self._tasks, self.ask_kind)
+        self._questions = Questions(self.session, self.tasks, self.ask_kind)
         self.session.subscribe(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
         self.session.subscribe(lambda _: self._ask_questions(), "history")
         self.session.subscribe(lambda event: self._on_problem(event.new), "problem")
@@ -97,8 +94,8 @@ class DataPage(Page):
         self._built = True
         self._name, self._head, self._notes = html((4, 12, 0, 0)), html(), html()
         self._classes, self._costs = html((8, 0, 0, 0)), html()
-        self._columns = LinkedHistograms(self.session, self._tasks, self.choose, self.set_role, self._show_classes)
-        self._column = ColumnCard(self.session, self._tasks, self.choose, self.ask_kind, self._classes)
+        self._columns = LinkedHistograms(self.session, self.tasks, self.choose, self.set_role, self._show_classes)
+        self._column = ColumnCard(self.session, self.tasks, self.choose, self.ask_kind, self._classes)
         self._top[:] = [self._head_card()]
         self._full[:] = [self._columns_row(), self._cost_card()]
 
@@ -246,40 +243,27 @@ class DataPage(Page):
 
     def _estimate(self, dataset: "Dataset") -> None:
         estimates: list[RecipeEstimate] = []
-        self._estimates, self._estimates_shown = estimates, -1
+        self._estimates = estimates
         seed, cuts = self.session.seed, cut_params(self.session.cuts)
 
-        def work(stop: StopToken) -> None:
-            order_costs.estimate_orders(dataset, seed, estimates.append, stop, cuts)
+        def show_costs(is_estimating: bool) -> None:
+            say(self._costs, order_costs.costs_html(estimates, dataset.X.shape[1], is_estimating))
 
-        self._tasks.start("costs", work, lambda _: None)
-        self._show_costs()
+        def work(stop: StopToken) -> None:
+            estimates.extend(order_costs.estimate_orders(dataset, seed, stop, cuts))  # one by one
+
+        def fail(error: Exception) -> None:
+            self.tasks.show_error("costs", error)
+            show_costs(False)
+
+        self.tasks.start("costs", work, lambda _: show_costs(False), fail, lambda: show_costs(True))
+        show_costs(True)
 
     def _recut(self) -> None:
         """Estimate the costs again after the cuts have changed."""
         dataset = self.session.table.dataset
         if self._built and dataset is not None and dataset is self._dataset_shown:
             self._estimate(dataset)
-
-    def _show_costs(self) -> None:
-        is_estimating, dataset = self._tasks.busy("costs"), self.session.table.dataset
-        version = 2 * len(self._estimates) + is_estimating
-        if self._built and version != self._estimates_shown:
-            self._estimates_shown = version
-            n_columns = 0 if dataset is None else dataset.X.shape[1]
-            self._costs.object = order_costs.costs_html(tuple(self._estimates), n_columns, is_estimating)
-
-    # ---- the shell's calls -------------------------------------------------------------------------------------
-
-    def pump(self) -> bool:
-        """Take over what threads have finished."""
-        tasks_busy = self._tasks.poll()
-        self._show_costs()
-        return tasks_busy
-
-    def close(self) -> None:
-        """Cancel the page's tasks."""
-        self._tasks.close()
 
     # ---- export ------------------------------------------------------------------------------------------------
 
@@ -297,7 +281,7 @@ class DataPage(Page):
         table = self.session.table
         if table.dataset is None:
             return ""
-        return to_csv(order_costs.costs_frame(tuple(self._estimates), table.dataset.X.shape[1]), table.provenance())
+        return to_csv(order_costs.costs_frame(self._estimates, table.dataset.X.shape[1]), table.provenance())
 
 
 def _feature_kind(dataset: "Dataset", name: str) -> str:

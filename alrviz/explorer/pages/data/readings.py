@@ -9,7 +9,7 @@ import pandas as pd
 
 from alrviz.data.parse_values import number_text
 from alrviz.explorer.session.row_filter import as_numbers
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 
 if TYPE_CHECKING:
     from alrviz.data.table import Table
@@ -32,19 +32,13 @@ class Reading:
     @property
     def table_html(self) -> str:
         """The reading as a small table."""
-        header_cells = "".join(
-            f"<th>{_mark(safe(name, MAX_CELL_CHARS), k in self.changed_names)}</th>"
-            for k, name in enumerate(self.names)
-        )
-        body = "".join(
-            f"<tr>{''.join(self._cell(i, k, text) for k, text in enumerate(row))}</tr>"
-            for i, row in enumerate(self.rows)
-        )
-        return f"<div class='scroll'><table><tr>{header_cells}</tr>{body}</table></div><p class='quiet'>{self.size}</p>"
+        heads = (_mark(safe(name, MAX_CELL_CHARS), k in self.changed_names) for k, name in enumerate(self.names))
+        rows = ([self._cell(i, k, text) for k, text in enumerate(row)] for i, row in enumerate(self.rows))
+        return f"{html_table(heads, rows)}<p class='quiet'>{self.size}</p>"
 
     def _cell(self, row: int, column: int, text: str | None) -> str:
         cell_html = "<i>missing</i>" if text is None else safe(text, MAX_CELL_CHARS)
-        return f"<td>{_mark(cell_html, (row, column) in self.changed_cells)}</td>"
+        return _mark(cell_html, (row, column) in self.changed_cells)
 
 
 def compare_readings(current: "Table", alternative: "Table", doubted: Sequence[str] = ()) -> tuple[Reading, Reading]:

@@ -13,17 +13,16 @@ from alrviz.data.dataset import Dataset
 from alrviz.errors import TableError
 from alrviz.estimators.model_file import load_model
 from alrviz.explorer.recipes.questions import CUSTOM
-from alrviz.explorer.recipes.recipe_fields import alpha_choices
-from alrviz.explorer.server.tables import UploadClaim, safe_name
+from alrviz.explorer.recipes.recipe_fields import with_family
+from alrviz.explorer.server.tables import MemoryReservation, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
-from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, recipe_menu
+from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, family_menu, recipe_menu
 from alrviz.fitting.cost.cost import Cost
-from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
@@ -52,26 +51,10 @@ def _unpacked_bytes(data: bytes) -> int:
         return len(data)
 
 
-def _release(*claims: UploadClaim | None) -> None:
+def _release(*claims: MemoryReservation | None) -> None:
     for claim in claims:
         if claim is not None:
             claim.release()
-
-
-def _family(spec: "InteractionsSpec", family: str) -> "InteractionsSpec":
-    previous = spec.recipe
-    params = {name: previous.params[name] for name in ("order", "alpha") if name in previous.params}
-    family_params = {name: value for name, value in params.items() if name in Recipe(family).params}
-    return replace(
-        spec,
-        recipes=(
-            Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins, **family_params),
-        ),
-    )
-
-
-def _alphas(spec: "InteractionsSpec") -> dict[str, Any]:
-    return {in_digits(alpha): alpha for alpha in alpha_choices(spec.recipe.params["alpha"])}
 
 
 @dataclass(frozen=True)
@@ -81,9 +64,9 @@ class InteractionsSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "interactions", "hub", staticmethod(effect_bands), True
     default_recipes = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": Menu("Family", 104, {name: name for name in FAMILIES}, lambda spec: spec.recipe.family, _family),
+        "family": family_menu({name: name for name in FAMILIES}, "order", "alpha"),
         "order": recipe_menu("order", 96, {f"n = {n}": n for n in ORDERS}, "Order"),
-        "alpha": recipe_menu("alpha", 104, _alphas, "alpha"),
+        "alpha": recipe_menu("alpha", 104, label="alpha"),
         "refits": Menu("Refits", 96, {name: name for name in REFITS}),
     }
     print_code = """study.run()
@@ -92,11 +75,6 @@ print(study.importance())
 """
 
     refits: str = choice("30", REFITS)
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe."""
-        return self.recipes[0]
 
     @property
     def holdout(self) -> float:
@@ -142,8 +120,8 @@ class InteractionsPage(StudyPage):
     _last_racer: Recipe | None = None  # the first supported racer of Convergence at the last request
     _saw_racers: bool = False  # whether there was a request before
     # Memory claimed for the model file that is shown, and for one that is being opened.
-    _shown_claim: UploadClaim | None = None
-    _opening_claim: UploadClaim | None = None
+    _shown_model_memory: MemoryReservation | None = None
+    _opening_model_memory: MemoryReservation | None = None
 
     def build(self) -> tuple[Viewable, Viewable]:
         """Build the study's widgets, and the part for a model file."""
@@ -170,11 +148,9 @@ class InteractionsPage(StudyPage):
         if self.is_front:
             racers = InteractionsSpec.usable_recipes(session.recipes) if session.question == CUSTOM else ()
             racer = racers[0].replace(seed=self.spec.recipe.seed) if racers else None
-            is_new, is_from_link = (
-                racer != self._last_racer,
-                self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes,
-            )
-            is_from_link, self._last_racer, self._saw_racers = is_from_link and not self._saw_racers, racer, True
+            is_new, is_first_request = racer != self._last_racer, not self._saw_racers
+            is_from_link = is_first_request and self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes
+            self._last_racer, self._saw_racers = racer, True
             if racer is not None and is_new and not is_from_link and (racer,) != self.spec.recipes:
                 self.change(replace(self.spec, recipes=(racer,)))
                 return
@@ -183,14 +159,14 @@ class InteractionsPage(StudyPage):
     def _open_model(self, name: str, data: bytes) -> None:
         """Compute the effects of a model file on the session's table."""
         dataset, name = self.session.table.dataset, safe_name(name)
-        claim = self.session.registry.tables.claim(self.session.owner)
+        claim = MemoryReservation(self.session.registry.tables, self.session.owner)
         try:
             claim.resize(_unpacked_bytes(data))
         except TableError as error:
             self._show_error(error)
             return
-        _release(self._opening_claim)  # a file that was still being opened is replaced
-        self._opening_claim = claim
+        _release(self._opening_model_memory)  # a file that was still being opened is replaced
+        self._opening_model_memory = claim
         say(self.file_text, f"<p class='quiet'>analysing {safe(name, 60)} &hellip;</p>")
 
         def work(stop: StopToken) -> Interactions:
@@ -206,8 +182,8 @@ class InteractionsPage(StudyPage):
             except TableError as error:
                 fail(error)
                 return
-            _release(self._shown_claim)
-            self._shown_claim, self._opening_claim = claim, None
+            _release(self._shown_model_memory)
+            self._shown_model_memory, self._opening_model_memory = claim, None
             description = f"{safe(name, 60)} on {safe(dataset.name if dataset else '', 60)}"
             say(self.file_text, f"<p>Model shown: <b>{description}</b>, {model.encoded.n_rows:,} rows.</p>")
             origin = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
@@ -216,7 +192,7 @@ class InteractionsPage(StudyPage):
 
         def fail(error: Exception) -> None:
             _release(claim)
-            self._opening_claim = None
+            self._opening_model_memory = None
             self._show_error(error)
 
         self.tasks.start("model file", work, finish, fail)
@@ -228,8 +204,8 @@ class InteractionsPage(StudyPage):
         """Update the button; release the memory of a file's model when the recipe's study replaces it."""
         self.back_button.visible = model is not None
         if model is None:
-            _release(self._shown_claim)
-            self._shown_claim = None
+            _release(self._shown_model_memory)
+            self._shown_model_memory = None
             say(self.file_text, about_html("model-file"))
 
     def _leave_file(self) -> None:
@@ -245,7 +221,7 @@ class InteractionsPage(StudyPage):
         """Cancel the page's tasks, and the upload of a file."""
         if "strip" in vars(self):  # it is built on the first visit
             self.strip.cancel()
-        _release(self._shown_claim, self._opening_claim)
+        _release(self._shown_model_memory, self._opening_model_memory)
         super().close()
 
     def recommendation(self) -> Recommendation | None:
@@ -253,7 +229,5 @@ class InteractionsPage(StudyPage):
         if getattr(self.study_view.study, "interactions", None) is None:
             return None
         model = self.spec.recipe.replace(seed=self.session.seed)
-        params = {name: model.params[name] for name in ("order", "alpha") if name in model.params}
-        rival = model.definition.rival or "alr"
-        rival_params = {name: value for name, value in params.items() if name in Recipe(rival).params}
-        return Recommendation("this model", lambda: (model, Recipe(rival, seed=self.session.seed, **rival_params)))
+        rival = with_family(model, model.definition.rival or "alr", "order", "alpha")
+        return Recommendation("this model", lambda: (model, rival))

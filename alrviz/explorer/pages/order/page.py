@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from alrviz.data.dataset import Dataset
-from alrviz.explorer.recipes.recipe_fields import alpha_choices
+from alrviz.explorer.recipes.recipe_fields import alpha_entries, with_family
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_estimate import (
@@ -19,7 +19,6 @@ from alrviz.explorer.widgets.study_estimate import (
 from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.cost.cost import Cost
-from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
@@ -37,7 +36,7 @@ _COSTS_PX = 172  # px of the table of costs under the reliability curve
 def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
     previous = spec.recipe
     alpha = previous.params.get("alpha", spec.alpha)
-    recipe = Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins)
+    recipe = with_family(previous, family)
     if "alpha" in recipe.params:
         if recipe.definition.params["alpha"].each:  # "cv" would choose one alpha for all orders
             recipe = recipe.replace(alpha="auto" if alpha == "cv" else alpha)
@@ -47,9 +46,7 @@ def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
 
 
 def _alphas(spec: "OrderSpec") -> dict[str, Any]:
-    return {"automatic": "auto", "nested CV": "cv"} | {
-        in_digits(alpha): alpha for alpha in alpha_choices(spec.recipe.params["alpha"])
-    }
+    return {"automatic": "auto", "nested CV": "cv"} | alpha_entries(spec.recipe.params["alpha"])
 
 
 @dataclass(frozen=True)
@@ -80,11 +77,6 @@ for sentence in (verdict.sentence, *verdict.notes):
     folds: str = choice("2x5", FOLDS)
     references: str = choice("all", tuple(REFERENCES.values()))
     alpha: Any = field(default="cv", compare=False)  # remembered while a family without alpha is chosen
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe, whatever its order."""
-        return self.recipes[0]
 
     @property
     def fits_references(self) -> bool:
@@ -181,7 +173,6 @@ def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
     model = recipe.replace(seed=seed)
     if automatic_models:
         return *automatic_models, model
-    params = {name: model.params[name] for name in ("order", "alpha", "penalty") if name in model.params}
-    if isinstance(params.get("alpha"), tuple):
-        params["alpha"] = params["alpha"][-1]  # the alpha of the highest order
-    return model, Recipe(model.definition.rival, seed=seed, **params)
+    alpha = model.params.get("alpha")
+    fixed = model.replace(alpha=alpha[-1]) if isinstance(alpha, tuple) else model  # the alpha of the highest order
+    return model, with_family(fixed, model.definition.rival, "order", "alpha", "penalty")

@@ -59,13 +59,17 @@ def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
 
 
 def _menu(name: str, label: str, width: int, options: Any, **params: Any) -> Menu:
-    """Return the menu of one field of the grid; a choice replaces recipes of a link by those of the menus."""
+    """Return the menu of a field (`name`) of `PathGrid`; a choice sets the recipes to those of the grid.
+
+    Recipes that no grid produces, as a link may hold, give way to the default grid with this choice. `params` are
+    further parameters of the `Menu`.
+    """
 
     def choose(spec: "PathSpec", value: Any) -> "PathSpec":
         grid = replace(spec.grid or PathGrid("alr", "anje", spec.order), **({name: value} if value else {}))
         if grid.centers == "1" and grid.families != "alr":  # lr has no center 1
             grid = replace(grid, centers="anje")
-        return replace(spec, recipes=grid.recipes(spec.recipes[0]))
+        return replace(spec, recipes=grid.recipes(spec.recipe))
 
     def value(spec: "PathSpec") -> Any:
         return "" if spec.grid is None else getattr(spec.grid, name)
@@ -116,7 +120,7 @@ for row in study.rows():
     @property
     def order(self) -> int:
         """The order of the first path."""
-        return int(self.recipes[0].params["order"])
+        return int(self.recipe.params["order"])
 
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:

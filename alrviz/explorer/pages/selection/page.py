@@ -1,7 +1,7 @@
 """The page "Selection": the search for informative tuples, and the loss against the share of tuples kept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from alrviz import __version__
 from alrviz.data.dataset import Dataset
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.recipes.questions import for_streaming
+from alrviz.explorer.recipes.recipe_fields import with_family
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.runs import SELECTION
 from alrviz.explorer.session.session import Session
@@ -21,7 +22,7 @@ from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.scripts import script
 from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, estimate_orders, time_line
 from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
-from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
+from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, family_menu, recipe_menu
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
@@ -50,13 +51,6 @@ _PRESS_RUN = (
 )
 
 
-def _family(spec: "SelectionSpec", family: str) -> "SelectionSpec":
-    previous = spec.recipe
-    params = {name: previous.params[name] for name in Recipe(family).params if name in previous.params}
-    recipe = Recipe(family, seed=previous.seed, discretize=previous.discretize, n_bins=previous.n_bins, **params)
-    return replace(spec, recipes=(recipe,))
-
-
 def _scores(spec: "SelectionSpec") -> dict[str, str]:
     return {SCORES.get(score, score): score for score in choices(spec.recipe.family, "selection")}
 
@@ -72,7 +66,7 @@ class SelectionSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "how many tuples", "filter_alt", staticmethod(choose_tuples), True
     default_recipes = (Recipe("hsalr", order=2),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": Menu("Family", 104, FAMILY_BY_NAME, lambda spec: spec.recipe.family, _family),
+        "family": family_menu(FAMILY_BY_NAME, *Recipe("salr").params),
         "order": recipe_menu("order", 96, _orders, "Up to order"),
         "selection": recipe_menu("selection", 136, _scores, "Score"),
         "grow": recipe_menu("grow", 176),
@@ -89,23 +83,15 @@ print(study.verdict().sentence)
 
     folds: str = choice("5", FOLDS)
 
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe, with the highest order; its share is ignored."""
-        return self.recipes[0]
-
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first selective recipe, set to select tuples; the share comes from the view."""
-        fixed_params = {name: cls.default_recipes[0].params[name] for name in ("keep", "unit")}
-        selective_recipes = [
-            recipe.replace(**fixed_params) for recipe in recipes if recipe.family in FAMILY_BY_NAME.values()
-        ]
-        recipes_with_order = [
-            recipe.replace(order=cls.default_recipes[0].params["order"]) if recipe.params["order"] == "auto" else recipe
-            for recipe in selective_recipes
-        ]
-        return tuple(recipes_with_order)[:1]
+        defaults = cls.default_recipes[0].params
+        for recipe in recipes:
+            if recipe.family in FAMILY_BY_NAME.values():
+                order = defaults["order"] if recipe.params["order"] == "auto" else recipe.params["order"]
+                return (recipe.replace(keep=defaults["keep"], unit=defaults["unit"], order=order),)
+        return ()
 
     def orders(self) -> range:
         """Return the orders that are compared."""
@@ -256,18 +242,13 @@ class SelectionPage(StudyPage):
 
     def recommendation(self) -> Recommendation | None:
         """Return the verdict's order and share, or those of the line t without a verdict."""
-        selected = self._recommended_recipe()
+        verdict = self.study_view.verdict
+        selected = verdict.recipe if verdict is not None and verdict.recipe is not None else self.study_view.recipe
         if selected is None:
             return None
-        model, seed = selected.replace(seed=self.session.seed), self.session.seed
-        params = {name: model.params[name] for name in ("order", "alpha", "penalty") if name in model.params}
+        model = selected.replace(seed=self.session.seed)
         label = f"n = {selected.params['order']}, t = {selected.params['keep']:.0%}"
-        return Recommendation(label, lambda: (model, Recipe("alr", seed=seed, **params)))
-
-    def _recommended_recipe(self) -> Recipe | None:
-        view = self.study_view
-        verdict = view.verdict
-        return verdict.recipe if verdict is not None and verdict.recipe is not None else view.recipe
+        return Recommendation(label, lambda: (model, with_family(model, "alr", "order", "alpha", "penalty")))
 
     def close(self) -> None:
         """Cancel the page's tasks; the study continues, since it belongs to the registry."""

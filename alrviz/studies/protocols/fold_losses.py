@@ -1,0 +1,59 @@
+"""Log losses of a study's models on the folds that all models have finished, and their standard errors."""
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from alrviz.studies.core.study import Study
+from alrviz.studies.core.study_task import Row
+from alrviz.studies.statistics.significance import corrected_error, simplest_within_error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def complete_losses(study: Study, by: str) -> "pd.DataFrame":
+    """Return the log loss of each complete fold (rows) and model (columns); a model that always failed is left out.
+
+    by: the column that identifies a model, "order" or "racer"; models for which it is None are left out.
+    """
+    import pandas as pd
+
+    frame = study.frame()
+    if "log_loss" not in frame:
+        return pd.DataFrame()
+    fits = succeeded(frame[frame[by].notna()])
+    models = {{"racer": task.racer, **study.about(task.racer)}[by] for task in study.tasks}
+    expected_models = sorted(models - {None} - failures(study, by).keys())  # a fold is complete once all have it
+    table = fits.pivot(index=["repeat", "fold"], columns=by, values="log_loss")
+    table = table.reindex(columns=expected_models).dropna()
+    return table if len(table) else pd.DataFrame()
+
+
+def succeeded(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of the fits that have not failed."""
+    return frame[frame.outcome != "failed"] if len(frame) else frame
+
+
+def failures(study: Study, by: str) -> dict[int, str]:
+    """Return the models whose fits have all failed so far, each with its first error message."""
+    frame = study.frame()
+    models = frame.groupby(by) if len(frame) else ()
+    return {int(model): fits.sentence.iloc[0] for model, fits in models if (fits.outcome == "failed").all()}
+
+
+def fold_error(differences: ArrayLike, fits: "pd.DataFrame") -> float:
+    """Return the corrected standard error of the mean of fold differences (J,); fits: rows of fits on such folds."""
+    return corrected_error(differences, fits.test_rows.mean(), fits.train_rows.mean())
+
+
+def simplest_model(losses: "pd.DataFrame", study: Study) -> Any:
+    """Return the first column of losses (folds, models) within one standard error of the lowest."""
+    rows = study.frame()[["test_rows", "train_rows"]].mean()
+    return simplest_within_error(losses, rows.test_rows, rows.train_rows)
+
+
+def mean_figures(losses: "pd.Series", fits: "pd.DataFrame") -> Row:
+    """Return a model's figures: its mean log loss over complete folds with the standard error, and means of fits."""
+    means = {name: float(fits[name].mean()) for name in ("error", "parameters", "train_seconds")}
+    return {"folds": len(losses), "log_loss": float(losses.mean()), "se": fold_error(losses, fits), **means}
