@@ -177,7 +177,10 @@ def _read_folder(folder: Any, request: ReadRequest) -> RawTable:
 
 
 def join_files(paths: Sequence[Any], tables: Sequence[RawTable], options: ReadOptions) -> RawTable:
-    """Return files with the same columns as one table, to be interpreted together; `options` are those of the user."""
+    """Return files as one table, to be interpreted together; `options` are those of the user.
+
+    Raises `TableError` for files of different columns or sorts.
+    """
     if len({table.sort for table in tables}) > 1:
         raise TableError("some of the files are text and some are not; files of one sort were expected")
     if len(tables) == 1:
