@@ -199,7 +199,10 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         scenes.append(density_frame_of(model.model, run.encoded, labels, iteration=step, previous=previous))
         models.append(model)
     x = [path.iterations[places].astype(float)]
-    columns, losses = _column_lines(path, x), _loss_line(reader, path, x)
+    light, dark = (family_shades(reader.racers[0].label, 2, ground) for ground in (False, True))
+    names = (reader.racers[0].name, "validation rows")
+    losses = [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
+    columns = _column_lines(path, x)
     no_lines: list[Any] = [None] * len(columns)
     training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "test"))
     ratios = [path.ratios[places, d] for d in range(len(columns))]
@@ -229,13 +232,6 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         ground=_ground(scenes[-1], models, race.dataset),
         about=_about(race),
     )  # fmt: skip
-
-
-def _loss_line(reader: RaceReader, path: BandwidthPath, x: Any) -> list[ReplayLine]:
-    label = reader.racers[0].label
-    light, dark = (family_shades(label, 2, ground) for ground in (False, True))
-    names = (reader.racers[0].name, "validation rows")
-    return [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
 
 
 def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
