@@ -74,6 +74,11 @@ class Study(StudyResults):
     Raises:
         RecipeError: if n_jobs or max_memory is invalid, the scheduler's packages are missing, or there are fewer groups
             (or times) than folds.
+
+    >>> import alrviz
+    >>> study = alrviz.choose_order(alrviz.load_demo("xor", 200), repeats=1, orders=(1, 2), n_jobs=1)
+    >>> len(study.run().frame())  # a row a fit: 2 orders, 5 folds
+    10
     """
 
     # A registry reads these of its jobs, races and studies alike.

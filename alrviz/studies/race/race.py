@@ -95,6 +95,14 @@ class Race(Job[None]):
         entry: its entry in a server's registry, which knows its owner and whose turn it is; else None.
         turn: place in the queue of races; 0 while it computes.
         stopped_by: who stopped it ("you"), for the verdict.
+
+    >>> import alrviz
+    >>> racing = alrviz.race(alrviz.load_demo("led"), [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)])
+    >>> racing.start()
+    >>> racing.join()
+    True
+    >>> sorted(set(racing.frame()["racer"]))
+    [0, 1]
     """
 
     turn = 0
