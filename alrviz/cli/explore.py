@@ -13,7 +13,6 @@ import re
 import secrets
 import sys
 from collections.abc import Callable
-from functools import partial
 from html import unescape
 from http.client import HTTPException
 from pathlib import Path
@@ -37,6 +36,7 @@ from alrviz.memory import free_memory
 
 if TYPE_CHECKING:
     from bokeh.server.server import Server
+    from panel.viewable import Viewable
 
     from alrviz.data.dataset import Dataset
     from alrviz.data.stream.table import Stream
@@ -107,9 +107,13 @@ def explore(options: argparse.Namespace) -> int:
     if options.proxy:
         parse_networks(options.proxy)  # reports an invalid address before anything is served
         os.environ[PROXIES_VARIABLE] = ",".join(options.proxy)
-    page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
     failures: list[Exception] = []
-    server = _serve(_record_failures(page, failures), options)  # reports a port or address that cannot be used
+    path = None if dataset is None else options.file.resolve()
+
+    def page() -> Viewable:  # Panel calls functions only, and would show a partial call as an object
+        return application(dataset, path, on_failure=failures.append)
+
+    server = _serve(page, options)  # reports a port or address that cannot be used
     preload()
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
@@ -231,19 +235,6 @@ def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> S
         title={PATH: "alrviz"},
         use_xheaders=bool(options.proxy),
     )
-
-
-def _record_failures(page: Callable[[], Any], failures: list[Exception]) -> Callable[[], Any]:
-    """Record exceptions of `page`: to a program Panel's page that shows them looks like any other."""
-
-    def recorded() -> Any:
-        try:
-            return page()
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    return recorded
 
 
 def _run(server: Server) -> None:

@@ -24,6 +24,7 @@ from alrviz.errors import LostColumnsWarning
 if TYPE_CHECKING:
     from distributed import Client
 
+    from alrviz.fitting.recipe import Recipe
     from alrviz.fitting.runs.run import Run
     from alrviz.fitting.solvers.step import Step
 
@@ -125,23 +126,10 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         folder = f"there is no folder {str(options.out.parent)!r} to write the model to"
         raise CommandError(f"{str(options.out)!r} is a folder; a file was expected" if options.out.is_dir() else folder)
     from alrviz.data.stream.table import open_table
-    from alrviz.fitting.families import FAMILIES, STREAMS, require_streams
-    from alrviz.fitting.recipe import Recipe
     from alrviz.fitting.runs.run import Run
 
-    require_streams(options.family)
-    start, progress = time.monotonic(), Progress()
+    recipe, start, progress = _recipe(options), time.monotonic(), Progress()
     kinds = dict(kind_of(text) for text in options.kind)
-    settings = {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
-    params = FAMILIES[options.family].params
-    if foreign := next((name for name in settings if name not in params), None):
-        family_names_text = ", ".join(name for name in STREAMS if foreign in FAMILIES[name].params)
-        raise CommandError(f"--{foreign} is for {family_names_text}; {options.family} has no such setting")
-    settings["order"] = options.order
-    if "max_iter" in params:
-        settings["max_iter"] = options.passes
-    discretize = None if options.discretize == "none" else options.discretize
-    recipe = Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **settings)
     stream = open_table(
         options.files, options.target, options=read_options(options), kinds=kinds, unreadable=options.unreadable,
         cache=options.cache, progress=progress.rows,
@@ -162,7 +150,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
                     f"{run.estimate.cost.parameters:,} parameters of {run.estimate.cells_seen:,} cells",
                 )
                 choice = run.estimate.choice
-                progress.line(*([choice.reason] if choice and "solver" not in settings else []))
+                progress.line(*([choice.reason] if choice and options.solver is None else []))
             progress.line(_pass_text(run, step, options.passes))
     except KeyboardInterrupt:
         resume_text = f"interrupted; continue {checkpoint} with --resume"
@@ -182,6 +170,24 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         f"the model is {options.out}, after {time.monotonic() - start:,.0f} s; alrviz predict {options.out} ROWS"
     )
     return 0
+
+
+def _recipe(options: argparse.Namespace) -> Recipe:
+    """Return the recipe of the options; raise `CommandError` for a setting that its family does not have."""
+    from alrviz.fitting.families import FAMILIES, STREAMS, require_streams
+    from alrviz.fitting.recipe import Recipe
+
+    require_streams(options.family)
+    settings = {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
+    params = FAMILIES[options.family].params
+    if foreign := next((name for name in settings if name not in params), None):
+        family_names_text = ", ".join(name for name in STREAMS if foreign in FAMILIES[name].params)
+        raise CommandError(f"--{foreign} is for {family_names_text}; {options.family} has no such setting")
+    settings["order"] = options.order
+    if "max_iter" in params:
+        settings["max_iter"] = options.passes
+    discretize = None if options.discretize == "none" else options.discretize
+    return Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **settings)
 
 
 def _pass_text(run: Run, step: Step, passes: int) -> str:

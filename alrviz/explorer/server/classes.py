@@ -321,8 +321,7 @@ class Classes:
     def __init__(self, clock: Callable[[], float] = time.monotonic, on_add: Callable[[], None] = lambda: None):
         self._clock, self._on_add = clock, on_add
         self._classes: dict[str, Classroom] = {}  # by secret
-        self._browser_limit, self._address_limit = RateLimit(*BROWSER_CODES, clock), RateLimit(*ADDRESS_CODES, clock)
-        self._total_limit = RateLimit(*TOTAL_CODES, clock)
+        self._code_limits = [RateLimit(*limit, clock) for limit in (BROWSER_CODES, ADDRESS_CODES, TOTAL_CODES)]
         self._lock = threading.RLock()
 
     def open(self, owner: str) -> Classroom:
@@ -391,28 +390,18 @@ class Classes:
             ClassRefused: if no class has the code, or there were too many wrong codes.
         """
         with self._lock:
-            browser_key = f"{address} {cookie}"
+            browser_limit, address_limit, total_limit = self._code_limits
+            limits = ((browser_limit, f"{address} {cookie}"), (address_limit, address), (total_limit, ""))
             code_letters = "".join(sign for sign in code.upper() if sign in LETTERS)
-            classroom = next(
-                (
-                    candidate
-                    for candidate in self._classes.values()
-                    if secrets.compare_digest(candidate.code, code_letters)
-                ),
-                None,
-            )
+            candidates = (room for room in self._classes.values() if secrets.compare_digest(room.code, code_letters))
+            classroom = next(candidates, None)
             if classroom is not None and cookie and classroom.student(cookie) in classroom.students:
                 return classroom
-            if wait := max(
-                self._browser_limit.seconds_to_wait(browser_key),
-                self._address_limit.seconds_to_wait(address),
-                self._total_limit.seconds_to_wait(""),
-            ):
+            if wait := max(limit.seconds_to_wait(key) for limit, key in limits):
                 raise ClassRefused(429, "Too many wrong codes. Use the QR code, or try again", wait)
             if classroom is None:
-                self._browser_limit.count_attempt(browser_key)
-                self._address_limit.count_attempt(address)
-                self._total_limit.count_attempt("")
+                for limit, key in limits:
+                    limit.count_attempt(key)
                 raise ClassRefused(404, "No class has this code. It has six letters and is on the wall.")
             return classroom
 

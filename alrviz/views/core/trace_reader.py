@@ -21,8 +21,7 @@ from alrviz.pictures.convergence import RacerCurve
 from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.heldout import heldout_losses
-from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero
+from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero, heldout_losses
 from alrviz.studies.race.race import Race, RecordedRun
 from alrviz.studies.race.verdict import objective_key
 
@@ -102,7 +101,8 @@ class Racer:
         for name, values in self._buffers.items():
             if end > len(values):
                 self._buffers[name] = values = np.concatenate([values, np.empty(end, values.dtype)])
-            values[start:end] = [_value_of(step, name) for step in steps]
+            is_field = name in _STEP_FIELDS
+            values[start:end] = [getattr(step, name) if is_field else step.extra.get(name, np.nan) for step in steps]
             for k in (start + k for k, step in enumerate(steps) if step.kind == "search" and start + k):
                 if np.isnan(values[k]):  # not measured; the weights have not changed
                     values[k] = values[k - 1]
@@ -192,10 +192,6 @@ def _search_extra(trial: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in trial.items() if name.startswith(ALPHAS)} | {
         "search_log_loss": trial["log_loss"]
     }
-
-
-def _value_of(step: Step, name: str) -> Any:
-    return getattr(step, name) if name in _STEP_FIELDS else step.extra.get(name, float("nan"))
 
 
 class RaceReader:
