@@ -52,7 +52,7 @@ def test_columns_grow_and_what_was_drawn_stays_as_it_was(race):
     watched = watched_at(race, 6)
     racer, early = watched.racers[0], watched.curves()[0].columns
     before = {name: column.tolist() for name, column in early.items()}
-    racer.run.trace._closed = False
+    racer.run.trace.closed = False
     for index in range(7, 200):
         racer.run.trace.append(a_step(index, 1.0 / index))
         if index % 50 == 0:
@@ -68,7 +68,7 @@ def test_everything_was_shown_at_the_last_iteration(race):
     watched = watched_at(race, 6)
     assert watched.is_finished
     assert watched.pull() == 0, "trial fits were read twice"
-    race.runs[1].trace._closed = False
+    race.runs[1].trace.closed = False
     race.runs[1].trace.append(a_step(4, 1.0))
     assert not watched.is_finished
 

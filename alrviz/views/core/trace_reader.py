@@ -21,8 +21,7 @@ from alrviz.pictures.convergence import RacerCurve
 from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.heldout import heldout_losses
-from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero
+from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero, heldout_losses
 from alrviz.studies.race.race import Race, RecordedRun
 from alrviz.studies.race.verdict import objective_key
 

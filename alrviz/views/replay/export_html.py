@@ -23,7 +23,7 @@ from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPa
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
 from alrviz.studies.core.export import race_provenance
 from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
-from alrviz.studies.maps.film_maps import film_axes, film_map
+from alrviz.studies.maps.decision_map import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_summary import UNDECIDED, leader_text
