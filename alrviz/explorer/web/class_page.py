@@ -139,9 +139,9 @@ class ClassStream(_ClassHandler, EventStream):
             if room.open_pages[student] >= MAX_STUDENT_PAGES:
                 raise ClassRefused(429, "This page is open too often; close it in another window.")
             room.open_page(student, self.address)
-        except ClassRefused as refused:
-            self.set_status(refused.status)
-            self.write(str(refused))
+        except ClassRefused as refusal:
+            self.set_status(refusal.status)
+            self.write(str(refusal))
             return
         try:
             await self.stream_feed(secret, lambda: ClassFeed(self.registry, secret))
@@ -168,8 +168,8 @@ class ClassVote(_ClassHandler):
         """Respond with the student's own answer to the latest question; {} without one."""
         try:
             room, student = self.authenticate(secret)
-        except ClassRefused as refused:
-            self._refuse(refused)
+        except ClassRefused as refusal:
+            self._refuse(refusal)
             return
         vote = room.vote_of(student)
         self.write({} if vote is None else {"answer": vote.answer, "note": vote.note})
@@ -184,16 +184,16 @@ class ClassVote(_ClassHandler):
             room, student = self.authenticate(secret)
             answer = _parse_answer(self._body)
             room.vote(student, answer["round"], answer.get("answer"), answer.get("note") or "", self.address)
-        except ClassRefused as refused:
-            self._refuse(refused)
+        except ClassRefused as refusal:
+            self._refuse(refusal)
             return
         self.write({})
 
-    def _refuse(self, refused: ClassRefused) -> None:
-        self.set_status(refused.status)
-        if refused.wait:
-            self.set_header("Retry-After", str(ceil(refused.wait)))
-        self.write({"error": str(refused)})
+    def _refuse(self, refusal: ClassRefused) -> None:
+        self.set_status(refusal.status)
+        if refusal.wait:
+            self.set_header("Retry-After", str(ceil(refusal.wait)))
+        self.write({"error": str(refusal)})
 
 
 def _parse_answer(body: bytes) -> dict[str, Any]:
@@ -221,12 +221,12 @@ class ClassCode(PlainPage):
         if code:
             try:
                 room = self._classes.enter(code[:40], self.request.remote_ip or "", _cookie(self))
-            except ClassRefused as refused:
-                self.set_status(refused.status)
-                wrong = str(refused)
-                if refused.wait:
-                    wrong += f" in {ceil(refused.wait)} s."
-                    self.set_header("Retry-After", str(ceil(refused.wait)))
+            except ClassRefused as refusal:
+                self.set_status(refusal.status)
+                wrong = str(refusal)
+                if refusal.wait:
+                    wrong += f" in {ceil(refusal.wait)} s."
+                    self.set_header("Retry-After", str(ceil(refusal.wait)))
             else:
                 folder = "./" if self.request.path.endswith("/") else "./class/"
                 self.redirect(f"{folder}{room.secret}", status=303)

@@ -148,7 +148,7 @@ class Drawing:
             session = self._tab.session
             # Points from a visitor's file must not be put into a link.
             is_private = session.table.source.file is not None and not session.table.source.points
-            sketch = Sketch.of(table, names, session.seed, private=is_private)
+            sketch = Sketch.from_dataset(table, names, session.seed, private=is_private)
         if sketch is None:
             return
         READERS.warm()  # starts the process that will read the saved points
