@@ -135,24 +135,7 @@ class ClassPanel:
         self._lesson_button = button(
             "Ask the class", lambda: self._ask(self._lesson_question), icon="groups", variant="contained"
         )
-        self._kind = pmui.RadioButtonGroup(
-            label="Kind of answer", options={words: kind for kind, words in KINDS.items()}, value="choice",
-            size="small", margin=(0, 0, 8, 0), sx={"& .MuiToggleButton-root": {"textTransform": "none", "px": "9px"}},
-        )  # fmt: skip
-        self._words = pmui.TextInput(
-            label="Your question", placeholder=ON_SCREEN, max_length=300, sizing_mode="stretch_width",
-            margin=(0, 0, 8, 0),
-        )  # fmt: skip
-        self._options = pmui.TextAreaInput(
-            label="Options, a line each", value="A\nB\nC\nD", rows=4, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
-        )
-        self._form_error = html()
-        self._form = pn.Column(
-            self._words, self._kind, self._options, self._form_error,
-            button("Ask", self._ask_own, icon="campaign", variant="contained", margin=0),
-            sizing_mode="stretch_width", margin=(8, 0),
-        )  # fmt: skip
-        self._kind.param.watch(lambda event: setattr(self._options, "visible", event.new in _WITH_OPTIONS), "value")
+        self._build_form()
         teacher_only = ["alrviz-class-tools"]  # hidden on the wall
         self._save_switch = pmui.Switch(label="Save the answers", margin=(4, 0), css_classes=teacher_only)
         self._save_switch.param.watch(lambda event: self._save(bool(event.new)), "value")
@@ -179,6 +162,27 @@ class ClassPanel:
                 margin=0, styles=CARD,
             )
         ]  # fmt: skip
+
+    def _build_form(self) -> None:
+        """Build the form for a question of the teacher's own."""
+        self._kind = pmui.RadioButtonGroup(
+            label="Kind of answer", options={words: kind for kind, words in KINDS.items()}, value="choice",
+            size="small", margin=(0, 0, 8, 0), sx={"& .MuiToggleButton-root": {"textTransform": "none", "px": "9px"}},
+        )  # fmt: skip
+        self._words = pmui.TextInput(
+            label="Your question", placeholder=ON_SCREEN, max_length=300, sizing_mode="stretch_width",
+            margin=(0, 0, 8, 0),
+        )  # fmt: skip
+        self._options = pmui.TextAreaInput(
+            label="Options, a line each", value="A\nB\nC\nD", rows=4, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
+        )
+        self._form_error = html()
+        self._form = pn.Column(
+            self._words, self._kind, self._options, self._form_error,
+            button("Ask", self._ask_own, icon="campaign", variant="contained", margin=0),
+            sizing_mode="stretch_width", margin=(8, 0),
+        )  # fmt: skip
+        self._kind.param.watch(lambda event: setattr(self._options, "visible", event.new in _WITH_OPTIONS), "value")
 
     @property
     def _lesson_question(self) -> Question | None:

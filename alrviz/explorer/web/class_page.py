@@ -35,24 +35,19 @@ _NO_CLASS = "There is no class at this address now."
 _NO_COOKIE = "This page needs a cookie, so that your answer is counted once. Allow cookies and load the page again."
 
 
-class ClassFeed:
-    """The messages to the phones of a class: the race that its teacher shows, and the question.
-
-    Attributes:
-        is_ended: whether the class has ended; then `pull` has returned its last message.
-    """
+class ClassFeed(RaceFeed):
+    """The messages to the phones of a class: the race that its teacher shows, and the question."""
 
     def __init__(self, registry: Registry, secret: str):
-        self.is_ended = False
-        self._registry, self._secret = registry, secret
-        self._race_feed = RaceFeed(registry, "")
+        super().__init__(registry, "")
+        self._secret = secret
         self._version = -1
 
     @property
     def full_message(self) -> bytes:
         """The complete message, for a phone that has just connected."""
         room = self._registry.classes.find(self._secret)
-        return ENDED_MESSAGE if room is None else self._race_feed.full_message + _question_message(room)
+        return ENDED_MESSAGE if room is None else super().full_message + _question_message(room)
 
     def pull(self) -> bytes:
         """Return the changes of class and race since the last call, as JSON lines; once the class has ended,
@@ -62,10 +57,10 @@ class ClassFeed:
         if room is None:
             self.is_ended = True
             return ENDED_MESSAGE
-        self._race_feed.token = room.race
-        line = self._race_feed.pull() if room.race else b""
-        if self._race_feed.is_ended:  # phones show the last picture until there is another race
-            self._race_feed.is_ended, line = False, b""
+        self.token = room.race
+        line = super().pull() if room.race else b""
+        if self.is_ended:  # phones show the last picture until there is another race
+            self.is_ended, line = False, b""
         if room.version != self._version:
             self._version = room.version
             line += _question_message(room)
@@ -96,20 +91,15 @@ def _keep_cookie(request: RequestHandler) -> None:
 class _ClassHandler(SecretHandler):
     """Base of the handlers of a class."""
 
-    def room(self, secret: str) -> Classroom:
-        """Return the class of a secret; raise `ClassRefused` if there is none."""
-        room = self.registry.classes.find(secret)
-        if room is None:
-            raise ClassRefused(404, _NO_CLASS)
-        return room
-
     def authenticate(self, secret: str) -> tuple[Classroom, str]:
         """Return the class and the student of the request.
 
         Raises:
             ClassRefused: if there is no such class, or the request has no cookie.
         """
-        room, cookie = self.room(secret), _cookie(self)
+        room, cookie = self.registry.classes.find(secret), _cookie(self)
+        if room is None:
+            raise ClassRefused(404, _NO_CLASS)
         if not cookie:
             raise ClassRefused(403, _NO_COOKIE)
         return room, room.student(cookie)

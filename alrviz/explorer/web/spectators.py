@@ -13,7 +13,7 @@ import gzip
 import weakref
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
 from tornado.web import authenticated
@@ -37,19 +37,6 @@ _HEADERS = {
     "X-Robots-Tag": "noindex",
     "X-Accel-Buffering": "no",  # tells nginx not to buffer events
 }
-
-
-class Feed(Protocol):
-    """The messages to the readers of one link, as lines of JSON."""
-
-    is_ended: bool  # then the result of `pull` was the last message
-
-    @property
-    def full_message(self) -> bytes:
-        """The complete message, for a reader who has just connected."""
-
-    def pull(self) -> bytes:
-        """Return the changes since the last call; b"" without changes."""
 
 
 def format_events(lines: bytes) -> bytes:
@@ -104,7 +91,7 @@ class EventStream(SecretHandler):
         self.missed_ticks = 0  # since the reader has accepted the last bytes
         self._pending_write: asyncio.Future[None] | None = None
 
-    async def stream_feed(self, secret: str, feed: Callable[[], Feed]) -> None:
+    async def stream_feed(self, secret: str, feed: Callable[[], RaceFeed]) -> None:
         """Stream the messages of a feed until the reader leaves or the feed ends.
 
         Args:
@@ -158,7 +145,7 @@ class RaceStream(EventStream):
 class Spectators:
     """The readers of one link, and the task that sends them messages while there are any."""
 
-    def __init__(self, feed: Feed):
+    def __init__(self, feed: RaceFeed):
         self.readers: set[EventStream] = set()
         self._feed = feed
         self._task: asyncio.Task[None] | None = None
@@ -199,7 +186,7 @@ class Spectators:
 _spectators: "weakref.WeakValueDictionary[tuple[int, str], Spectators]" = weakref.WeakValueDictionary()
 
 
-def _spectators_of(registry: Registry, secret: str, feed: Callable[[], Feed]) -> Spectators:
+def _spectators_of(registry: Registry, secret: str, feed: Callable[[], RaceFeed]) -> Spectators:
     spectators = _spectators.get((id(registry), secret)) or Spectators(feed())
     _spectators[id(registry), secret] = spectators
     return spectators
