@@ -27,7 +27,7 @@ TURN_SECONDS = (2.0, 10.0)  # shortest and longest turn
 MADE_ROOM = "stopped: it made room for others"
 MEMORY_FULL = "stopped: the server's memory for runs is full"
 ABOVE_SHARE = "stopped: others waited, and it was above its owner's share of the memory for runs"
-_STOPPED_BY = {
+_STOPPER_BY_NOTE = {
     MEMORY_FULL: "the server, whose memory for runs is full,",
     ABOVE_SHARE: "the server (others waited, and you held more than your share of its memory for runs)",
 }  # by note
@@ -103,7 +103,7 @@ class Entry:
     @property
     def server_words(self) -> str:
         """The server in words, as the one who stopped the job; "" if it did not."""
-        return _STOPPED_BY.get(self.note, "the server") if self.note else ""
+        return _STOPPER_BY_NOTE.get(self.note, "the server") if self.note else ""
 
     @property
     def turn_length(self) -> float:
@@ -386,9 +386,9 @@ class RunQueue:
     def _make_room(self, entry: Entry | None = None) -> bool:
         """Drop the entries of `_plan_drops`; return whether there is memory now."""
         drops, has_room = self._plan_drops(entry)
-        for dropped, note in drops.items():
-            self.end(dropped, note)
-            self.entries.pop(dropped.id, None)
+        for dropped_entry, note in drops.items():
+            self.end(dropped_entry, note)
+            self.entries.pop(dropped_entry.id, None)
         return has_room
 
     def _plan_drops(self, entry: Entry | None = None) -> tuple[dict[Entry, str], bool]:

@@ -195,7 +195,7 @@ class ClassPanel:
                 self._follow()
             return False
         room = self._room
-        if room.ended:  # in another window
+        if room.has_ended:  # in another window
             self._leave()
             return False
         room.touch()
@@ -218,7 +218,7 @@ class ClassPanel:
     def _refresh(self, room: Classroom, question: Question | None, outcome: AnswerValue | None, problem: str) -> None:
         current = room.round
         form = current is None or self._view == FORM
-        closed = not form and current is not None and not current.open
+        is_closed = not form and current is not None and not current.open
         self._head.object = (
             f"<h2>Class <span style='letter-spacing:.08em'>{room.code}</span></h2>"
             f"<p role='status'>{plural(len(room.open_pages), 'student')} here</p>"
@@ -226,19 +226,19 @@ class ClassPanel:
         )
         self._show_wall()
         self._form.visible, self._answers.visible = form, not form
-        self._close_button.visible = not form and not closed
-        self._show_button.visible = closed and self._view != ANSWERS
-        self._again_button.visible = self._next_button.visible = closed
+        self._close_button.visible = not form and not is_closed
+        self._show_button.visible = is_closed and self._view != ANSWERS
+        self._again_button.visible = self._next_button.visible = is_closed
         self._lesson_button.visible = question is not None and (
-            form or (closed and current is not None and current.question != question)
+            form or (is_closed and current is not None and current.question != question)
         )
         if not form and current is not None:
             outcome_shown = outcome if question == current.question else None
             self._answers.object = f"<p><b>{markdown_html(current.question.text, inline=True)}</b></p>" + (
                 class_answers.answers_html(room.rounds_of(current.question), _words, outcome_shown)
-                if closed and self._view == ANSWERS
+                if is_closed and self._view == ANSWERS
                 else f"<p role='status'><b style='font-size:1.75rem'>{len(current.votes):,}</b> answered"
-                f"{'; the question is closed' if closed else ''}</p>"
+                f"{'; the question is closed' if is_closed else ''}</p>"
             )
 
     # ---- the teacher's buttons ---------------------------------------------------------------------------------------
