@@ -110,7 +110,7 @@ class Source:
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             _require_unchanged(path, stamp)
             with _file_named(path):
-                for batch in _FORMATS[self.format][1](path, self, stop, notes):
+                for batch in FORMATS[self.format][1](path, self, stop, notes):
                     stop.check()
                     sampled = batch if sample_rows is None else batch.take(pa.array(sample_rows(first, batch.num_rows)))
                     columns = {
@@ -144,13 +144,20 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
                 "whole with read_table",
                 code=NOT_IN_BATCHES,
             )
-    kinds = {path: _format(path) for path in files}
+    kinds = {path: format_of(path) for path in files}
+    if unreadable := next((path for path in files if kinds[path] not in FORMATS), None):
+        kind = kinds[unreadable]
+        raise TableError(
+            f"{unreadable.name!r} is {FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
+            "delimited text was expected, or read_table, which reads it whole",
+            code=NOT_IN_BATCHES,
+        )
     if odd_file := next((path for path in files if kinds[path] != kinds[first]), None):
         raise TableError(
             f"{first.name!r} is {kinds[first]} and {odd_file.name!r} is {kinds[odd_file]}; files of one format were "
             "expected"
         )
-    layout = _FORMATS[kinds[first]][0]
+    layout = FORMATS[kinds[first]][0]
     with _file_named(first):
         head = layout(first, options, expected_names)
     for path in files[1:]:
@@ -261,13 +268,8 @@ def _unpacked(path: Path) -> Iterator[Any]:
             yield stream
 
 
-def format_of(path: Path) -> str | None:
-    """Return the format of a file that can be read in batches; None for other formats."""
-    kind = _sniffed(path)
-    return kind if kind in _FORMATS else None
-
-
-def _sniffed(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """Return the format of a file, decompressed."""
     with _file_named(path), _unpacked(path) as stream:
         return sniff_format(stream.read(HEAD_BYTES))
 
@@ -276,17 +278,6 @@ def head_of(path: Path) -> bytes:
     """Return the first complete lines of a text file, decompressed, at most `HEAD_BYTES`."""
     with _unpacked(path) as stream:
         return first_lines(bytes(stream.read(HEAD_BYTES + 1)), HEAD_BYTES)
-
-
-def _format(path: Path) -> str:
-    kind = _sniffed(path)
-    if kind not in _FORMATS:
-        raise TableError(
-            f"{path.name!r} is {FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
-            "delimited text was expected, or read_table, which reads it whole",
-            code=NOT_IN_BATCHES,
-        )
-    return kind
 
 
 _Schema = list[tuple[str, pa.DataType]]
@@ -394,7 +385,7 @@ def _typed_layout(path: Path, options: ReadOptions, expected_names: Collection[s
 
 # For each format the functions that detect the layout of a file and read its rows.
 _FindLayout = Callable[[Path, ReadOptions, Collection[str]], _Layout]
-_FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source, StopToken, list[str]], Iterator[pa.RecordBatch]]]] = {
+FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source, StopToken, list[str]], Iterator[pa.RecordBatch]]]] = {
     "delimited": (_text_layout, _text_batches),
     "parquet": (_typed_layout, _parquet_batches),
     "arrow": (_typed_layout, _arrow_batches),
