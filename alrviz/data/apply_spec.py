@@ -67,8 +67,7 @@ def read_new_rows(
 def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable:
     """Return all columns of `spec` as `Values`, without other columns of the source, on which there is a note.
 
-    Raises:
-        TableError: a missing column, or one that is used and has no readable value.
+    Raises `TableError` for a missing column, or one that is used and has no readable value.
     """
     raw = read_in_layout(source, spec, request)
     notes, columns = list(raw.notes), {column.name: column for column in raw.columns}

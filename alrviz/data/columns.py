@@ -30,8 +30,7 @@ _DATES = {"datetime", "datetime64", "date", "timedelta", "timedelta64", "time", 
 def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
     """Return the names of X's columns, the columns, and whether X has names ("x0", "x1" ... are made up otherwise).
 
-    Raises:
-        TableError: X is no table of rows and columns, or two columns have one name.
+    Raises `TableError` if X is no table of rows and columns, or two columns have one name.
     """
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()

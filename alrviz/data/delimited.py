@@ -39,8 +39,7 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
 
     `width` is the number of columns (default: the commonest number of fields).
 
-    Raises:
-        TableError: the text is no table, or exceeds the limits.
+    Raises `TableError` if the text is no table, or exceeds the limits.
     """
     options, stop = request.options, request.stop
     data, encoding, notes = to_utf8(data, options.encoding, stop)

@@ -282,8 +282,7 @@ def first_lines(data: bytes, n_bytes: int) -> bytes:
 def sniff_format(data: Buffer) -> str:
     """Return "parquet", "arrow", "workbook", "stat", "arff", "json" or "delimited".
 
-    Raises:
-        TableError: a format that is no table, such as PDF.
+    Raises `TableError` for a format that is no table, such as PDF.
     """
     if data.startswith(b"PAR1"):
         return "parquet"

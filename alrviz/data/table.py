@@ -62,8 +62,7 @@ class Table:
     ) -> "Table":
         """Return a table of a raw table's columns of `Values`; a date or blood pressure is followed by its parts.
 
-        Raises:
-            TableError: no rows, or fewer than two columns (one with `allow_one_column`).
+        Raises `TableError` for no rows, or fewer than two columns (one with `allow_one_column`).
         """
         values, options = parsed.columns, parsed.options
         if len(values) < 2 - allow_one_column:

@@ -201,8 +201,7 @@ def demo_truth(name: str) -> Callable[[pd.DataFrame], np.ndarray] | None:
 def demo_frame(name: str, rows: int | None = None, seed: int = 0) -> pd.DataFrame:
     """Return a demo set as a DataFrame whose last column is "class"; see `load_demo`.
 
-    Raises:
-        TableError: no set of that name, or an impossible number of rows.
+    Raises `TableError` for no set of that name, or an impossible number of rows.
     """
     demo = _find(name)
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1):

@@ -44,8 +44,7 @@ def read_batches_again(
 ) -> Iterator[NewRows]:
     """Yield the rows of a file batch by batch; sentences are added to `notes`, the last ones at the end.
 
-    Raises:
-        TableError: a missing column, a damaged file, or at the end a column without any readable value.
+    Raises `TableError` for a missing column, a damaged file, or at the end a column without any readable value.
     """
     features, counts = None, Counts()
     for batch in source.batches(stop, notes=notes):
