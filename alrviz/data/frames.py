@@ -78,9 +78,8 @@ def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | Text
     if isinstance(dtype, pd.CategoricalDtype):
         return _from_categorical(name, series, notes)
     if pd.api.types.is_bool_dtype(dtype):
-        return Values(
-            name, _categorical(name, series, ["False", "True"], series.astype("boolean").astype("Int8")), "categorical"
-        )
+        codes = series.astype("boolean").astype("Int8")
+        return Values(name, _categorical(name, series, ["False", "True"], codes), "categorical")
     if pd.api.types.is_complex_dtype(dtype):
         raise TableError(f"column {name!r} holds complex numbers; numbers, text, dates or categories were expected")
     if pd.api.types.is_numeric_dtype(dtype):

@@ -40,7 +40,7 @@ BLOCK_BYTES = 2**23  # bytes of delimited text parsed at a time
 HEAD_BYTES = 2**20  # from which the layout of delimited text is detected
 STACKED = "repeats the names: tables under one another are not joined in batches; read_table, which reads whole, does"
 PARTED = (
-    "repeats the names, or holds totals or another table beside its rows: these are not found in batches; read_table, "
+    "repeated names, totals amid its rows or another table beside them: these are not found in batches; read_table, "
     "which reads whole, finds them"
 )
 _READ_ERRORS = (pa.ArrowException, UnicodeError, *DAMAGES)
@@ -296,18 +296,17 @@ class _Layout:
 def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
     request = ReadRequest(replace(options, skip_footer=0), expected_names=expected_names)
     raw = read_delimited(head_of(path), request)
-    if raw.options.encoding == MIXED and options.encoding is None:
-        advice = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
-        raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {advice}",
-                         code=NOT_IN_BATCHES)  # fmt: skip
-    if raw.is_stacked:
-        raise TableError(f"{path.name!r} {PARTED}", code=NOT_IN_BATCHES)
-    if raw.options.comment:
-        raise TableError(
-            f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "
-            "take them out, or read the table whole with read_table",
-            code=NOT_IN_BATCHES,
-        )
+    problems = {
+        "lines that are not UTF-8, which are not counted in batches; "
+        f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252": (
+            raw.options.encoding == MIXED and options.encoding is None
+        ),
+        PARTED: raw.is_stacked,
+        f"lines that begin with {raw.options.comment!r}, which are not looked for in batches; take them out, or read "
+        "the table whole with read_table": bool(raw.options.comment),
+    }
+    if problem := next((text for text, is_found in problems.items() if is_found), ""):
+        raise TableError(f"{path.name!r} has {problem}", code=NOT_IN_BATCHES)
     in_force = replace(raw.options, skip_footer=options.skip_footer)
     return _Layout([(column.name, pa.string()) for column in raw.columns], in_force, raw.head, raw.kinds)
 
