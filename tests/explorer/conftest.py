@@ -2,7 +2,22 @@
 
 import pytest
 
-from tests.explorer.maps import open_page, settled, until
+from tests.explorer.maps import open_page, restore, settled, until
+
+
+@pytest.fixture(scope="module")
+def module_page():
+    made = open_page()
+    until(made, lambda: settled(made))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shared(module_page):
+    """The page of maps with a small table, for tests that neither change its settings nor its table."""
+    yield module_page
+    restore(module_page)
 
 
 @pytest.fixture

@@ -27,6 +27,16 @@ def settled(page):
     return drawn and followed and not tab.peer.waiting and (tab.drawing.is_drawing or tab.player.ended)
 
 
+def restore(page):
+    """Forget drawn points and dragged bandwidths, and go to the end of the fit."""
+    tab = page.tab
+    tab.drawing.discard()
+    tab.drawing.points_set_aside = None
+    tab.player.scrub(tab.player.racer.run.trace[-1].index)
+    tab.redraw()
+    until(page, lambda: settled(page) and not tab.frame.by_hand and tab.frame.run is not None)
+
+
 def said(page):
     """The sentence above the maps."""
     return page.tab.words.object

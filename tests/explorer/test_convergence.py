@@ -413,14 +413,6 @@ def test_recipe_code_makes_the_recipe():
         assert eval(recipe_code(recipe), {"alrviz": alrviz}) == recipe
 
 
-def test_why_is_drawn_when_it_is_unfolded():
-    page = open_page("?data=monks-1")
-    until(page, lambda: page.session.table.dataset is not None)
-    page.scales.part.open = True
-    until(page, lambda: page.scales.picture.pane.object is not None)
-    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.scales.picture.pane.object.renderers}
-
-
 def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
     """Its first line is the page's first example: alr is farther from the orange line than the diagonal, and faster."""
     about = {"order": 2, "alpha": 0.0, "max_iter": 1000, "solver": "lbfgs"}
@@ -568,6 +560,7 @@ def test_why_says_what_it_is_of_is_faded_while_it_is_old_and_saves_its_points():
     until(page, lambda: page.session.table.dataset is not None)
     page.scales.part.open = True
     until(page, lambda: page.scales.picture.pane.object is not None)
+    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.scales.picture.pane.object.renderers}
     assert "monks-1, all cells of order 2" in page.scales.status.object
     text = page.scales._csv()
     assert text.count("# recipe") == 1
