@@ -440,7 +440,7 @@ def test_the_history_opens_it_again_with_the_same_settings_and_study(varied, vis
     choose(part, *varied.other)
     finish(part)
     part.study_view.study.join(30)
-    (item,) = run_history.load_history(OWNER)
+    (item,) = run_history.load_history(OWNER)[0]
     assert item.title == varied.noun
     again = visit(varied, item.link)
     assert again.spec == part.spec

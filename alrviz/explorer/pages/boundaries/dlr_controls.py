@@ -1,6 +1,6 @@
 """The controls of the DLR tab: the two columns, bandwidths and peer, and its buttons."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 
 import panel as pn
 import panel_material_ui as pmui
@@ -127,7 +127,7 @@ class ColumnMenus:
         return tuple(names.index(name) for name in self.chosen or () if name in names)
 
     def offer(self, dataset: Dataset, link_axes: tuple[int, ...] = ()) -> None:
-        """Offer the columns of a table. axes: positions of the columns in a link."""
+        """Offer the columns of a table. link_axes: positions of the columns in a link."""
         self._dataset = dataset
         names, table = list(dataset.X.columns), dataset.table.names
         names_from_link = [table[k] for k in link_axes if k < len(table) and table[k] in names]
@@ -137,17 +137,14 @@ class ColumnMenus:
             )
         except AlrvizError:
             pair = [None, None]
-        self._set([{str(name): name for name in names}] * 2, pair)
+        with self._setting:
+            for menu, name in zip(self.menus, pair, strict=True):
+                menu.param.update(options={str(name): name for name in names}, value=name)
 
     def hide(self, hidden: bool) -> None:
         """Hide the menus while points are drawn, and for tables of two columns."""
         for menu in self.menus:
             menu.visible = not hidden and len(menu.options) > 2
-
-    def _set(self, options: list[dict[str, str]], values: Sequence[Hashable]) -> None:
-        with self._setting:
-            for menu, columns, value in zip(self.menus, options, values, strict=True):
-                menu.param.update(options=columns, value=value)
 
     def _on_choice(self, event: Event) -> None:
         if self._setting or event.new is None:

@@ -19,7 +19,7 @@ from alrviz.explorer.recipes.recipe_fields import alpha_entries
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog
 from alrviz.explorer.shell.glossary import explain
-from alrviz.explorer.shell.theme import CARD, html, room
+from alrviz.explorer.shell.theme import card, html, room
 from alrviz.explorer.widgets.export_model import FittedModel, model_of_peer
 from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.fitting.families import FAMILIES, RUNS
@@ -67,10 +67,8 @@ class FamilyTab(MapTab):
             self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
         )  # fmt: skip
-        self.panel = pn.Column(
-            self.buttons, self.bar, self.words, self.map, self.model_part.evaluation.part, self.model_part.part,
-            styles=CARD, sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
+        parts_below = self.model_part.evaluation.part, self.model_part.part
+        self.panel = card(self.buttons, self.bar, self.words, self.map, *parts_below)
         self.show_fitted()
         controls = [self.model, self.order, self.alpha]
         return first_row(controls, self.starter.pane, self.settings_button, self.python_button), self.panel

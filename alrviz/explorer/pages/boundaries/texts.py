@@ -1,6 +1,5 @@
 """Texts of the Boundaries page: the accuracy of a model at the place shown, and the scripts."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -206,7 +205,7 @@ def _right_of_rows(error: float, rows: float) -> str:
 def dlr_script(tab: "DlrState") -> str:
     """Return the script of the tab DLR, which computes its numbers and both maps."""
     session, names = tab.session, tab.columns.chosen or ("", "")
-    imports, body = run_code([tab.recipe])
+    imports, body = run_code(tab.recipe)
     peer_imports, peer_code = _peer_code(session, tab.recipe, tab.name)
     has_all_columns = session.table.dataset is None or session.table.dataset is tab.table
     columns_code = "" if has_all_columns else _TWO_COLUMNS_CODE.format(names=tuple(map(str, names)))
@@ -233,7 +232,7 @@ def family_script(session: Session, recipe: Recipe, peer: str, view: DecisionMap
     options = [f"across={view.across!r}", f"up={view.up!r}"]
     options += [f"others={view.others!r}"] if view.others != "typical" else []
     options += [f"row={view.row}"] if view.others == "row" else []
-    model_code = _peer_code(session, recipe, peer) if peer else run_code([recipe])
+    model_code = _peer_code(session, recipe, peer) if peer else run_code(recipe)
     return f"""# alrviz {__version__}
 import alrviz
 {model_code[0]}
@@ -244,9 +243,9 @@ view  # in a notebook; view.servable() in a script for `panel serve`
 """
 
 
-def run_code(recipes: Sequence[Recipe]) -> tuple[str, str]:
+def run_code(recipe: Recipe) -> tuple[str, str]:
     """Return imports, and code that fits a recipe and prints the result."""
-    body = f"""recipe = {recipe_code(recipes[0])}
+    body = f"""recipe = {recipe_code(recipe)}
 run = alrviz.Run(dataset, recipe)
 for step in run.steps():
     pass

@@ -14,7 +14,6 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.run_history import (
     HistoryItem,
-    count_pruned,
     export_csv,
     load_history,
     noun_and_icon,
@@ -89,15 +88,13 @@ class HistoryTab(Tab):
     def on_shown(self) -> None:
         """Read the saved runs on a thread."""
         owner = self.session.owner
-        self.tasks.start(
-            "history", lambda stop: (load_history(owner), count_pruned(owner), store_problem()), self._take_items
-        )
+        self.tasks.start("history", lambda stop: (load_history(owner), store_problem()), self._take_items)
 
-    def _take_items(self, loaded: tuple[list[HistoryItem], int, str]) -> None:
-        load_history, self._n_pruned, self._problem = loaded
+    def _take_items(self, loaded: tuple[tuple[list[HistoryItem], int], str]) -> None:
         selected = self.item
-        self.items, self._has_loaded = load_history, True
-        self._list(next((k for k, item in enumerate(load_history) if selected and item.run.id == selected.run.id), 0))
+        (self.items, self._n_pruned), self._problem = loaded
+        self._has_loaded = True
+        self._list(next((k for k, item in enumerate(self.items) if selected and item.run.id == selected.run.id), 0))
 
     def _list(self, active: int = 0) -> None:
         listed = self.items[: self._n_listed]
