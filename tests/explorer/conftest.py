@@ -5,6 +5,12 @@ import pytest
 from tests.explorer.maps import open_page, restore, settled, until
 
 
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty folder for what the explorer stores."""
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
 @pytest.fixture(scope="module")
 def module_page():
     made = open_page()

@@ -19,17 +19,15 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MAX_SETS, read_link
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import run_study as run
 from tests.explorer.pages import until as until_page
 from tests.explorer.pages import until_study as until
+
+pytestmark = pytest.mark.usefixtures("home")
 
 SMALL = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
 ROWS = "\n".join(f"{k % 3},{k % 5},{'yes' if k % 3 else 'no'}" for k in range(60))
 CSV = f"a,b<i>,class\n{ROWS}\n".encode()
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 def open_page(link=SMALL, registry=None):
@@ -49,12 +47,6 @@ def page():
     if made.tab.study_view.study is not None:
         made.tab.study_view.study.stop()
     made.close()
-
-
-def run(page):
-    page.tab.study_view.press_run()
-    until(page, lambda: page.tab.study_view.study.phase == "done")
-    page.pump()
 
 
 def test_every_recipe_is_priced_on_every_table(page):

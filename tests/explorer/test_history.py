@@ -29,14 +29,11 @@ from alrviz.fitting.store import Store
 from tests.explorer import maps
 from tests.explorer.pages import OWNER, session_of, until
 
+pytestmark = pytest.mark.usefixtures("home")
+
 STRANGER = "b" * 32
 RACE = "?data=monks-1&racers=lr_o1_a1_i8~alr_o1_a1_i8"
 STUDY = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 def raced(link=RACE):

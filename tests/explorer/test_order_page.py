@@ -20,14 +20,12 @@ from alrviz.studies.protocols.choose_order import OrderVerdict
 from alrviz.views.studies.study_view import progress_words
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import run_study as run
 from tests.explorer.pages import until_study as until
 
+pytestmark = pytest.mark.usefixtures("home")
+
 SMALL = "?page=order&data=monks-1&of=lr_a0.1&folds=5"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 def open_page(link=SMALL, owner=OWNER, registry=None):
@@ -52,12 +50,6 @@ def page():
 def orders_page():
     """The page without AutoClassifier and boosting, which take most of the time."""
     yield from _priced_page(SMALL + "&refs=none")
-
-
-def run(page):
-    page.study_view.press_run()
-    until(page, lambda: page.study_view.study.phase == "done")
-    page.pump()
 
 
 def test_every_order_is_priced_and_the_study_is_told(page):
@@ -131,8 +123,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     race_page.close()
 
 
-def test_autoclassifiers_model_is_used_where_it_is_better(orders_page):
-    page = orders_page
+def test_autoclassifiers_model_is_used_where_it_is_better(page):
     mine = AUTOMATIC.replace(order=2, alpha=(0.001, 0.5), discretize="smooth")
 
     class Ahead:

@@ -30,6 +30,8 @@ from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened, session_of, until
 from tests.views.studied import slowed
 
+pytestmark = pytest.mark.usefixtures("home")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -162,11 +164,6 @@ CASES = {
         },
     ),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 @pytest.fixture(params=CASES)

@@ -28,15 +28,11 @@ from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import opened, until
 
 pytestmark = [  # of panel under this pandas
+    pytest.mark.usefixtures("home"),
     pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.reset_index"),
     pytest.mark.filterwarnings("ignore:Both .variant. and .button_style. were provided"),
 ]
 STUDIES = (OrderPage, PathPage, BiasPage, ComparePage)
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 @pytest.fixture(scope="module")
