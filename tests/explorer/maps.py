@@ -24,7 +24,7 @@ def settled(page):
     maps = (tab.pictures.map, tab.pictures.peer_map)
     drawn = all(view.surface is not None and not view.busy for view in maps)
     followed = tab.frame is not None and not tab.frames.busy and not tab.frames.stale
-    return drawn and followed and not tab.peer.waiting and (tab.drawing.is_drawing or tab.player.ended)
+    return drawn and followed and not tab.peer.is_fitting and (tab.drawing.is_drawing or tab.player.ended)
 
 
 def restore(page):

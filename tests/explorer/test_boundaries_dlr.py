@@ -171,7 +171,7 @@ def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
     assert "<b>region and stage</b> are categorical: they have no bandwidth" in said(page)
     assert page.session.axes == (2, 3)
     tab.columns.menus[0].value = "stage"  # the two change places
-    assert tab.columns.chosen == ("stage", "region")
+    assert tab.columns.pair == ("stage", "region")
     until(page, lambda: settled(page) and page.session.axes == (3, 2))
     page.close()
 

@@ -153,7 +153,10 @@ def test_behind_another_page_it_leaves_that_pages_link_alone(page):
 def test_a_table_that_is_held_no_more_says_which_file_to_drop():
     file = FileLink("gone.csv", 60, 3, "0" * 16)
     page = open_page(f"?page=compare&sets=monks-1&files=gone.csv~60~3~{'0' * 16}&of=anje_o1")
-    assert "drop gone.csv (60 rows x 3 columns, hash 0000000000000000) again" in dict(known(page).absent)["gone.csv"]
+    assert (
+        "drop gone.csv (60 rows x 3 columns, hash 0000000000000000) again"
+        in dict(known(page).unopened_tables)["gone.csv"]
+    )
     assert "1 left out" in page.tab.layout.time.object
     assert str(file) in unquote(page.tab.layout.cost_table.object)
     assert page.tab.runner.costs.study is not None, "the others are compared all the same"

@@ -85,7 +85,7 @@ def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     page = ConvergencePage(session_of(item.link))
     page.view()
     until(page, lambda: page.race_view.race is not None)
-    until(page, lambda: page.session.table.loading is None and page.starter.known)
+    until(page, lambda: page.session.table.loading is None and page.starter.has_estimates)
     shown = page.race_view.race
     assert shown.recorded
     pd.testing.assert_frame_equal(shown.frame(), frame, check_exact=True)
@@ -118,7 +118,7 @@ def test_the_link_of_a_running_race_opens_it_from_the_run_store_when_the_process
     page.view()
     until(page, lambda: page.race_view.race is not None)
     pd.testing.assert_frame_equal(page.race_view.race.frame(), frame, check_exact=True)
-    until(page, lambda: page.session.table.loading is None and page.starter.known)
+    until(page, lambda: page.session.table.loading is None and page.starter.has_estimates)
     assert page.session.runs.entry is None, "nothing runs"
     assert "kept=" in page.session.link.query
     stranger = ConvergencePage(session_of(link, STRANGER))

@@ -59,7 +59,7 @@ class DlrControls:
             description=DRAW_HELP, visible=False,
         )  # fmt: skip
         examples_label = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], align="center")
-        pills = (pill(example, lambda chosen: on_example(chosen.data)) for example in EXAMPLES)
+        pills = (pill(example, lambda example: on_example(example.data)) for example in EXAMPLES)
         self.examples = pn.Row(examples_label, *pills, margin=0, align="center")
 
     def _tell(self, name: str, value: str | None) -> None:
@@ -110,7 +110,7 @@ class ColumnMenus:
             menu.param.watch(self._on_choice, "value")
 
     @property
-    def chosen(self) -> tuple[str, str] | None:
+    def pair(self) -> tuple[str, str] | None:
         """The two columns; None if the table has fewer."""
         pair = self.menus[0].value, self.menus[1].value
         return pair if None not in pair and pair[0] != pair[1] else None
@@ -118,13 +118,13 @@ class ColumnMenus:
     @property
     def numeric(self) -> bool:
         """Whether both columns are numeric, so that points can be drawn."""
-        dataset, pair = self._dataset, self.chosen
+        dataset, pair = self._dataset, self.pair
         return dataset is not None and pair is not None and all(dataset.kinds.get(n) == "numeric" for n in pair)
 
     def positions(self, dataset: Dataset) -> tuple[int, ...]:
         """Return the positions of the two columns in the table, for a link."""
         names = dataset.table.names
-        return tuple(names.index(name) for name in self.chosen or () if name in names)
+        return tuple(names.index(name) for name in self.pair or () if name in names)
 
     def offer(self, dataset: Dataset, link_axes: tuple[int, ...] = ()) -> None:
         """Offer the columns of a table. link_axes: positions of the columns in a link."""

@@ -215,7 +215,7 @@ class FamilyTab(MapTab):
             self.map.set_model(model)
 
     def _say(self) -> None:
-        is_waiting = self.peer.waiting if self.name else self.player.player.is_waiting
+        is_waiting = self.peer.is_fitting if self.name else self.player.player.is_waiting
         self.bar.visible = bool(is_waiting or (not self.name and self.player.player.next_reader is not None))
         run_text = run_html(self.player, self.outdated)
         say(self.words, peer_html(self.name, self.peer) if self.name else run_text)

@@ -77,7 +77,7 @@ class PeerFit:
         self._request: Hashable = None
         self.reference: ReferenceFit | None = None
         self.best_error = float("nan")  # test error of the Bayes-optimal classifier, if known
-        self.waiting = False
+        self.is_fitting = False
         self.problem: Exception | None = None
 
     def ask(self, name: str, dataset: Dataset, *, holdout: float, seed: int) -> None:
@@ -85,7 +85,7 @@ class PeerFit:
         request = (name, dataset.hash, holdout, seed)
         if request == self._request:
             return
-        self._request, self.waiting, self.problem = request, True, None
+        self._request, self.is_fitting, self.problem = request, True, None
         truth = truth_of(self._session, dataset)
 
         def work(stop: StopToken) -> tuple[ReferenceFit, float]:
@@ -99,14 +99,14 @@ class PeerFit:
         """Cancel the fit and forget its result."""
         self._tasks.cancel("peer")
         self._request = self.reference = None
-        self.waiting = False
+        self.is_fitting = False
 
     def _take(self, result: tuple[ReferenceFit, float]) -> None:
-        (self.reference, self.best_error), self.waiting = result, False
+        (self.reference, self.best_error), self.is_fitting = result, False
         self._on_arrival()
 
     def _fail(self, error: Exception) -> None:
-        self.reference, self.waiting, self.problem = None, False, error
+        self.reference, self.is_fitting, self.problem = None, False, error
         self._request = None
         self._on_arrival()
 

@@ -96,7 +96,7 @@ def peer_html(name: str, peer: PeerFit) -> str:
     peer_info = known_peers().get(name)
     label = BEST if name == TRUTH else peer_info.label if peer_info is not None else name
     note = _BEST_HINT if peer_info is None else peer_info.note
-    if peer.waiting:
+    if peer.is_fitting:
         return f"<p><b>{safe(label)}</b> <span class='quiet'>is being fitted &hellip;</span></p>"
     fit: ReferenceFit | None = peer.reference
     if fit is None or fit.name != name:
@@ -165,7 +165,7 @@ def _no_scale_html(tab: "DlrState") -> str:
 
 def _peer_texts(tab: "DlrState") -> list[str]:
     fit = tab.peer.reference
-    if fit is None or tab.peer.waiting or not np.isfinite(fit.error):
+    if fit is None or tab.peer.is_fitting or not np.isfinite(fit.error):
         return []
     rows, words = fit.heldout_rows, []
     if fit.name != TRUTH:
@@ -204,7 +204,7 @@ def _right_of_rows(error: float, rows: float) -> str:
 
 def dlr_script(tab: "DlrState") -> str:
     """Return the script of the tab DLR, which computes its numbers and both maps."""
-    session, names = tab.session, tab.columns.chosen or ("", "")
+    session, names = tab.session, tab.columns.pair or ("", "")
     imports, body = run_code(tab.recipe)
     peer_imports, peer_code = _peer_code(session, tab.recipe, tab.name)
     has_all_columns = session.table.dataset is None or session.table.dataset is tab.table
