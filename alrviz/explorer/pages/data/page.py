@@ -15,7 +15,7 @@ from panel.viewable import Viewable
 from alrviz.data.doubts import DoubtNote, NoteCode, notes_about
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
-from alrviz.explorer.pages.data.cards import ABOUT_HTML, classes_html, columns_frame, head_html, layout_text, notes_html
+from alrviz.explorer.pages.data.cards import classes_html, columns_frame, head_html, layout_text, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_wall import FEATURE, LinkedHistograms
 from alrviz.explorer.pages.data.file_cards import RefusalCard, TargetCard
@@ -24,6 +24,7 @@ from alrviz.explorer.pages.data.questions import Questions, class_in_doubt, is_n
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import LazyDialog, dialog
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, button, card, html
 from alrviz.explorer.widgets import order_costs
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
@@ -138,7 +139,7 @@ class DataPage(Page):
 
     def drawer(self) -> Viewable:
         """Build the drawer: the options of reading, and the text about the page."""
-        about_pane = html(16, ABOUT_HTML)
+        about_pane = html(16, f"<h1>About this page</h1><br>{about_html('data')}")
         return pn.Column(ReadOptionsPanel(self.session).panel, about_pane, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------
