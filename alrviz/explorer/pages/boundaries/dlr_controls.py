@@ -1,14 +1,13 @@
 """The controls of the DLR tab: the two columns, bandwidths and peer, and its buttons."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 
 import panel as pn
 import panel_material_ui as pmui
 from param.parameterized import Event
 
 from alrviz.data.dataset import Dataset
-from alrviz.errors import AlrvizError
-from alrviz.explorer.pages.boundaries.fit import peer_menu
+from alrviz.explorer.pages.boundaries.fit import map_axes, peer_menu
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
@@ -16,7 +15,6 @@ from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.explorer.widgets.menus import pill, select
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.maps.axes import first_axes
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.transport import change
 
@@ -131,12 +129,7 @@ class ColumnMenus:
         self._dataset = dataset
         names, table = list(dataset.X.columns), dataset.table.names
         names_from_link = [table[k] for k in link_axes if k < len(table) and table[k] in names]
-        try:
-            pair: list[Hashable] = (
-                [*names_from_link] if len(set(names_from_link)) == 2 else [*first_axes(dataset.X, y=dataset.y)]
-            )
-        except AlrvizError:
-            pair = [None, None]
+        pair = names_from_link if len(set(names_from_link)) == 2 else map_axes(dataset)
         with self._setting:
             for menu, name in zip(self.menus, pair, strict=True):
                 menu.param.update(options={str(name): name for name in names}, value=name)

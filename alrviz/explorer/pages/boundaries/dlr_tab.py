@@ -247,8 +247,6 @@ class DlrTab(DlrState):
     def _peer_changed(self) -> None:
         fit = self.peer.reference
         self.pictures.show_beside(self.menus.peer_label, None if fit is None else fit.model)
-        if self.peer.problem is not None:
-            self.tasks.show_error("peer", self.peer.problem)
         self._say()
 
     def _say(self) -> None:

@@ -12,8 +12,7 @@ import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.data.dataset import Dataset
-from alrviz.errors import AlrvizError
-from alrviz.explorer.pages.boundaries.fit import MapTab, first_row, peer_menu
+from alrviz.explorer.pages.boundaries.fit import MapTab, first_row, map_axes, peer_menu
 from alrviz.explorer.pages.boundaries.texts import family_script, peer_html, run_html
 from alrviz.explorer.recipes.recipe_fields import alpha_entries
 from alrviz.explorer.session.session import Session
@@ -24,7 +23,6 @@ from alrviz.explorer.widgets.export_model import FittedModel, model_of_peer
 from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.maps.partial_dependence import first_others
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.views.core.panes import Updating, say
@@ -90,13 +88,13 @@ class FamilyTab(MapTab):
             return
         self._table = dataset
         names = list(dataset.X.columns)
-        map_params: dict[str, Any] = {"classes": [str(label) for label in dataset.classes]}
+        map_params: dict[str, Any] = {}
         if len(session.axes) == 2:
             axes = [_name_at(dataset, k) for k in session.axes]
             if all(name in names for name in axes):
                 map_params |= dict(zip(("across", "up"), axes, strict=True))
-        self._default_others = first_others(dataset.X, *_axes_of(dataset, map_params))
-        map_params |= {"others": self._default_others, "row": 0}
+        self._default_others = first_others(dataset.X, *map_axes(dataset, **map_params))
+        map_params |= {"classes": [str(label) for label in dataset.classes], "others": self._default_others, "row": 0}
         if session.others in self.map.param.others.objects:
             map_params |= {"others": session.others, "row": min(session.row or 0, dataset.n_rows - 1)}
         self.map.param.update(**map_params)
@@ -199,8 +197,6 @@ class FamilyTab(MapTab):
                 self._ready = model_of_peer(name, fit.model, dataset, fit.rows, self.recipe.holdout, self.session.seed)
             self.map.param.update(outdated=False, title="")
             self.map.set_model(fit.model)
-        elif self.peer.problem is not None:
-            self.tasks.show_error("peer", self.peer.problem)
         self._say()
 
     def _draw(self) -> None:
@@ -238,14 +234,6 @@ class FamilyTab(MapTab):
         """Cancel the tab's tasks."""
         self.map.stop()
         self.tasks.close()
-
-
-def _axes_of(dataset: Dataset, map_params: dict[str, Any]) -> tuple[Hashable, Hashable]:
-    """Return the axes that the map will have; (None, None) for a table without two columns."""
-    try:
-        return first_axes(dataset.X, map_params.get("across"), map_params.get("up"), dataset.y)
-    except AlrvizError:
-        return None, None
 
 
 def _name_at(dataset: Dataset, position: int) -> Hashable:
