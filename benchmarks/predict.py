@@ -66,8 +66,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print a table a set; yield a row a method."""
-    warm_covers()
-    warm_networks()
+    warm_covers(False)
+    warm_networks(False)
     print(f"predict_proba, {resolve_jobs(None)} threads\n", flush=True)
     if options.data is None:
         yield from _on(made_dataset(options.rows, 15, 10, 7), "made", options)

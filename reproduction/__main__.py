@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from alrviz.cli.options import positive
+from alrviz.cli.options import whole_number
 from alrviz.errors import AlrvizError
 from reproduction.item import Item
 from reproduction.items import ITEMS, SAMPLE, STUDIES, chosen_items
@@ -71,7 +71,10 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--anew", action="store_true", help="measure again what stands beside the page of --report")
     result.add_argument(
-        "--jobs", type=positive("processes"), default=1, help="processes, each with one thread (default: 1)"
+        "--jobs",
+        type=whole_number("a number of processes", 1),
+        default=1,
+        help="processes, each with one thread (default: 1)",
     )
     return result
 

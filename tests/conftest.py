@@ -6,6 +6,7 @@ console shows an error. Where there is no Chromium a test that asks for it is sk
 ALRVIZ_REQUIRE_BROWSER=1 it fails.
 """
 
+import asyncio
 import gc
 import os
 import shutil
@@ -85,6 +86,16 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALRVIZ_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture
+def event_loop() -> Iterator[None]:
+    """Set a new loop: from Python 3.12 on asking for one makes none, and an earlier test may have closed its own."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ class FakeRace:
     entry = None
     control = Race.control
 
-    recorded, turn, queued, stopped_by, stopped_at = False, 0, False, "you", None
+    recorded, turn, stopped_by, stopped_at = False, 0, "you", None
 
     def __init__(self, size=0):
         self.phase, self.activity, self.ended, self.calls = "waiting", "fitting", False, []

@@ -13,7 +13,6 @@ import re
 import secrets
 import sys
 from collections.abc import Callable
-from functools import partial
 from html import unescape
 from http.client import HTTPException
 from pathlib import Path
@@ -25,9 +24,10 @@ from alrviz.cli.options import (
     CommandError,
     Commands,
     Progress,
-    add_read_options,
+    add_table_options,
     read_options,
     require_file,
+    whole_number,
     with_options,
 )
 from alrviz.errors import AlrvizError
@@ -36,6 +36,7 @@ from alrviz.memory import free_memory
 
 if TYPE_CHECKING:
     from bokeh.server.server import Server
+    from panel.viewable import Viewable
 
     from alrviz.data.dataset import Dataset
     from alrviz.data.stream.table import Stream
@@ -56,15 +57,13 @@ def add_to(commands: Commands) -> None:
         "file", nargs="?", type=Path, metavar="FILE", help="a table to open with (CSV, Parquet, ARFF ...)"
     )
     parser.add_argument(
-        "--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed, or asked)"
-    )
-    parser.add_argument(
         "--batches", action="store_true", help="do not read the whole table: pages show a sample, Convergence can race "
         "all rows (always so for a folder, a pattern in quotes, or a table that memory cannot hold)",
     )  # fmt: skip
     parser.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
-    add_read_options(parser)
-    parser.add_argument("--port", type=_port, help=f"the port to serve on (default: {PORT}, or the next that is free)")
+    add_table_options(parser)
+    port_hint = f"the port to serve on (default: {PORT}, or the next that is free)"
+    parser.add_argument("--port", type=whole_number("a port", 1, 65_535), help=port_hint)
     parser.add_argument("--address", default="127.0.0.1", help="the address to serve on (default: this machine only)")
     parser.add_argument(
         "--origin",
@@ -94,12 +93,6 @@ def add_to(commands: Commands) -> None:
     parser.set_defaults(command=explore)
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; expected a whole number from 1 to 65535")
-    return int(text)
-
-
 def explore(options: argparse.Namespace) -> int:
     """Serve the explorer until it is stopped."""
     dataset = read(options) if options.file else None
@@ -114,9 +107,13 @@ def explore(options: argparse.Namespace) -> int:
     if options.proxy:
         parse_networks(options.proxy)  # reports an invalid address before anything is served
         os.environ[PROXIES_VARIABLE] = ",".join(options.proxy)
-    page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
     failures: list[Exception] = []
-    server = _serve(_record_failures(page, failures), options)  # reports a port or address that cannot be used
+    path = None if dataset is None else options.file.resolve()
+
+    def page() -> Viewable:  # Panel calls functions only, and would show a partial call as an object
+        return application(dataset, path, on_failure=failures.append)
+
+    server = _serve(page, options)  # reports a port or address that cannot be used
     preload()
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
@@ -238,19 +235,6 @@ def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> S
         title={PATH: "alrviz"},
         use_xheaders=bool(options.proxy),
     )
-
-
-def _record_failures(page: Callable[[], Any], failures: list[Exception]) -> Callable[[], Any]:
-    """Record exceptions of `page`: to a program Panel's page that shows them looks like any other."""
-
-    def recorded() -> Any:
-        try:
-            return page()
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    return recorded
 
 
 def _run(server: Server) -> None:

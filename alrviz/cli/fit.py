@@ -13,11 +13,10 @@ from alrviz.cli.options import (
     CommandError,
     Commands,
     Progress,
-    add_read_options,
+    add_table_options,
     kind_of,
-    positive,
     read_options,
-    seed,
+    whole_number,
     with_options,
 )
 from alrviz.errors import LostColumnsWarning
@@ -25,6 +24,7 @@ from alrviz.errors import LostColumnsWarning
 if TYPE_CHECKING:
     from distributed import Client
 
+    from alrviz.fitting.recipe import Recipe
     from alrviz.fitting.runs.run import Run
     from alrviz.fitting.solvers.step import Step
 
@@ -37,12 +37,17 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser("fit", help="fit a model to a table of any size, in few passes over its files")
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="files, folders or patterns of one table (Parquet, CSV ...)")
-    add("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
     add("--family", default="alr", metavar="NAME", help="alr, lr, hlr, halr, salr, hsalr, anje (default: alr)")
     add("--order", type=_number_or_auto(int), default=2, metavar="N", help="columns of a tuple, or "
         "auto: chosen by log loss on validation rows (default: 2)")  # fmt: skip
-    add("--passes", type=positive("passes"), default=5, metavar="N", help="passes over the rows (default: 5)")
+    add(
+        "--passes",
+        type=whole_number("a number of passes", 1),
+        default=5,
+        metavar="N",
+        help="passes over the rows (default: 5)",
+    )
     add("--solver", metavar="NAME", help="auto, averaged, adagrad, tron or lbfgs (default: auto, chosen on a "
         "sample)")  # fmt: skip
     add("--alpha", type=_alpha, metavar="A", help="strength of the penalty, for hlr and halr also one for each "
@@ -58,17 +63,21 @@ def add_to(commands: Commands) -> None:
     add("--grow", metavar="HOW", help="which tuples hsalr scores next: weak or strong (default: weak)")
     add("--discretize", default="mdl", choices=("mdl", "quantile", "uniform", "none"),
         help="how numbers are cut; none: every value is a level (default: mdl)")  # fmt: skip
-    add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
-        "or ignore; may be given several times")  # fmt: skip
     add("--holdout", type=float, default=0.05, metavar="SHARE", help="share of test rows (default: .05)")
-    add("--seed", type=seed, default=0, metavar="N", help="seed of the test rows and of the order of rows")
+    add(
+        "--seed",
+        type=whole_number("a seed"),
+        default=0,
+        metavar="N",
+        help="seed of the test rows and of the order of rows",
+    )
     add("--unreadable", default="error", choices=("error", "missing"), help="what to do with a value that does "
         "not fit its column (default: error)")  # fmt: skip
     add("--cache", type=Path, metavar="DIR", help="folder for encoded rows (default: the user's)")
     add("--scheduler", metavar="ADDRESS", help="run passes on a Dask cluster, such as tcp://host:8786")
     add("--resume", action="store_true", help="resume an interrupted fit after its last pass")
     add("--threads", type=int, metavar="N", help="threads (default: all)")
-    add_read_options(parser)
+    add_table_options(parser, "categorical, numeric, ordinal or ignore")
     parser.set_defaults(command=fit)
 
 
@@ -117,23 +126,10 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         folder = f"there is no folder {str(options.out.parent)!r} to write the model to"
         raise CommandError(f"{str(options.out)!r} is a folder; a file was expected" if options.out.is_dir() else folder)
     from alrviz.data.stream.table import open_table
-    from alrviz.fitting.families import FAMILIES, STREAMS, require_streams
-    from alrviz.fitting.recipe import Recipe
     from alrviz.fitting.runs.run import Run
 
-    require_streams(options.family)
-    start, progress = time.monotonic(), Progress()
+    recipe, start, progress = _recipe(options), time.monotonic(), Progress()
     kinds = dict(kind_of(text) for text in options.kind)
-    settings = {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
-    params = FAMILIES[options.family].params
-    if foreign := next((name for name in settings if name not in params), None):
-        family_names_text = ", ".join(name for name in STREAMS if foreign in FAMILIES[name].params)
-        raise CommandError(f"--{foreign} is for {family_names_text}; {options.family} has no such setting")
-    settings["order"] = options.order
-    if "max_iter" in params:
-        settings["max_iter"] = options.passes
-    discretize = None if options.discretize == "none" else options.discretize
-    recipe = Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **settings)
     stream = open_table(
         options.files, options.target, options=read_options(options), kinds=kinds, unreadable=options.unreadable,
         cache=options.cache, progress=progress.rows,
@@ -154,7 +150,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
                     f"{run.estimate.cost.parameters:,} parameters of {run.estimate.cells_seen:,} cells",
                 )
                 choice = run.estimate.choice
-                progress.line(*([choice.reason] if choice and "solver" not in settings else []))
+                progress.line(*([choice.reason] if choice and options.solver is None else []))
             progress.line(_pass_text(run, step, options.passes))
     except KeyboardInterrupt:
         resume_text = f"interrupted; continue {checkpoint} with --resume"
@@ -174,6 +170,24 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         f"the model is {options.out}, after {time.monotonic() - start:,.0f} s; alrviz predict {options.out} ROWS"
     )
     return 0
+
+
+def _recipe(options: argparse.Namespace) -> Recipe:
+    """Return the recipe of the options; raise `CommandError` for a setting that its family does not have."""
+    from alrviz.fitting.families import FAMILIES, STREAMS, require_streams
+    from alrviz.fitting.recipe import Recipe
+
+    require_streams(options.family)
+    settings = {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
+    params = FAMILIES[options.family].params
+    if foreign := next((name for name in settings if name not in params), None):
+        family_names_text = ", ".join(name for name in STREAMS if foreign in FAMILIES[name].params)
+        raise CommandError(f"--{foreign} is for {family_names_text}; {options.family} has no such setting")
+    settings["order"] = options.order
+    if "max_iter" in params:
+        settings["max_iter"] = options.passes
+    discretize = None if options.discretize == "none" else options.discretize
+    return Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **settings)
 
 
 def _pass_text(run: Run, step: Step, passes: int) -> str:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alrviz.cli.options import Commands, add_read_options, kind_of, read_options, require_file, with_options
+from alrviz.cli.options import Commands, add_table_options, read_dataset, require_file, with_options
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -27,26 +27,16 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, ARFF, xlsx ...")
     parser.add_argument("--json", action="store_true", help="print the spec as JSON")
     parser.add_argument("--spec", type=Path, metavar="FILE", help="read it by this spec")
-    parser.add_argument("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     parser.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
-    parser.add_argument("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, "
-                        "ordinal or ignore; may be given several times")  # fmt: skip
-    add_read_options(parser)
+    add_table_options(parser, "categorical, numeric, ordinal or ignore")
     parser.set_defaults(command=inspect)
 
 
 def inspect(options: argparse.Namespace) -> int:
     """Print how a file is read."""
-    from alrviz.data.read import read_table
-
     for file in filter(None, (options.file, options.spec)):
         require_file(file)
-    dataset = read_table(
-        options.file, options.target, spec=options.spec, options=read_options(options),
-        quartiles=options.quartiles or None,
-    )  # fmt: skip
-    if options.kind:  # else the target stays a guess, which a note gives the reason for
-        dataset = dataset.with_kinds(**dict(map(kind_of, options.kind)))
+    dataset = read_dataset(options, options.spec)
     print(dataset.spec.to_json() if options.json else _summary(dataset, options.file), end="" if options.json else "\n")
     return 0
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from alrviz.errors import nearest
 
 if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -51,62 +52,61 @@ class CommandError(Exception):
     """A request that cannot be met; the command prints the message and ends."""
 
 
+def add_table_options(parser: argparse.ArgumentParser, kinds: str = "") -> None:
+    """Add target, kinds of columns (`kinds`: the valid ones; "": no such option) and how a table is read."""
+    parser.add_argument("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
+    if kinds:
+        hint = f"{kinds}; may be given several times"
+        parser.add_argument("--kind", metavar="COLUMN=KIND", action="append", default=[], help=hint)
+    add_read_options(parser)
+
+
 def add_read_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `ReadOptions`, for a file whose format is not detected correctly."""
     group = parser.add_argument_group("how the file is read (default: detected, or like the model's own table)")
     group.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook, or its number, counted from 1")
     group.add_argument("--missing", metavar="TEXT", action="append", help="a text or number that stands for a missing "
                        "value, such as -999; may be given several times")  # fmt: skip
-    group.add_argument("--delimiter", metavar="C", help="the sign between two values; 'tab' for a tabulator")
+    group.add_argument("--delimiter", metavar="C", type=lambda text: "\t" if text in ("tab", "\\t") else text,
+                       help="the sign between two values; 'tab' for a tabulator")  # fmt: skip
     group.add_argument("--decimal", metavar="C", help="the decimal mark, . or ,")
     group.add_argument("--thousands", metavar="C", help="the mark between thousands; '' for none")
     order = group.add_mutually_exclusive_group()
     order.add_argument("--day-first", dest="dayfirst", action="store_const", const=True, help="5/6/2020 is 5 June")
     order.add_argument("--month-first", dest="dayfirst", action="store_const", const=False, help="5/6/2020 is 6 May")
     group.add_argument("--encoding", metavar="NAME", help="encoding of the text, such as utf-8 or cp1252")
-    group.add_argument("--header", metavar="N", type=count, help="number of rows with column names, 0 to 3")
-    group.add_argument("--skip-rows", metavar="N", type=count, help="number of lines before the names")
-    group.add_argument("--skip-footer", metavar="N", type=count, help="number of lines behind the table")
+    n_lines = whole_number("a number of lines")
+    group.add_argument("--header", metavar="N", type=n_lines, help="number of rows with column names, 0 to 3")
+    group.add_argument("--skip-rows", metavar="N", type=n_lines, help="number of lines before the names")
+    group.add_argument("--skip-footer", metavar="N", type=n_lines, help="number of lines behind the table")
+
+
+def read_dataset(options: argparse.Namespace, spec: Path | None = None) -> Dataset:
+    """Return the table of `add_table_options`. spec: file of the `ParseSpec` to read it by, or None."""
+    from alrviz.data.read import read_table
+
+    dataset = read_table(
+        options.file, options.target, spec=spec, options=read_options(options), quartiles=options.quartiles or None
+    )
+    # Without kinds the target stays a guess, which a note gives the reason for.
+    return dataset.with_kinds(**dict(map(kind_of, options.kind))) if options.kind else dataset
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return the options that say how a file is read."""
     from alrviz.data.options import ReadOptions
 
-    return ReadOptions(
-        delimiter="\t" if options.delimiter in ("tab", "\\t") else options.delimiter,
-        encoding=options.encoding,
-        decimal=options.decimal,
-        thousands=options.thousands,
-        missing=None if options.missing is None else tuple(options.missing),
-        header=options.header,
-        skip_rows=options.skip_rows,
-        skip_footer=options.skip_footer,
-        sheet=options.sheet,
-        dayfirst=options.dayfirst,
-    )
+    values = {name: value for name, value in vars(options).items() if name in ReadOptions.__dataclass_fields__}
+    return ReadOptions(**values)
 
 
-def count(text: str) -> int:
-    """Parse a number of lines."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines; expected a whole number from 0")
-    return int(text)
-
-
-def seed(text: str) -> int:
-    """Parse a seed of random numbers."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; expected a whole number from 0")
-    return int(text)
-
-
-def positive(unit: str) -> Callable[[str], int]:
-    """Return a parser of whole numbers from 1; unit: what they count, for messages."""
+def whole_number(noun: str, low: int = 0, high: int | None = None) -> Callable[[str], int]:
+    """Return a parser of whole numbers from `low` to `high` (None: any). noun: what they are, for messages."""
 
     def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < 1:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit}; expected a whole number from 1")
+        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
+            expected_text = f"a whole number from {low}" + ("" if high is None else f" to {high}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not {noun}; expected {expected_text}")
         return int(text)
 
     return read

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def add_to(commands: Commands) -> None:
     """Add the command and its options."""
-    parser = commands.add_parser("predict", aliases=["score"], help="predict new rows with a saved model")
+    parser = commands.add_parser("predict", help="predict new rows with a saved model")
     parser.add_argument("model", type=Path, metavar="MODEL", help="a zip, as save_model and the explorer write it")
     parser.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, JSON, Parquet, ARFF, xlsx ...)")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV or Parquet to write (default: the screen)")
@@ -33,8 +33,6 @@ def add_to(commands: Commands) -> None:
 
 def predict(options: argparse.Namespace) -> int:
     """Write the predictions."""
-    if options.called == "score":
-        print("alrviz: score is called predict now", file=sys.stderr)
     for file in (options.model, options.rows):
         require_file(file)
     notes: list[str] = []

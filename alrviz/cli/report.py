@@ -11,11 +11,10 @@ from pathlib import Path
 from alrviz.cli.options import (
     CommandError,
     Commands,
-    add_read_options,
-    kind_of,
-    read_options,
+    add_table_options,
+    read_dataset,
     require_file,
-    seed,
+    whole_number,
     with_options,
 )
 
@@ -29,20 +28,23 @@ def add_to(commands: Commands) -> None:
     )  # fmt: skip
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, Excel, SPSS ...")
-    add("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     add("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the HTML file to write")
     add("--order", type=int, metavar="N", help="largest number of columns that interact (default: chosen)")
     add("--holdout", type=float, default=0.25, metavar="SHARE", help="share of test rows (default: .25)")
-    add("--seed", type=seed, default=0, metavar="N", help="seed of the split into training and test rows")
+    add(
+        "--seed",
+        type=whole_number("a seed"),
+        default=0,
+        metavar="N",
+        help="seed of the split into training and test rows",
+    )
     add("--time", metavar="COLUMN", help="test on the latest rows by this column, not on random ones")
     add("--groups", metavar="COLUMN", help="keep rows with the same value of this column on one side of the split")
-    add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal, "
-        "ignore, weight, group or time; may be given several times")  # fmt: skip
     add("--card", metavar="FIELD=TEXT", action="append", default=[], help="of the model card: intended_use, "
         "out_of_scope, owner, licence, data_source, ethics or caveats; may be given several times")  # fmt: skip
     add("--no-rows", dest="rows", action="store_false", help="show no rows of the table")
-    add_read_options(parser)
+    add_table_options(parser, "categorical, numeric, ordinal, ignore, weight, group or time")
     parser.set_defaults(command=report)
 
 
@@ -51,7 +53,6 @@ def report(options: argparse.Namespace) -> int:
     require_file(options.file)
     if not options.out.parent.is_dir() or options.out.is_dir():
         raise CommandError(f"{str(options.out)!r} cannot be written; expected a file in an existing folder")
-    from alrviz.data.read import read_table
     from alrviz.errors import LostColumnsWarning, UnseenLevelWarning
     from alrviz.estimators.auto import AutoClassifier
     from alrviz.views.report.save_report import save_report
@@ -68,11 +69,7 @@ def report(options: argparse.Namespace) -> int:
         print(f"{time.monotonic() - start:6.1f} s  {activity}", file=sys.stderr, flush=True)
 
     tell(f"reading {options.file.name}")
-    kinds = dict(kind_of(text) for text in options.kind)
-    dataset = read_table(
-        options.file, options.target, quartiles=options.quartiles or None, options=read_options(options)
-    )
-    dataset = dataset.with_kinds(**kinds) if kinds else dataset
+    dataset = read_dataset(options)
     if options.time or options.groups:
         dataset = dataset.split_by(time=options.time, groups=options.groups)
     for note in dataset.notes:

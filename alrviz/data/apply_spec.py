@@ -11,12 +11,11 @@ from alrviz.data.apply_layout import apply_layout
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention
 from alrviz.data.options import ReadOptions
-from alrviz.data.other_sources import are_files, is_taken, named_rows
-from alrviz.data.parse_cells import Counts, ParseErrorCounts, add_counts, check_counts, count_notes, parse_features
+from alrviz.data.parse_cells import Counts, ParseErrorCounts, check_counts, count_notes, parse_features
 from alrviz.data.parse_spec import ColumnSpec, ParseSpec
-from alrviz.data.raw import LAID_OUT, raw_of_bytes, read_raw
+from alrviz.data.raw import are_files, is_folder, is_in_memory, join_files, named_rows, read_bytes, read_raw
 from alrviz.data.source import load_bytes, sniff_format
-from alrviz.data.text import RawTable, TextColumn
+from alrviz.data.text import RawTable, ReadRequest, TextColumn
 from alrviz.data.values import Values, read_column, source_cells
 from alrviz.errors import listed, plural
 from alrviz.stop import NEVER, StopToken
@@ -56,36 +55,27 @@ def read_new_rows(
     Raises:
         TableError: a missing column, a column without any readable value, or no rows.
     """
-    options, spec = options or ReadOptions(), replace(spec, columns=spec.features)
-    source = named_rows(source, spec.sources)
-    counts: Counts = {}
-    parts = []
-    for part in source if are_files(source) else [source]:
-        notes: list[str] = []
-        raw = read_in_layout(part, spec, options, limits, stop, notes)
-        features = match_columns(raw, spec, options, notes)
-        part_counts: Counts = {}
-        rows = apply_features(raw.columns, features, part_counts, stop)
-        notes += count_notes(part_counts)
-        add_counts(counts, part_counts)
-        parts.append(replace(rows, notes=tuple(notes)))
+    request, spec = ReadRequest(options or ReadOptions(), limits, stop), replace(spec, columns=spec.features)
+    raw = read_in_layout(named_rows(source, spec.sources), spec, request)
+    notes, counts = list(raw.notes), Counts()
+    features = match_columns(raw, spec, request.options, notes)
+    rows = apply_features(raw.columns, features, counts, stop)
     check_counts(counts)
-    return parts[0] if len(parts) == 1 else _joined(parts)
+    return replace(rows, notes=(*notes, *count_notes(counts)))
 
 
-def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
+def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable:
     """Return all columns of `spec` as `Values`, without other columns of the source, on which there is a note.
 
     Raises:
         TableError: a missing column, or one that is used and has no readable value.
     """
-    notes: list[str] = []
-    raw = read_in_layout(source, spec, options, limits, stop, notes)
-    columns = {column.name: column for column in raw.columns}
-    specs = match_columns(raw, spec, options, notes)
+    raw = read_in_layout(source, spec, request)
+    notes, columns = list(raw.notes), {column.name: column for column in raw.columns}
+    specs = match_columns(raw, spec, request.options, notes)
     values, counts = list[Values](), Counts()
     for column_spec in specs:
-        stop.check()
+        request.stop.check()
         column = columns[column_spec.source]
         column = column.filled_cells if column_spec.fill_down else column
         read, bad = read_column(column, column_spec)
@@ -110,6 +100,7 @@ def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: l
         TableError: a missing column.
     """
     columns = {column.name: column for column in raw.columns}
+    notes += options.notes_on_columns(columns)
     return _with_marks(spec.for_columns(columns, options), columns, raw.options, options, notes)
 
 
@@ -128,34 +119,21 @@ def apply_features(
     return NewRows(pd.DataFrame(X, index=rows.index), rows, unread)
 
 
-def _joined(parts: Sequence[NewRows]) -> NewRows:
-    unread, rows = dict[int, list[str]](), 0
-    for part in parts:
-        unread |= {row + rows: values for row, values in part.unread.items()}
-        rows += len(part.X)
-    X, source_rows = (
-        pd.concat(frames, ignore_index=True) for frames in zip(*((p.X, p.source_rows) for p in parts), strict=True)
-    )
-    return NewRows(X, source_rows, unread, tuple(note for part in parts for note in part.notes))
+def read_in_layout(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable:
+    """Return the columns of a source in the spec's layout; if that does not fit, in the detected layout.
 
-
-def read_in_layout(
-    source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]
-) -> RawTable:
-    """Return the columns of a source in the spec's layout; if that does not fit, in the detected layout."""
-    all_options = ReadOptions(**spec.layout.explicit_options).with_change(options.explicit_options)
-    if is_taken(source):
-        return read_raw(source, all_options, limits, stop, notes)
-    data = load_bytes(source, limits, stop, notes, all_options.sheet)
-    if sniff_format(data) not in LAID_OUT:
-        return raw_of_bytes(data, all_options, limits, stop)
-    return apply_layout(
-        data,
-        spec,
-        options,
-        lambda candidate, known_layout: raw_of_bytes(data, candidate, limits, stop, known_layout),
-        notes,
-    )
+    Notes are those on the rows of files and on a different layout.
+    """
+    if are_files(source):
+        return join_files(source, [read_in_layout(path, spec, request) for path in source], request.options)
+    request_of_spec = replace(request, options=spec.layout.joined_options(request.options))
+    if is_in_memory(source) or is_folder(source):
+        return replace(read_raw(source, request_of_spec), notes=[])
+    data, notes = load_bytes(source, request_of_spec)
+    if sniff_format(data) in ("delimited", "workbook"):
+        raw = apply_layout(data, spec, request, read_bytes)
+        return replace(raw, notes=[*notes, *raw.notes])
+    return replace(read_bytes(data, request_of_spec), notes=notes)
 
 
 def _with_marks(

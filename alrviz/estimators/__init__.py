@@ -10,12 +10,11 @@ from alrviz.estimators.cells import (
     LRClassifier,
     SelectiveALRClassifier,
 )
-from alrviz.estimators.conditional import ELRClassifier
 from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.discretizer import MDLDiscretizer
 from alrviz.estimators.linear import NaiveBayesClassifier, WANBIACClassifier
 from alrviz.estimators.make import estimator_of, make_estimator
-from alrviz.estimators.networks import AnDEClassifier, KDBClassifier, TANClassifier
+from alrviz.estimators.networks import AnDEClassifier, ELRClassifier, KDBClassifier, TANClassifier
 
 __all__ = [
     "ALRClassifier",

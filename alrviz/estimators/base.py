@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError, RecipeError
-from alrviz.estimators.checks import check_table, threads
+from alrviz.estimators.checks import threads
 from alrviz.estimators.frames import (
     cell_frame,
     effect_frame,
@@ -62,11 +60,10 @@ class CellClassifier(RunClassifier):
         classes the second's less the first's is `decision_function`. It takes rows x tuples x classes numbers, so it is
         meant for some rows; too many raise a `MemoryLimitError`.
         """
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        codes, pure = self.encoder_.transform(table), self._pure_effects()
+        codes, table = self._check_and_encode(X)
+        pure = self._pure_effects()
         require_contributions(codes.shape[1], 1 + pure.n_tuples, len(self.classes_), self.max_memory, copies=4)
-        names = tuple_names(pure.space.members, [column.name for column in self.encoder_.columns_])
+        names = tuple_names(pure.space.members, self.encoder_.names_)
         effects = pure.of_rows(codes)
         return effect_frame(pure.intercept, effects, names, self.encoder_, getattr(table, "index", None))
 
@@ -133,10 +130,6 @@ class CellClassifier(RunClassifier):
         self.phi_ = model.phi
         self.intercept_ = model.bias
         self.weights_: Floats | None = None if run.recipe.solver == "none" else state.point.w
-
-    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        """Return the class scores (N, C) of rows as codes (a, N)."""
-        return self.model_.scores(codes, threads(self.n_jobs))
 
 
 def share_of(recipe: Recipe) -> str:

@@ -105,7 +105,7 @@ class HLRClassifier(LinearClassifier):
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class HALRClassifier(LinearClassifier):
+class HALRClassifier(ALRClassifier):
     """hALR^n, ALR over the cells of one column, of two, ... and of n, all at once.
 
         log p(k|x) = w_k log pi_k + sum over tuples t of 1 to n columns of  w[x_t, k] log theta(x_t | k)
@@ -127,9 +127,6 @@ class HALRClassifier(LinearClassifier):
     (28, 0.75)
     """
 
-    alpha: float | str | tuple[float, ...] = 1.0
-    penalty: str = "w"
-    scale: str = "theta"
     keep: float = 1.0
 
     _family: ClassVar[str] = "halr"
@@ -137,7 +134,7 @@ class HALRClassifier(LinearClassifier):
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SelectiveALRClassifier(LinearClassifier):
+class SelectiveALRClassifier(ALRClassifier):
     """sALR^n, ALR^n on the tuples that tell most about the class.
 
         log p(k|x) = w_k log pi_k + sum over the kept tuples t of  w[x_t, k] log theta(x_t | k)
@@ -157,9 +154,6 @@ class SelectiveALRClassifier(LinearClassifier):
     (6, 0.65)
     """
 
-    alpha: float | str | tuple[float, ...] = 1.0
-    penalty: str = "w"
-    scale: str = "theta"
     keep: float | str = 0.6
     selection: str = "mi"
     unit: str = "tuple"
@@ -169,7 +163,7 @@ class SelectiveALRClassifier(LinearClassifier):
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class HierarchicalSelectiveALRClassifier(LinearClassifier):
+class HierarchicalSelectiveALRClassifier(SelectiveALRClassifier):
     """hsALR^n, ALR^n on tuples that grow level after level.
 
         level 1: all columns; level i: kept tuples of level i - 1 and one column more             [sALR] 4
@@ -190,12 +184,6 @@ class HierarchicalSelectiveALRClassifier(LinearClassifier):
     (9, 0.73)
     """
 
-    alpha: float | str | tuple[float, ...] = 1.0
-    penalty: str = "w"
-    scale: str = "theta"
-    keep: float | str = 0.6
-    selection: str = "mi"
-    unit: str = "tuple"
     grow: str = "weak"
 
     _family: ClassVar[str] = "hsalr"

@@ -77,7 +77,7 @@ def _matches_reading(X: pd.DataFrame, spec: ParseSpec, encoder: Encoder) -> bool
     """Return whether reading would not change a frame: it has the model's features, its categories are levels, and no
     number stands for a missing value.
     """
-    if X.columns.tolist() != [column.name for column in encoder.columns_]:
+    if X.columns.tolist() != encoder.names_:
         return False
     for (_, column), coded, feature in zip(X.items(), encoder.columns_, spec.columns, strict=True):
         if coded.kind != "numeric":

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
-from alrviz.estimators.checks import check_table
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.frames import effect_frame, normalised
 from alrviz.estimators.recipes import RunClassifier
@@ -82,12 +81,11 @@ class DLRClassifier(RunClassifier):
         sum to its scores less their mean over the classes; of two classes the second's less the first's is
         `decision_function`. Columns without a feature add 0. `alrviz.interactions(...).row(x)` has the same numbers.
         """
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        intercept, parts = self.model_.pure_effects(*self._encode(self.encoder_.transform(table), table))
+        codes, table = self._check_and_encode(X)
+        intercept, parts = self.model_.pure_effects(*self._encode(codes, table))
         effects = np.zeros((len(parts), self.n_features_in_, len(self.classes_)))
         effects[:, self.columns_] = parts
-        names = [column.name for column in self.encoder_.columns_]
+        names = self.encoder_.names_
         return effect_frame(intercept, effects, names, self.encoder_, getattr(table, "index", None))
 
     def to_frame(self) -> "pd.DataFrame":

@@ -64,7 +64,7 @@ def network_frame(
     """
     space: Space = model.parents.space if isinstance(model, AverageModel) else model.space
     names = [] if isinstance(model, AverageModel) else [INTERCEPT]
-    names += tuple_names(space.members, [column.name for column in encoder.columns_])
+    names += tuple_names(space.members, encoder.names_)
     require_contributions(codes.shape[1], len(names), model.n_classes, max_memory)
     if isinstance(model, AverageModel):
         values = model.networks(codes)
@@ -95,7 +95,7 @@ def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantiti
     """Return a line per seen cell, indexed by (columns, levels), of quantities (S, C) by name."""
     tuples, codes = space.tuple_of(seen), space.codes_of(seen)
     labels = [np.array(column.labels, dtype=object) for column in encoder.columns_]
-    names = np.array(tuple_names(space.members, [column.name for column in encoder.columns_]), dtype=object)
+    names = np.array(tuple_names(space.members, encoder.names_), dtype=object)
     members = space.members
     levels = [
         _LEVEL_SEPARATOR.join(labels[j][code] for j, code in zip(members[t], row, strict=False))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import ModelFileError
-from alrviz.estimators.model_form import Form, SavedModel, finite
+from alrviz.estimators.model_form import Form, SavedModel, read_numbers
 from alrviz.estimators.model_tables import ModelTable, cell_pieces, cells_of, level_pieces, tuple_pieces
 from alrviz.estimators.networks import AnDEClassifier
 from alrviz.models.averages import AverageModel
@@ -27,7 +27,6 @@ def _saved(model: Any) -> SavedModel:
     naive_model = average if model.n == 0 else average.naive
     narrow = wider if model.n == 0 else average.parents
     cells = slice(0) if model.n == 0 else slice(None)  # of no columns there are no cells
-    names = [column.name for column in encoder.columns_]
     members, parents = wider.space.tuples.tolist(), narrow.space.tuples.tolist()
     metadata = {
         "bias": naive_model.bias.tolist(),
@@ -37,7 +36,7 @@ def _saved(model: Any) -> SavedModel:
         "class_counts": wider.class_counts.tolist(),
     }
     tables = {
-        "tuples.parquet": tuple_pieces(names, members, {}),
+        "tuples.parquet": tuple_pieces(encoder.names_, members, {}),
         "cells.parquet": cell_pieces(wider.space, members, wider.seen, encoder, {"count": wider.counts}),
         "parents.parquet": cell_pieces(
             narrow.space, parents, narrow.seen[cells], encoder, {"count": narrow.counts[cells]}
@@ -48,24 +47,20 @@ def _saved(model: Any) -> SavedModel:
 
 
 def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
-    levels, n = model.encoder_.levels_, model.n
-    cards, class_counts, bias = (finite(metadata[name]) for name in ("cards", "class_counts", "bias"))
-    level_table = tables["levels.parquet"]
-    if len(level_table) != int(levels.sum()):
-        raise ModelFileError(f"levels.parquet has {len(level_table)} lines, but there are {int(levels.sum())} levels")
-    if cards.shape != levels.shape or (cards < 1).any() or class_counts.shape != bias.shape or (class_counts < 0).any():
-        raise ModelFileError("cards must be at least 1, one per column, and counts at least 0, one per class")
+    levels, n, n_classes = model.encoder_.levels_, model.n, len(model.classes_)
+    cards = read_numbers(metadata, "cards", len(levels), 1)
+    class_counts = read_numbers(metadata, "class_counts", n_classes, 0)
+    bias = read_numbers(metadata, "bias", n_classes)
+    tables["levels.parquet"].require_levels(levels)
     if len(tables["tuples.parquet"]) != math.comb(len(levels), n + 1):
         raise ModelFileError(f"tuples.parquet does not list the tuples of n + 1 = {n + 1} of {len(levels)} columns")
-    naive_model = _naive(levels, level_table.by_class("alone"), cards, bias)
+    naive_model = _naive(levels, tables["levels.parquet"].by_class("alone"), cards, bias)
 
     def read_counts(file: str, order: int) -> Tables:
         table = tables[file]
         if len(table) > count_cells(levels, order):
             raise ModelFileError(f"{file} has {len(table):,} cells, more than {order} of the columns have")
-        space, counts = CellSpace(levels, order), table.by_class("count")
-        if (counts < 0).any():
-            raise ModelFileError(f"{file} has counts below 0")
+        space, counts = CellSpace(levels, order), table.counts()
         totals = np.tile(class_counts, (space.n_tuples, 1))
         tuple_cards = cards[space.tuples].prod(axis=1)
         return Tables(space, cells_of(table, space), counts, class_counts, totals, tuple_cards, float(model.smoothing))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from alrviz.errors import ModelFileError
 from alrviz.estimators.density import DLRClassifier
-from alrviz.estimators.model_form import Form, SavedModel, finite
+from alrviz.estimators.model_form import Form, SavedModel, read_numbers
 from alrviz.estimators.model_tables import ModelTable, Pieces, class_columns, level_pieces
 from alrviz.models.density_model import DensityModel
 from alrviz.models.density_votes import MAX_LOG_SHIFT, DensityVotes, VoteGrid
@@ -93,11 +93,10 @@ def _level_counts(model: Any) -> Floats:
 
 def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
     encoder, features = model.encoder_, tables["features.parquet"]
-    bias, class_counts, thin = finite(metadata["bias"]), finite(metadata["class_counts"]), finite([metadata["thin"]])[0]
-    if class_counts.shape != bias.shape or not (class_counts > 0).all() or not 0 < thin <= MIN_GRID_SUM:
-        raise ModelFileError(
-            f"class counts must be above 0, one per class, and 'thin' above 0 and at most {MIN_GRID_SUM:g}"
-        )
+    bias, class_counts = (read_numbers(metadata, name, len(encoder.classes_)) for name in ("bias", "class_counts"))
+    thin = metadata["thin"]
+    if not (class_counts > 0).all() or not isinstance(thin, float) or not 0 < thin <= MIN_GRID_SUM:
+        raise ModelFileError(f"class counts must be above 0, and 'thin' above 0 and at most {MIN_GRID_SUM:g}")
     feature_columns, numeric = features.non_negative("column"), encoder.numeric_
     level_columns = np.setdiff1d(np.arange(len(encoder.columns_)), numeric)
     is_numeric = np.isin(feature_columns, numeric)
@@ -110,7 +109,7 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
         _counts(tables["levels.parquet"], encoder.levels_, feature_columns[n_numeric:]),
         np.searchsorted(numeric, feature_columns[:n_numeric]),
         np.searchsorted(level_columns, feature_columns[n_numeric:]),
-        class_counts, float(model.smoothing), float(thin), model.n_jobs,
+        class_counts, float(model.smoothing), thin, model.n_jobs,
     )  # fmt: skip
     log_h = features.numbers("log_h")[:n_numeric]
     if (np.abs(log_h - np.log(votes.silverman)) > MAX_LOG_SHIFT + 1e-9).any():
@@ -145,9 +144,8 @@ def _sources(table: ModelTable, missing: Floats, n_classes: int) -> list[Sources
 
 
 def _counts(table: ModelTable, levels: Any, columns: Any) -> list[Floats]:
-    counts = table.by_class("count")
-    if len(counts) != int(levels.sum()) or (counts < 0).any():
-        raise ModelFileError(f"levels.parquet must count {int(levels.sum())} levels, all at least 0")
+    table.require_levels(levels)
+    counts = table.counts()
     first, none = np.cumsum(levels) - levels, np.zeros((1, counts.shape[1]))
     return [np.concatenate([counts[first[j] : first[j] + levels[j]], none]) for j in columns]
 

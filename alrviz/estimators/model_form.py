@@ -48,11 +48,19 @@ class Form:
     script_only: tuple[str, ...] = ()
 
 
-def finite(values: Any) -> Floats:
-    """Return a list of finite numbers as an array."""
-    good = isinstance(values, list) and all(type(v) in (int, float) and abs(v) <= MAX_ABS_VALUE for v in values)
-    if not good:
+def read_numbers(metadata: Mapping[str, Any], name: str, size: int, low: float = -MAX_ABS_VALUE) -> Floats:
+    """Return a field of model.json as an array: `size` numbers of at least `low`.
+
+    Raises:
+        ModelFileError: the field is something else.
+    """
+    values = metadata[name]
+    if not isinstance(values, list) or len(values) != size or not all(_is_number(value, low) for value in values):
         raise ModelFileError(
-            f"expected a list of finite numbers within +-{MAX_ABS_VALUE:g}; found {reprlib.repr(values)}"
+            f"{name!r} is {reprlib.repr(values)}; expected {size} finite numbers from {low:g} to {MAX_ABS_VALUE:g}"
         )
     return np.array(values, np.float64)
+
+
+def _is_number(value: Any, low: float) -> bool:
+    return type(value) in (int, float) and low <= value <= MAX_ABS_VALUE

@@ -12,8 +12,8 @@ from alrviz.errors import ModelFileError
 from alrviz.estimators import auto, linear
 from alrviz.estimators.base import share_of
 from alrviz.estimators.make import classifier_class
-from alrviz.estimators.model_form import Form, SavedModel, finite
-from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
+from alrviz.estimators.model_form import Form, SavedModel, read_numbers
+from alrviz.estimators.model_tables import ModelTable, cell_pieces, cells_of, class_columns, tuple_pieces
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.cells import CellFamily
 from alrviz.models.cell_space import AllOrders, AnySpace, count_cells, space_of, tuple_columns, tuple_sizes
@@ -38,12 +38,7 @@ def _saved(model: Any) -> SavedModel:
             -1 if share_of(model.recipe_) == "cell-class" else slice(-linear_model.n_classes, None)
         ]
         metadata["weights"] = bias_weights.ravel().tolist()
-    return SavedModel(metadata, _tables(model, tables))
-
-
-def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
-    encoder, space, unseen_weights = model.encoder_, tables.space, model.model_.unseen
-    members = space.members
+    encoder, space = model.encoder_, tables.space
     tuple_values = {"card": tables.cards, **class_columns("count", tables.tuple_counts)}
     if unseen_weights is not None:
         tuple_values |= class_columns("unseen", unseen_weights.phi)
@@ -51,11 +46,11 @@ def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
     if (w := model.cell_weights_) is not None:
         quantities["w"] = w
     quantities["phi"] = model.phi_
-    names = [column.name for column in encoder.columns_]
-    return {
-        "tuples.parquet": tuple_pieces(names, members, tuple_values),
-        "cells.parquet": cell_pieces(space, members, tables.seen, encoder, quantities),
+    pieces = {
+        "tuples.parquet": tuple_pieces(encoder.names_, space.members, tuple_values),
+        "cells.parquet": cell_pieces(space, space.members, tables.seen, encoder, quantities),
     }
+    return SavedModel(metadata, pieces)
 
 
 def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
@@ -77,18 +72,18 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
     space = _listed_space(levels, sizes, members) if chooses else _full_space(levels, tuples, members)
     if space is None:
         raise ModelFileError(f"tuples.parquet does not list the tuples of order {order}, in order")
-    bias, class_counts = finite(metadata["bias"]), finite(metadata["class_counts"])
+    bias = read_numbers(metadata, "bias", len(model.classes_))
     counts = Tables(
         space=space,
         seen=cells_of(cell_table, space),
-        counts=cell_table.by_class("count"),
-        class_counts=class_counts,
+        counts=cell_table.counts(),
+        class_counts=read_numbers(metadata, "class_counts", len(bias), 0),
         tuple_counts=tuple_table.by_class("count"),
         cards=tuple_table.numbers("card"),
         smoothing=recipe.params["smoothing"],
     )
-    if class_counts.shape != bias.shape or (counts.cards < 1).any() or (counts.counts < 0).any():
-        raise ModelFileError("counts must be at least 0, cards at least 1, and there must be a count for each class")
+    if (counts.cards < 1).any():
+        raise ModelFileError("tuples.parquet: 'card' has numbers below 1")
     unseen_weights = (
         Unseen(tuple_table.by_class("unseen"), bool(metadata["known_only"])) if metadata["unseen"] else None
     )
@@ -128,7 +123,7 @@ def _full_space(
 
 def _weights(model: Any, metadata: Mapping[str, Any], cell_table: ModelTable) -> Floats:
     """Return the free weights, each once, from the cells' weights, which repeat shared ones."""
-    w = np.concatenate([cell_table.by_class("w"), finite(metadata["weights"])[None, :]])
+    w = np.vstack([cell_table.by_class("w"), read_numbers(metadata, "weights", len(model.classes_))])
     numbers = free_weight_numbers(model.tables_, share_of(model.recipe_))
     if numbers is None:
         return w

@@ -11,33 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import ModelFileError
-from alrviz.estimators import conditional, networks
-from alrviz.estimators.model_form import Form, SavedModel, finite
-from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, level_pieces, tuple_pieces
+from alrviz.estimators import networks
+from alrviz.estimators.model_form import Form, SavedModel, read_numbers
+from alrviz.estimators.model_tables import ModelTable, cell_pieces, cells_of, level_pieces, tuple_pieces
 from alrviz.models.cell_space import TupleSpace
 from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
 
 
 def _saved(model: Any) -> SavedModel:
-    rmse = getattr(model, "rmse_", None)
+    network, rmse = model.model_, getattr(model, "rmse_", None)
     metadata = {
         "bias": model.intercept_.tolist(),
-        "cards": model.model_.cards.tolist(),
-        "weights": model.weights_[-1].tolist() if isinstance(model, conditional.ELRClassifier) else None,
+        "cards": network.cards.tolist(),
+        "weights": model.weights_[-1].tolist() if isinstance(model, networks.ELRClassifier) else None,
         "rmse": None if rmse is None else rmse.tolist(),
-        "summed": model.model_.summed,
+        "summed": network.summed,
     }
-    return SavedModel(metadata, _tables(model))
-
-
-def _tables(model: Any) -> dict[str, Pieces]:
-    network, encoder = model.model_, model.encoder_
-    names = [column.name for column in encoder.columns_]
+    encoder = model.encoder_
     members = [[*network.structure.parents[j], j] for j in network.structure.order]
     parents = [columns[:-1] for columns in members]
-    return {
-        "tuples.parquet": tuple_pieces(names, members, {}),
+    tables = {
+        "tuples.parquet": tuple_pieces(encoder.names_, members, {}),
         "cells.parquet": cell_pieces(
             network.space, members, network.seen, encoder, {**model.cell_values(), "phi": network.phi}
         ),
@@ -46,10 +41,11 @@ def _tables(model: Any) -> dict[str, Pieces]:
         ),
         "levels.parquet": level_pieces(encoder, {"alone": network.level_log_p}),
     }
+    return SavedModel(metadata, tables)
 
 
 def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
-    levels, bias = model.encoder_.levels_, finite(metadata["bias"])
+    levels, n_classes = model.encoder_.levels_, len(model.classes_)
     tuples = tables["tuples.parquet"].lists("members", len(levels))
     children = [members[-1] for members in tuples]
     if len(set(children)) < len(children):
@@ -62,29 +58,25 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
         TupleSpace(levels, [members[:-1] or members for members in tuples]),
     )
     by_cell, by_parents, by_level = (tables[f"{name}.parquet"] for name in ("cells", "parents", "levels"))
-    if len(by_level) != int(levels.sum()):
-        raise ModelFileError(f"levels.parquet has {len(by_level)} lines, but there are {int(levels.sum())} levels")
+    by_level.require_levels(levels)
     summed = metadata.get("summed", False)
-    if not isinstance(summed, bool) or (summed and not isinstance(model, conditional.ELRClassifier)):
+    if not isinstance(summed, bool) or (summed and not isinstance(model, networks.ELRClassifier)):
         raise ModelFileError(f"'summed' is {str(summed)[:40]!r}; expected false, or true for an elr model")
     if summed:
         _check_tree(tuples, len(levels))
     seen = cells_of(by_cell, space)
     if summed:
         _check_tables(tuples, space, seen)
-    cards = finite(metadata["cards"])
-    if cards.shape != levels.shape:
-        raise ModelFileError(f"{len(levels)} columns, but 'cards' has {len(cards)} numbers")
     network = NetworkModel(
         Structure(tuple(parents), tuple(children)), space, parent_space, seen, by_cell.by_class("phi"),
-        cells_of(by_parents, parent_space), by_parents.by_class("rest", gaps=True), by_level.by_class("alone"), cards,
-        bias, summed,
+        cells_of(by_parents, parent_space), by_parents.by_class("rest", gaps=True), by_level.by_class("alone"),
+        read_numbers(metadata, "cards", len(levels), 1), read_numbers(metadata, "bias", n_classes), summed,
     )  # fmt: skip
-    model.set_model(network, tuple(column.name for column in model.encoder_.columns_))
-    if isinstance(model, conditional.ELRClassifier):
-        model.weights_ = np.concatenate([by_cell.by_class("w"), finite(metadata["weights"])[None, :]])
+    model.set_model(network, model.encoder_.names_)
+    if isinstance(model, networks.ELRClassifier):
+        model.weights_ = np.vstack([by_cell.by_class("w"), read_numbers(metadata, "weights", n_classes)])
         return
-    model.model_, model.counts_ = network, by_cell.by_class("count")
+    model.counts_ = by_cell.counts()
     if isinstance(model, networks.KDBClassifier):
         model.rmse_ = None if metadata["rmse"] is None else np.array(metadata["rmse"], np.float64)
 
@@ -117,7 +109,7 @@ def _check_tables(tuples: Sequence[tuple[int, ...]], space: TupleSpace, seen: ND
 
 NETWORK: Form = Form(
     name="network",
-    classes=(networks.TANClassifier, networks.KDBClassifier, conditional.ELRClassifier),
+    classes=(networks.TANClassifier, networks.KDBClassifier, networks.ELRClassifier),
     files=("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),
     save=_saved,
     restore=_restore,

@@ -99,7 +99,7 @@ def restore(metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Re
     model.set_encoder(encoder, recipe)
     model.n_features_in_ = len(encoder.columns_)
     if metadata["feature_names"]:
-        model.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
+        model.feature_names_in_ = np.array(encoder.names_, dtype=object)
     if issubclass(cls, RunClassifier):
         model.n_iter_, model.choice_ = int(metadata["n_iter"]), None
         model.outcome_ = Outcome(*map(str, metadata["outcome"]))
@@ -118,7 +118,7 @@ def _spec(state: Any, encoder: Encoder) -> ParseSpec:
         ReadOptions(**{name: getattr(spec.layout, name) for name in LAYOUT_OPTIONS})
     except TableError as error:
         raise ModelFileError(f"the spec of the model's table is invalid: {error}") from error
-    if [column.name for column in spec.columns] != [column.name for column in encoder.columns_]:
+    if [column.name for column in spec.columns] != encoder.names_:
         raise ModelFileError("the spec names other columns than the model")
     if any(column.kind not in ("numeric", "categorical") for column in spec.columns):
         raise ModelFileError("the spec has a kind of column other than numeric and categorical")
@@ -136,7 +136,7 @@ def _encoder(state: Any) -> Encoder:
     for column in state["columns"]:
         _check_column(column)
     encoder = Encoder.from_dict(state)
-    names = [column.name for column in encoder.columns_]
+    names = encoder.names_
     if not names or len(set(names)) < len(names) or len(set(labels)) < len(labels) or len(labels) < 2:
         raise ModelFileError("expected at least one column and two classes, with no name twice")
     return encoder

@@ -113,6 +113,18 @@ class ModelTable:
             raise ModelFileError(f"{self.file}: {name!r} has values that are not finite or beyond +-{MAX_ABS_VALUE:g}")
         return out
 
+    def counts(self) -> Floats:
+        """Return count_0, count_1, ... as (L, C): finite numbers, none below 0."""
+        counts = self.by_class("count")
+        if (counts < 0).any():
+            raise ModelFileError(f"{self.file}: 'count' has numbers below 0")
+        return counts
+
+    def require_levels(self, levels: NDArray[np.int64]) -> None:
+        """Raise `ModelFileError` unless there is a line for each level of columns that have so many, (a,)."""
+        if len(self) != int(levels.sum()):
+            raise ModelFileError(f"{self.file} has {len(self)} lines, but there are {int(levels.sum())} levels")
+
     def numbers(self, name: str) -> Floats:
         """Return a column of finite numbers."""
         values: Floats = self._column(name, np.float64)

@@ -1,28 +1,25 @@
-"""TAN, KDB and AnDE: Bayesian network classifiers on levels, fitted by counting."""
+"""Bayesian network classifiers on levels: TAN, KDB and AnDE, fitted by counting, and ELR, which fits its tables."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from alrviz.data.encode import Encoder
-from alrviz.estimators.checks import check_table, threads
+from alrviz.errors import AlrvizError
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.frames import cell_frame, network_frame, normalised, tuple_variances
-from alrviz.estimators.recipes import FitProgress, RecipeClassifier
-from alrviz.fitting.cost.estimate import estimate, require_memory
-from alrviz.fitting.cost.table_shape import TableShape
+from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.fitting.families.networks import LearnedNetwork, learn
-from alrviz.fitting.prepare import TrainingData, require_learnable
+from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.step import STEP_LIMIT
 from alrviz.models.networks import NetworkModel
-from alrviz.models.structures import Structure
 from alrviz.passes.rows import Floats
-from alrviz.stop import NEVER, StopToken
+from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,23 +33,11 @@ class CountedClassifier(RecipeClassifier):
     discretize: str | None = "mdl"
     n_bins: int = 10
 
-    def _learn(
-        self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
-        progress: FitProgress | None = None,
-    ) -> tuple[Encoder, Recipe]:  # fmt: skip
-        prepared = encode(recipe)
-        require_learnable(prepared.encoded)
-        require_memory(estimate(recipe, TableShape(prepared.encoded, stop=stop), self.max_memory))
+    def _learn_rows(self, prepared: TrainingData, recipe: Recipe, stop: StopToken) -> None:
         self._store(learn(prepared, recipe, stop), prepared.encoded.names)
-        assert prepared.encoder is not None
-        return prepared.encoder, recipe
 
-    def _store(self, result: LearnedNetwork, names: tuple[str, ...]) -> None:
-        self.model_: Any = result.model
-
-    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        """Return the class scores (N, C) of a checked table and its codes (a, N)."""
-        return self.model_.scores(codes, threads(self.n_jobs))
+    def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
+        self.model_ = result.model
 
 
 class NetworkMixin(RecipeClassifier):
@@ -60,7 +45,6 @@ class NetworkMixin(RecipeClassifier):
     class.
     """
 
-    model_: Any
     _attributes: ClassVar[Mapping[str, str]] = {
         "structure_ : dict": "The parents of each column by name, columns in an order in which parents come first.",
         "cells_ : TupleSpace": (
@@ -76,9 +60,7 @@ class NetworkMixin(RecipeClassifier):
         One line per row and tuple (the parents and the column, which comes last), first the "intercept"; a column per
         class. The lines of a row sum to its scores. Meant for some rows; too many raise a `MemoryLimitError`.
         """
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        codes = self.encoder_.transform(table)
+        codes, table = self._check_and_encode(X)
         return network_frame(self.model_, codes, self.encoder_, getattr(table, "index", None), self.max_memory)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -95,10 +77,11 @@ class NetworkMixin(RecipeClassifier):
     def cell_values(self) -> dict[str, Floats]:
         """Return counts or weights of the cells, (S, C) by name."""
 
-    def set_model(self, network: NetworkModel, names: tuple[str, ...]) -> None:
+    def set_model(self, network: NetworkModel, names: Sequence[str]) -> None:
         """Keep a fitted network of columns with these names."""
         self.model_ = network
-        self.structure_ = parents_by_name(network.structure, names)
+        structure = network.structure
+        self.structure_ = {names[j]: tuple(names[i] for i in structure.parents[j]) for j in structure.order}
         self.cells_ = network.space
         self.phi_, self.intercept_ = network.phi, network.bias
 
@@ -128,16 +111,11 @@ class NetworkClassifier(NetworkMixin, CountedClassifier):
         )
         return normalised(variances)
 
-    def _store(self, result: LearnedNetwork, names: tuple[str, ...]) -> None:
+    def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         assert isinstance(result.model, NetworkModel)
         super()._store(result, names)
         self.set_model(result.model, names)
         self.counts_ = result.counts.counts
-
-
-def parents_by_name(structure: Structure, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the parents of each column by name, columns in the structure's order."""
-    return {names[j]: tuple(names[i] for i in structure.parents[j]) for j in structure.order}
 
 
 @documented
@@ -196,7 +174,7 @@ class KDBClassifier(NetworkClassifier):
         )
     }
 
-    def _store(self, result: LearnedNetwork, names: tuple[str, ...]) -> None:
+    def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         super()._store(result, names)
         self.rmse_ = result.rmse
 
@@ -237,10 +215,8 @@ class AnDEClassifier(CountedClassifier):
         is one network: its lines are what each column adds, first the "intercept". Meant for some rows; too many raise
         a `MemoryLimitError`.
         """
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        codes, rows = self.encoder_.transform(table), getattr(table, "index", None)
-        return network_frame(self.model_, codes, self.encoder_, rows, self.max_memory)
+        codes, table = self._check_and_encode(X)
+        return network_frame(self.model_, codes, self.encoder_, getattr(table, "index", None), self.max_memory)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell of n + 1 columns seen in training, indexed by its columns and their levels.
@@ -251,8 +227,63 @@ class AnDEClassifier(CountedClassifier):
         tables = self.tables_
         return cell_frame(tables.space, tables.seen, self.encoder_, {"count": tables.counts})
 
-    def _store(self, result: LearnedNetwork, names: tuple[str, ...]) -> None:
+    def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         super()._store(result, names)
         assert result.tables is not None
         self.tables_ = result.tables
         self.cells_ = result.tables.space
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class ELRClassifier(NetworkMixin, RunClassifier):
+    """ELR, extended logistic regression: a Bayesian network whose tables maximise the likelihood of the class.
+
+        log p(k|x) = b_k + sum over columns j of  phi[x_j, x_parents(j), k]  - log of the sum over classes
+        phi        = w - log of the sum over the child's levels of exp(w)                                     [ELR] (2)
+
+    So tables stay distributions. w starts at the counted tables and follows conjugate gradients. The number of
+    iterations is chosen on folds of the training rows, because the likelihood has local optima, and its best tables are
+    often not those that predict best. On the structure of naive Bayes the optimum is that of logistic regression.
+    Missing values are summed out along the structure, or are a level.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import ELRClassifier, load_demo
+    >>> data = load_demo("tic-tac-toe")
+    >>> model = ELRClassifier(structure="tan", random_state=0).fit(data.X, data.y)
+    >>> model.structure_["top_middle"], round(model.score(data.X, data.y), 2)
+    (('bottom_left',), 1.0)
+    """
+
+    structure: Any = "nb"
+    cross_tuning: bool = True
+    sum_missing: bool | str = "auto"
+    smoothing: float = 1.0
+    discretize: str | None = "mdl"
+    n_bins: int = 10
+    class_weight: Any = None
+    max_iter: int = 200
+    tol: float = 1e-6
+    random_state: Any = None
+
+    _family: ClassVar[str] = "elr"
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "phi_ : ndarray (S, C)": "log p(level | parents' levels, class), of all levels under seen parents.",
+        "intercept_ : ndarray (C,)": "b, the log of the class node's table up to a constant.",
+        "weights_ : ndarray (S + 1, C)": "The free parameters w, those of the intercepts last.",
+    }
+    _advice: ClassVar[dict[str, str]] = {STEP_LIMIT: "raise max_iter"}
+
+    def _keep(self, run: Run) -> None:
+        model, state = run.model, run.state
+        if not isinstance(model, NetworkModel) or state is None or run.encoded is None:
+            raise AlrvizError(f"the fit has no result: {run.outcome}")
+        self.set_model(model, run.encoded.names)
+        self.weights_ = state.point.w
+
+    def cell_values(self) -> dict[str, Floats]:
+        """Return the weights of the cells."""
+        return {"w": self.weights_[:-1]}

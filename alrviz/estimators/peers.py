@@ -54,7 +54,8 @@ class Peer:
         note: one sentence about it.
         build: returns it unfitted.
         grid: settings to choose from on validation rows, by the pipeline's parameter names.
-        probability: whether it has `predict_proba`; otherwise `decision_function` is a score, no probability.
+
+    Those without `predict_proba` have a `decision_function`: a score, no probability.
     """
 
     name: str
@@ -62,7 +63,6 @@ class Peer:
     note: str
     build: Callable[[], Any] = field(repr=False)
     grid: Grid = field(repr=False)
-    probability: bool = False
 
 
 def known_peers() -> Mapping[str, Peer]:
@@ -111,16 +111,8 @@ def _pipeline(model: Any, kernel: Any = None, *, splines: bool = False) -> Pipel
     return Pipeline([("columns", numbers_of(splines=splines)), *middle, ("model", model)])
 
 
-def _svm(kernel: str, **params: Any) -> Pipeline:
-    return _pipeline(SVC(kernel=kernel, **params))
-
-
-def _kernel_lr(kernel: str) -> Pipeline:
-    return _pipeline(LogisticRegression(**_NEWTON), KernelMap(kernel, landmarks=_LANDMARKS, random_state=0))
-
-
-def _least_squares(kernel: str) -> Pipeline:
-    return _pipeline(RidgeClassifier(), KernelMap(kernel, landmarks=_LANDMARKS, random_state=0))
+def _kernel_map(kernel: str) -> KernelMap:
+    return KernelMap(kernel, landmarks=_LANDMARKS, random_state=0)
 
 
 _PEERS = (
@@ -130,57 +122,54 @@ _PEERS = (
         "Linear in the standardised columns: its boundary is a straight line.",
         lambda: _pipeline(LogisticRegression(max_iter=1000)),
         {"model__C": _CS},
-        probability=True,
     ),
     Peer(
         "klr-poly",
         "kernel LR (polynomial)",
         "Logistic regression on all products of up to three columns.",
-        lambda: _kernel_lr("polynomial"),
+        lambda: _pipeline(LogisticRegression(**_NEWTON), _kernel_map("polynomial")),
         {"kernel__degree": _DEGREES, "model__C": _CS},
-        probability=True,
     ),
     Peer(
         "klr-rbf",
         "kernel LR (RBF)",
         "Logistic regression on how near a row lies to each training row.",
-        lambda: _kernel_lr("rbf"),
+        lambda: _pipeline(LogisticRegression(**_NEWTON), _kernel_map("rbf")),
         {"kernel__gamma": _GAMMAS, "model__C": _CS},
-        probability=True,
     ),
     Peer(
         "svm-poly",
         "SVM (polynomial)",
         "Widest margin in all products of up to three columns.",
-        lambda: _svm("poly", coef0=1.0),
+        lambda: _pipeline(SVC(kernel="poly", coef0=1.0)),
         {"model__degree": _DEGREES, "model__C": _CS},
     ),
     Peer(
         "svm-rbf",
         "SVM (RBF)",
         "Widest margin by nearness to some of the training rows.",
-        lambda: _svm("rbf"),
+        lambda: _pipeline(SVC(kernel="rbf")),
         {"model__gamma": _GAMMAS, "model__C": _CS},
     ),
     Peer(
         "svm-sigmoid",
         "SVM (sigmoid)",
         "Widest margin with tanh(gamma x . x'), which is no inner product for every gamma.",
-        lambda: _svm("sigmoid"),
+        lambda: _pipeline(SVC(kernel="sigmoid")),
         {"model__gamma": _GAMMAS, "model__C": _CS},
     ),
     Peer(
         "lssvm-poly",
         "least-squares SVM (polynomial)",
         "Least squares to -1 and 1 on all products of up to three columns.",
-        lambda: _least_squares("polynomial"),
+        lambda: _pipeline(RidgeClassifier(), _kernel_map("polynomial")),
         {"kernel__degree": _DEGREES, "model__alpha": _ALPHAS},
     ),
     Peer(
         "lssvm-rbf",
         "least-squares SVM (RBF)",
         "Least squares to -1 and 1 by nearness to all training rows.",
-        lambda: _least_squares("rbf"),
+        lambda: _pipeline(RidgeClassifier(), _kernel_map("rbf")),
         {"kernel__gamma": _GAMMAS, "model__alpha": _ALPHAS},
     ),
     Peer(
@@ -196,14 +185,13 @@ _PEERS = (
         "Logistic regression on a cubic spline of each column: a sum of curves, as dlr is.",
         lambda: _pipeline(LogisticRegression(max_iter=1000), splines=True),
         {"model__C": _CS},
-        probability=True,
     ),
 )
 PEERS: Mapping[str, Peer] = MappingProxyType({peer.name: peer for peer in _PEERS})
 
 
 def _rival(name: str, label: str, note: str, recipe: Recipe) -> Peer:
-    return Peer(name, label, note, lambda: make_estimator(recipe), {}, probability=True)
+    return Peer(name, label, note, lambda: make_estimator(recipe), {})
 
 
 # Families without steps, which no race can show.

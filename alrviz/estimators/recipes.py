@@ -11,7 +11,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -51,8 +51,10 @@ from alrviz.estimators.checks import (
     table_doubts,
     threads,
 )
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import ENCODING, family_of, require_streams
-from alrviz.fitting.prepare import TrainingData, encode_rows
+from alrviz.fitting.prepare import TrainingData, encode_rows, require_learnable
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT, STOPPED, Outcome, Step
@@ -82,6 +84,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     n_jobs: int | None = None
     max_memory: int | None = None
 
+    model_: Any = field(init=False)
     _family: ClassVar[str]
     _attributes: ClassVar[
         Mapping[str, str]
@@ -269,16 +272,25 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Return the recipe to fit, with numbers in place of settings that these rows choose."""
         return recipe
 
-    @abstractmethod
     def _learn(
         self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: "FitProgress | None" = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
-        """Fit the model to the rows, encoded as a recipe says, and store it.
+        """Fit the model to the rows, encoded as a recipe says, and store it; here in one step.
 
         Returns:
             The encoder, and the recipe with the settings that the fit has chosen.
         """
+        prepared = encode(recipe)
+        require_learnable(prepared.encoded)
+        require_memory(estimate(recipe, TableShape(prepared.encoded, stop=stop), self.max_memory))
+        self._learn_rows(prepared, recipe, stop)
+        assert prepared.encoder is not None
+        return prepared.encoder, recipe
+
+    def _learn_rows(self, prepared: TrainingData, recipe: Recipe, stop: StopToken) -> None:
+        """Fit the model to the encoded rows in one step, and store it; for families without steps."""
+        raise NotImplementedError
 
     def _warn_outcome(self) -> None:
         """Warn if the fit ended badly."""
@@ -293,9 +305,16 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._warn_unseen(codes)
         return self.score_codes(codes, table)
 
-    @abstractmethod
     def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
         """Return the class scores (N, C) of a checked table, whose codes (a, N) are given."""
+        scores: Floats = self.model_.scores(codes, threads(self.n_jobs))
+        return scores
+
+    def _check_and_encode(self, X: Any) -> tuple[NDArray[np.unsignedinteger], Any]:
+        """Return the codes (a, N) of new rows, and their table after it was checked and read as in training."""
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False)
+        return self.encoder_.transform(table), table
 
     def _warn_unseen(self, codes: NDArray[np.unsignedinteger]) -> None:
         """Warn of values that are no level of the model, and how often they occur."""
@@ -482,7 +501,7 @@ class RunClassifier(RecipeClassifier):
         if encoder is None:
             raise AlrvizError("the run has no model yet; it has one after its first step")
         self.n_features_in_ = len(encoder.columns_)
-        self.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
+        self.feature_names_in_ = np.array(encoder.names_, dtype=object)
         self._take(run)
         self.set_encoder(encoder, run.recipe)
         if run.dataset is not None:
@@ -528,7 +547,7 @@ def spec_of(dataset: Dataset | Stream, encoder: Encoder) -> ParseSpec:
         ModelFileError: the data set lacks one of the encoder's columns.
     """
     columns_by_name = {column.name: column for column in dataset.spec.features}
-    names = [column.name for column in encoder.columns_]
+    names = encoder.names_
     if not encoder.named_ and len(names) == len(columns_by_name):  # the model was fitted to an array
         columns_by_name = dict(zip(names, columns_by_name.values(), strict=True))
     absent_names = [name for name in names if name not in columns_by_name]

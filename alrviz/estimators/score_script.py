@@ -30,18 +30,16 @@ import pyarrow.parquet
 
 from alrviz.data.apply_layout import apply_layout
 from alrviz.data.delimited import read_delimited
-from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_cells import Counts, check_counts, parse_features, source_column
 from alrviz.data.parse_spec import NO_SPEC, ParseSpec
 from alrviz.data.parse_values import LevelCodes, distinct_names
-from alrviz.data.text import TextColumn
+from alrviz.data.source import FORMAT_NAMES, load_bytes, sniff_format
+from alrviz.data.text import DETECTED, ReadRequest, TextColumn
 from alrviz.errors import plural
 from alrviz.estimators.score_forms import FORMS
-from alrviz.stop import NEVER
 
 FORMAT = 1
-DETECTED = ReadOptions()
 BATCH_ROWS = 50_000  # predicted at a time
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # first characters of formulas in spreadsheets
 # If the comma is the decimal mark, spreadsheets split lines at semicolons, also within quotes that begin mid-line.
@@ -232,15 +230,8 @@ def _table(data: bytes) -> "pa.Table":
 
 def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the rows of a delimited text in the spec's layout, else in the detected one; every cell is text."""
-    notes: list[str] = []
-    raw = apply_layout(
-        data,
-        spec,
-        options,
-        lambda candidate, known_layout: read_delimited(data, candidate, NO_LIMITS, NEVER, known_layout),
-        notes,
-    )
-    for note in notes:
+    raw = apply_layout(data, spec, ReadRequest(options), read_delimited)
+    for note in raw.notes:
         sys.stderr.write(f"score: {note}\n")
     columns = {
         column.name: pa.DictionaryArray.from_arrays(pa.array(column.codes, mask=column.codes < 0), column.levels)
@@ -250,43 +241,18 @@ def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> 
     return pa.table(columns)
 
 
-# Other formats by the first bytes of a file.
-_FORMATS = {
-    b"PK\x03\x04": "a workbook (xlsx, ods) or a zip archive",
-    b"\xd0\xcf\x11\xe0": "a workbook of an old kind (xls)",
-    b"\x1f\x8b": "packed (gzip)",
-    b"BZh": "packed (bzip2)",
-    b"\xfd7zXZ": "packed (xz)",
-    b"\x28\xb5\x2f\xfd": "packed (Zstandard)",
-    b"ARROW1": "an Arrow file",
-    b'{"': "JSON",
-    b"[{": "JSON",
-}
-
-
-def _other_format(head: bytes) -> str:
-    """Return the format of a file by its first bytes; "" for delimited text."""
-    bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if name := next((name for mark, name in _FORMATS.items() if bare.startswith(mark)), ""):
-        return name
-    if bare[:9].lower() == b"@relation":
-        return "an ARFF file"
-    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return "" if is_utf16 or head.count(b"\0") <= len(head) // 10 else "binary data"
-
-
 def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the columns of a Parquet file, or those of a delimited text, with every cell as text."""
-    with Path(path).open("rb") as file:
-        head = file.read(1 << 16)
-    if head.startswith(b"PAR1"):
-        return pyarrow.parquet.ParquetFile(path).read()
-    if name := _other_format(head):
+    data, _ = load_bytes(path, ReadRequest(options))
+    kind = sniff_format(data)
+    if kind == "parquet":
+        return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read()
+    if kind != "delimited":
         raise ValueError(
-            f"{path} is {name}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a spreadsheet "
-            f"program: save as CSV UTF-8), or, where alrviz is installed: alrviz predict MODEL.zip {path}"
+            f"{path} is {FORMAT_NAMES[kind]}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a "
+            f"spreadsheet program: save as CSV UTF-8), or, where alrviz is installed: alrviz predict MODEL.zip {path}"
         )
-    return read_text(Path(path).read_bytes(), spec, options)
+    return read_text(bytes(data), spec, options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ the smallest class has rows; to scores of training rows if a class has only one.
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,17 +29,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from alrviz.data.encode import Encoder
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.recipes import FitProgress, RecipeClassifier
-from alrviz.fitting.cost.estimate import estimate, require_memory
-from alrviz.fitting.cost.table_shape import TableShape
+from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 from alrviz.passes.threads import resolve_jobs
-from alrviz.stop import NEVER, StopToken
+from alrviz.stop import StopToken
 
 _FOLDS = 5
 _MIN_SPLIT_ROWS = 20  # of the smallest class; boosting holds a tenth out only from here on
@@ -59,21 +56,14 @@ class TableClassifier(RecipeClassifier):
         "model_ : object": "scikit-learn's classifier: the forest, the trees or the machine, of numbers and codes."
     }
 
-    def _learn(
-        self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
-        progress: FitProgress | None = None,
-    ) -> tuple[Encoder, Recipe]:  # fmt: skip
-        prepared = encode(recipe)
+    def _learn_rows(self, prepared: TrainingData, recipe: Recipe, stop: StopToken) -> None:
         encoded = prepared.encoded
-        require_memory(estimate(recipe, TableShape(encoded), self.max_memory))
         self._numeric = encoded.numeric
         self._levels = np.delete(encoded.levels, encoded.numeric)
         self._labels = encoded.classes.tolist()
         X = self._matrix(encoded.codes, encoded.numbers)
         weights = None if (encoded.weights == 1.0).all() else encoded.weights  # no weights give the same forest
         self.model_ = self._fit_model(X, encoded.y, weights, recipe)
-        assert prepared.encoder is not None
-        return prepared.encoder, recipe
 
     @abstractmethod
     def _fit_model(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from alrviz.explorer.web.install import install
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from panel.viewable import Viewable
@@ -67,13 +68,18 @@ def offer_lesson(path: "Path") -> "Lesson":
     return add_file(path, choices_of(page_classes()))
 
 
-def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path | None" = None) -> "Viewable":
+def application(
+    dataset: "Dataset | Upload | Stream | None" = None,
+    path: "Path | None" = None,
+    on_failure: "Callable[[Exception], object]" = lambda error: None,
+) -> "Viewable":
     """Return the page of the visitor whose request is being answered, ready for `.servable()`.
 
     Args:
         dataset: the table to open instead of the first demo set: in memory, a file whose class column is to be chosen
             on the page, or a table larger than memory, of which pages show a sample.
         path: the table's file, for the scripts of "copy as Python".
+        on_failure: called with the error if the page cannot be built; its visitor sees `FAILED`.
     """
     import panel as pn
 
@@ -87,6 +93,7 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     pages = page_classes()
     try:
         return build(pages, dataset, "" if path is None else str(path)).root
-    except Exception:  # otherwise the browser would wait for ever
+    except Exception as error:  # otherwise the browser would wait for ever
+        on_failure(error)
         _log.exception("a page could not be built")
         return pn.pane.HTML(FAILED)

@@ -1,4 +1,6 @@
-"""order="auto": choose the order with the lowest validation log loss, each order at its own best penalties.
+"""Choose settings on validation rows before a fit: order="auto", then keep="auto".
+
+order="auto": choose the order with the lowest validation log loss, each order at its own best penalties.
 
 Orders 1, 2, ... are tried in turn on the same folds of the training rows (data/splits.py), each with its own cuts
 (`Recipe.most_levels`) and, with alpha="auto", at its best alphas (solvers/choose_alpha.py). An order is accepted if its
@@ -11,25 +13,38 @@ the validation rows would always win.
 The estimate gives the seconds of a pass over the folds on the reference machine. If a higher order would take too long,
 families of all orders (hlr, halr) keep as many tuples as are affordable, and others do not try it. For a table read in
 batches a sample of its rows chooses.
+
+keep="auto": the smallest share of the tuples, of 1, .8, ... .05, whose log loss on the validation rows (D_CV) is within
+one standard error of the lowest. Each candidate is fitted to the training rows without the validation rows; standard
+errors are of the rows' differences. Test rows have no part in it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import comb
 from typing import Any
 
+import numpy as np
+
 from alrviz.data.splits import n_validation_folds
-from alrviz.errors import MemoryLimitError
+from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
-from alrviz.fitting.families.alpha_folds import AUTO, INITIAL_ALPHA, best_on_folds, uses_gram_matrix
-from alrviz.fitting.families.family import FitRequest
+from alrviz.fitting.families.alpha_folds import (
+    AUTO,
+    INITIAL_ALPHA,
+    best_on_folds,
+    final_weights,
+    uses_gram_matrix,
+)
+from alrviz.fitting.families.family import FitProblem, FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_text, max_kept
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.solvers.choose_alpha import Candidate
+from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha, row_losses
 from alrviz.models.cell_space import informative_columns, tuple_columns
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 
 MAX_ORDER = 12
@@ -43,6 +58,9 @@ LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
 # Beyond it only the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s with a
 # larger factor, 5 s with all pairs in Gram matrices.
 GRAM_BUDGET_FACTOR = 40
+SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
+# Returns the fit of a recipe to the training rows without the validation rows, which are its held-out rows.
+Build = Callable[[Recipe], FitProblem]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,3 +249,56 @@ def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop:
 
 def _report_nothing(status: str) -> None:
     """Progress callback that does nothing."""
+
+
+def choose_n_tuples(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Recipe, str]:
+    """Return the recipe with the share of tuples that the validation rows chose, and a sentence.
+
+    Args:
+        recipe: a recipe with keep="auto".
+        build: see `Build`.
+        stop: ends the search between two steps.
+
+    Raises:
+        MemoryLimitError: not even the smallest model fits.
+        RecipeError: no fit ended well.
+    """
+    fold, losses = ShareFold(recipe, build), dict[float, float]()
+    best = choose_alpha([fold], SHARES, stop, lambda candidate: losses.update({candidate.values[0]: candidate.loss}))
+    if best is None:
+        raise fold.memory_error or RecipeError(
+            'keep="auto" found no share of the tuples whose fit ends well; give a number'
+        )
+    (keep,), lowest = best.values, min(losses, key=lambda share: losses[share])
+    comparison = f"within one standard error of the lowest, {losses[lowest]:.4f} at {lowest:g}"
+    return recipe.replace(keep=keep), (
+        f"keep={keep:g} was chosen by log loss on {round(float(best.weights.sum())):,} validation rows: "
+        f"{best.loss:.4f}, {'the lowest' if keep == lowest else comparison}"
+    )
+
+
+@dataclass
+class ShareFold:
+    """Fits of a recipe that keep a share of the tuples; `memory_error` is set if the last did not fit into memory."""
+
+    recipe: Recipe
+    build: Build
+    weights: Floats = field(default_factory=lambda: np.ones(1))
+    memory_error: MemoryLimitError | None = None
+
+    def evaluate(
+        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
+    ) -> tuple[Floats, Floats, float]:
+        """Return the validation losses by row; a model that needs too much memory counts as failed; see `Fold`."""
+        try:
+            losses, self.weights = self._losses(self.recipe.replace(keep=float(value[0])), stop)
+        except MemoryLimitError as error:
+            self.memory_error, self.weights = error, np.ones(1)
+            losses = np.array([np.inf])
+        return losses, np.zeros(1), 0.0
+
+    def _losses(self, recipe: Recipe, stop: StopToken) -> tuple[Floats, Floats]:
+        problem = self.build(recipe)
+        rows = problem.heldout
+        assert rows is not None
+        return row_losses(problem.fit.objective, final_weights(problem, stop), rows), rows.weights

@@ -6,9 +6,8 @@ that racers, orders and repeated runs share them.
 
 import copy
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -93,21 +92,14 @@ class TrainingData:
         self.splitting = splitting
         self._merge = merge
         self._rediscretize = rediscretize
-        self._cut: OrderedDict[bytes, Encoded] = OrderedDict()
-        self._merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
-        self._covered: OrderedDict[Tuples, CoveredRows] = OrderedDict()
-        self._plans: OrderedDict[Tuples, Plan] = OrderedDict()
-        self._tables: OrderedDict[tuple[Tuples, float], Tables] = OrderedDict()
-        self._seen: OrderedDict[Tuples, int] = OrderedDict()
-        self._validation: dict[int, TrainingData] = {}
-        self._lock = threading.RLock()
+        self._cache = _Cache()
 
     def with_jobs(self, n_jobs: int | None) -> "TrainingData":
         """Return the same rows, sharing all that is cached, for so many threads; None for all."""
         jobs = resolve_jobs(n_jobs)
         if jobs == self.n_jobs:
             return self
-        other = copy.copy(self)  # the cache and its lock are shared
+        other = copy.copy(self)  # the cache is shared
         other.n_jobs = jobs
         return other
 
@@ -117,13 +109,13 @@ class TrainingData:
 
         The validation rows are its held-out rows. Cuts did not see their classes, as in a fold.
         """
-        with _locked(self._lock, stop):
-            if seed not in self._validation:
-                splits = split_validation(self.encoded.y, seed, self.splitting)
-                rules = self.splitting.of_rows(splits.train)
-                parts = self.fold(splits, stop)
-                self._validation[seed] = TrainingData(*parts, self.encoder, self.n_jobs, self._merge, rules)
-            return self._validation[seed].with_jobs(self.n_jobs)
+
+        def make() -> TrainingData:
+            splits = split_validation(self.encoded.y, seed, self.splitting)
+            rules = self.splitting.of_rows(splits.train)
+            return TrainingData(*self.fold(splits, stop), self.encoder, self.n_jobs, self._merge, rules)
+
+        return self._cache.get("validation", seed, make, stop).with_jobs(self.n_jobs)
 
     def fold(self, splits: Splits, stop: StopToken = NEVER) -> tuple[Encoded, Encoded]:
         """Return the training and the validation rows of a fold, with cuts that did not see the validation rows'
@@ -133,10 +125,9 @@ class TrainingData:
         """
         encoded, rediscretize = self.encoded, self._rediscretize
         if rediscretize is not None:
-            with _locked(self._lock, stop):
-                encoded = _remember(
-                    self._cut, splits.train.tobytes(), lambda: rediscretize(self.encoded, splits.train, stop)
-                )
+            encoded = self._cache.get(
+                "cut", splits.train.tobytes(), lambda: rediscretize(self.encoded, splits.train, stop), stop
+            )
         return encoded.take(splits.train), encoded.take(splits.validation)
 
     @property
@@ -146,44 +137,37 @@ class TrainingData:
 
     def merged_row_counts(self, stop: StopToken = NEVER) -> tuple[int, int]:
         """Return the number of training and of held-out rows after repeats are merged."""
-        with _locked(self._lock, stop):
-            rows = [rows.n_rows for _, rows in self._rows(stop)]
-            return rows[0], sum(rows[1:])
+        rows = [rows.n_rows for _, rows in self._rows(stop)]
+        return rows[0], sum(rows[1:])
 
     def merged_rows(self, stop: StopToken = NEVER) -> Encoded:
         """Return the training rows as passes go over them, with repeats merged."""
-        with _locked(self._lock, stop):
-            codes, rows = self._rows(stop)[0]
+        codes, rows = self._rows(stop)[0]
         return replace(self.encoded, codes=codes, y=rows.y, weights=rows.weights, numbers=None)
 
     def rows(self, stop: StopToken = NEVER) -> Rows:
         """Return classes and weights of the training rows after repeats are merged, without the keys of a cover."""
-        with _locked(self._lock, stop):
-            return self._rows(stop)[0][1]
+        return self._rows(stop)[0][1]
 
     def cells_seen(self, tuples: Tuples, count: Callable[[], int], stop: StopToken = NEVER) -> int:
         """Return how many cells of these tuples occur in the training rows: from the cache, or else by calling
         `count()`.
         """
-        with _locked(self._lock, stop):
-            return _remember(self._seen, tuples, count)
+        return self._cache.get("cells seen", tuples, count, stop)
 
     def plan(self, tuples: Tuples, stop: StopToken = NEVER) -> Plan:
         """Return the plan of a cover of tuples, cached."""
-        with _locked(self._lock, stop):
-            return _remember(self._plans, tuples, lambda: self._plan(tuples, stop))
+        return self._cache.get("plan", tuples, lambda: self._plan(tuples, stop), stop)
 
     def covered(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
         """Return the training and held-out rows, each coded as keys of the blocks that cover these tuples (see
         `CoveredRows`); cached.
         """
-        with _locked(self._lock, stop):
-            return _remember(self._covered, tuples, lambda: self._cover(tuples, stop)).with_jobs(self.n_jobs)
+        return self._cache.get("covered", tuples, lambda: self._cover(tuples, stop), stop).with_jobs(self.n_jobs)
 
     def tables(self, tuples: Tuples, smoothing: float, stop: StopToken = NEVER) -> Tables:
         """Return the counts of tuples, cached."""
-        with _locked(self._lock, stop):
-            return _remember(self._tables, (tuples, smoothing), lambda: self._count(tuples, smoothing, stop))
+        return self._cache.get("tables", (tuples, smoothing), lambda: self._count(tuples, smoothing, stop), stop)
 
     def _plan(self, tuples: Tuples, stop: StopToken) -> Plan:
         codes, rows = self._rows(stop)[0]
@@ -191,7 +175,7 @@ class TrainingData:
 
     def _count(self, tuples: Tuples, smoothing: float, stop: StopToken) -> Tables:
         codes, rows = self._rows(stop)[0]
-        if tuples in self._covered or isinstance(tuples, SelectedCells):
+        if tuples in self._cache.kinds["covered"] or isinstance(tuples, SelectedCells):
             covered = self.covered(tuples, stop)
             return count_tables(covered.rows, covered.cover, smoothing, stop)
         space, weighted_rows = space_of(self.encoded.levels, tuples), np.flatnonzero(rows.weights > 0)
@@ -202,8 +186,7 @@ class TrainingData:
 
     def sums(self, tables: Tables, values: Floats, stop: StopToken = NEVER) -> Floats:
         """Return (S, C): the sums of values (N, W) of the merged training rows, by cell of `tables`."""
-        with _locked(self._lock, stop):
-            codes, rows = self._rows(stop)[0]
+        codes, rows = self._rows(stop)[0]
         class_values = [
             (np.full(rows.n_rows, k, np.int32), np.ascontiguousarray(values[:, k])) for k in range(rows.n_classes)
         ]
@@ -225,25 +208,40 @@ class TrainingData:
 
     def _rows(self, stop: StopToken) -> list[tuple[NDArray[np.unsignedinteger], Rows]]:
         """Return codes and rows of the training set and, if there is one, the held-out set, with repeats merged."""
-        if not self._merged:
-            sets = [self.encoded] if self.holdout is None else [self.encoded, self.holdout]
-            merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
-            for encoded in sets:
-                codes: NDArray[np.unsignedinteger] = encoded.codes.astype(np.uint32 if self.wide else np.uint16)
-                y, weights = encoded.y, encoded.weights
-                if self._merge:
-                    codes, y, weights = merge_repeats(codes, y, weights, encoded.levels, encoded.n_classes, stop)
-                merged.append((codes, Rows(y, weights, encoded.n_classes, n_jobs=self.n_jobs)))
-            self._merged.extend(merged)
-        return self._merged
+
+        def merge(encoded: Encoded) -> tuple[NDArray[np.unsignedinteger], Rows]:
+            codes: NDArray[np.unsignedinteger] = encoded.codes.astype(np.uint32 if self.wide else np.uint16)
+            y, weights = encoded.y, encoded.weights
+            if self._merge:
+                codes, y, weights = merge_repeats(codes, y, weights, encoded.levels, encoded.n_classes, stop)
+            return codes, Rows(y, weights, encoded.n_classes, n_jobs=self.n_jobs)
+
+        sets = [self.encoded] if self.holdout is None else [self.encoded, self.holdout]
+        return self._cache.get("rows", None, lambda: [merge(encoded) for encoded in sets], stop)
 
 
 class _Cache:
-    """The training data that `prepare` has made of one data set, by recipe settings, the latest last."""
+    """The latest MAX_CACHED results of each kind, by key; other threads wait while one is made."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.items: OrderedDict[Any, TrainingData] = OrderedDict()
+        self.kinds: defaultdict[str, OrderedDict[Any, Any]] = defaultdict(OrderedDict)
+        self._lock = threading.RLock()
+
+    def get(self, kind: str, key: Any, make: Callable[[], Any], stop: StopToken) -> Any:
+        """Return the stored result, or that of `make`; waiting ends when `stop` is called on the token."""
+        while not self._lock.acquire(timeout=0.02):
+            stop.check()
+        try:
+            stop.check()
+            results = self.kinds[kind]
+            if key not in results:
+                results[key] = make()
+                while len(results) > MAX_CACHED:
+                    results.popitem(last=False)
+            results.move_to_end(key)
+            return results[key]
+        finally:
+            self._lock.release()
 
 
 _caches: "WeakKeyDictionary[Dataset, _Cache]" = WeakKeyDictionary()
@@ -262,8 +260,7 @@ def prepare(
     key = (*recipe.encoding, recipe.holdout, recipe.seed)
     with _caches_lock:
         cache = _caches.setdefault(dataset, _Cache())
-    with _locked(cache.lock, stop):
-        return _remember(cache.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).with_jobs(n_jobs)
+    return cache.get("encoded", key, lambda: _encode(dataset, recipe, n_jobs, stop), stop).with_jobs(n_jobs)
 
 
 def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> TrainingData:
@@ -341,27 +338,6 @@ def require_learnable(encoded: Encoded) -> None:
             f"no model can be learned from {encoded.n_rows} rows x {encoded.n_columns} columns with {classes} "
             f"class{'' if classes == 1 else 'es'}; expected at least 1 column and rows of 2 classes"
         )
-
-
-def _remember(cache: "OrderedDict[Any, Any]", key: Any, make: Callable[[], Any]) -> Any:
-    if key not in cache:
-        cache[key] = make()
-        while len(cache) > MAX_CACHED:
-            cache.popitem(last=False)
-    cache.move_to_end(key)
-    return cache[key]
-
-
-@contextmanager
-def _locked(lock: Any, stop: StopToken) -> Iterator[None]:
-    """Hold `lock`; waiting for it ends when `stop` is called on the token."""
-    while not lock.acquire(timeout=0.02):
-        stop.check()
-    try:
-        stop.check()
-        yield
-    finally:
-        lock.release()
 
 
 def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:

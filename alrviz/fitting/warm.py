@@ -3,11 +3,16 @@ passes by the width of keys, and those of densities. A column of more than 65,53
 more joint values wide keys.
 
 Numba caches compiled kernels on disk: this takes seconds once on a machine, and milliseconds from then on.
+
+`CompileProcess` is a second process that compiles the kernels of passes while this one compiles those of covers. Numba
+compiles under a lock, so threads would wait for each other, but a process loads in milliseconds what another has
+compiled to disk. This pays only for the first page on a machine that has never compiled; it halves that wait.
 """
 
+import subprocess
+import sys
 import threading
 import time
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +23,8 @@ from alrviz.data.encoded import SMOOTH_WAYS, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.solvers.row_space import gram_matrices, multiply
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
+from alrviz.job import Job
+from alrviz.kernels import vectors as kernels
 from alrviz.kernels.vectors import walk_losses
 from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import CellSpace
@@ -34,6 +41,7 @@ from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import count_stream
 from alrviz.models.structures import Structure
 from alrviz.models.tables import count_tables
+from alrviz.passes import vectors
 from alrviz.passes.aligned_buffers import VECTOR_WIDTHS, class_widths
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import LOSSES
@@ -41,17 +49,22 @@ from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
 from alrviz.passes.stream import Direction, LocalChunks, adagrad_steps, single_table
-from alrviz.passes.warm import warm_passes, warm_single
-from alrviz.stop import NEVER
+from alrviz.passes.threads import available_threads
+from alrviz.passes.warm import compile_once, warm_passes, warm_single
+from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.fitting.fit_settings import FitSettings
 
-_lock = threading.Lock()
-_covers: set[bool] = set()
-_densities: set[int] = set()
-_networks: set[bool] = set()
-_streams: set[tuple[np.dtype, int]] = set()
+POLL_SECONDS = 0.02  # between two looks at the stop token
+MAX_WAIT_SECONDS = 60.0
+_once = threading.Lock()  # acquired by the first caller in this process, and never released
+_COMPILE = """
+import sys
+from alrviz.passes.losses import LOSSES
+from alrviz.passes.warm import warm_passes
+warm_passes(int(sys.argv[1]), False, LOSSES[sys.argv[2]])
+"""
 
 
 def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
@@ -65,13 +78,12 @@ def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
     return seconds + (warm_steps() if recipe.cuts in SMOOTH_WAYS else 0.0)
 
 
-def warm_steps() -> float:
-    """Compile the sums along smooth levels; return the seconds it took, the first time."""
-    start = time.perf_counter()
+@compile_once
+def warm_steps() -> None:
+    """Compile the sums along smooth levels."""
     steps = LevelSteps(np.zeros((1, 1), np.int32) - 1, np.ones((2, 1)))
     steps.steps_to(steps.adjoint(steps.sums(np.zeros((2, 2)))))
     walk_losses(np.zeros((2, 2)), np.ones((2, 2)), np.ones(1), np.empty(1))
-    return time.perf_counter() - start
 
 
 def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) -> float:
@@ -79,76 +91,64 @@ def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) 
     return the seconds it took (0.0 if they were compiled).
     """
     seconds = warm_covers(False) + warm_passes(n_classes, False, LOSSES["nll"], True) if exact else 0.0
-    dtype, lanes = code_dtype(levels), class_widths(n_classes)[0]
-    with _lock:
-        if (dtype, lanes) in _streams:
-            return seconds
-        start = time.perf_counter()
-        codes, y = np.zeros((2, 2), dtype), np.zeros(2, np.int32)
-        streamed = count_stream(
-            np.array([2, 2]), 2, LocalChunks(lambda order, stop: [(codes, y)], 1), n_classes, 1.0, 2**20, 1
-        )
-        passes = streamed.passes
-        table, bias = streamed.blank(None), np.zeros(n_classes)
-        passes.loss_and_gradient(table, bias, direction=Direction(table, bias, (1.0,)), with_curvature=True)
-        for parts in (3, 4, 5):
-            table_buffer = single_table(passes.cells.n_rows, parts, passes.padded_width)
-            passes.visit(codes, y, np.arange(2), table_buffer, 1.0)
-            hashed_keys = passes.cells.keys(codes).astype(np.uint32)  # cells in a hash table
-            adagrad_steps(hashed_keys, passes.cells.first, y, table_buffer, n_classes, 1.0)
-        _streams.add((dtype, lanes))
-        return seconds + time.perf_counter() - start
+    return seconds + _warm_stream(code_dtype(levels), class_widths(n_classes)[0])
 
 
-def warm_networks(wide: bool = False) -> float:
-    """Compile counting and scoring of networks, for wide codes or not; return the seconds it took."""
-    with _lock:
-        if wide in _networks:
-            return 0.0
-        start = time.perf_counter()
-        codes, y = np.zeros((3, 2), np.uint32 if wide else np.uint16), np.array([0, 1], np.int32)
-        spaces = [CellSpace(np.array([1, 1, 1]), n) for n in (1, 2)]
-        rows, tables = Rows(y, np.ones(2), 2, n_jobs=1), []
-        for space in spaces:
-            cover, (keys,) = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
-            tables.append(count_tables(rows.with_keys(keys), cover, 1.0))
-        selected_counts, _ = select_network(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
-        averages = AverageModel(tables[0], tables[1], selected_counts.model())
-        averages.scores(codes, 1)  # parent by parent, and row by row
-        averages.networks(codes)
-        selected_counts.model().scores(codes, 1)
-        chain = Structure(((), (0,), (1,)), (0, 1, 2))
-        conditional = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
-        parts, z = Parts.of_rows(conditional.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
-        parts.add_scores(parts.log_sums(conditional.start, conditional.network.level_log_p), z)
-        parts.slopes(z, conditional.start, conditional.network.level_log_p)
-        _networks.add(wide)
-        return time.perf_counter() - start
+@compile_once
+def _warm_stream(dtype: np.dtype, n_classes: int) -> None:
+    codes, y = np.zeros((2, 2), dtype), np.zeros(2, np.int32)
+    streamed = count_stream(
+        np.array([2, 2]), 2, LocalChunks(lambda order, stop: [(codes, y)], 1), n_classes, 1.0, 2**20, 1
+    )
+    passes = streamed.passes
+    table, bias = streamed.blank(None), np.zeros(n_classes)
+    passes.loss_and_gradient(table, bias, direction=Direction(table, bias, (1.0,)), with_curvature=True)
+    for parts in (3, 4, 5):
+        table_buffer = single_table(passes.cells.n_rows, parts, passes.padded_width)
+        passes.visit(codes, y, np.arange(2), table_buffer, 1.0)
+        hashed_keys = passes.cells.keys(codes).astype(np.uint32)  # cells in a hash table
+        adagrad_steps(hashed_keys, passes.cells.first, y, table_buffer, n_classes, 1.0)
+
+
+@compile_once
+def warm_networks(wide: bool) -> None:
+    """Compile counting and scoring of networks, for wide codes or not."""
+    codes, y = np.zeros((3, 2), np.uint32 if wide else np.uint16), np.array([0, 1], np.int32)
+    spaces = [CellSpace(np.array([1, 1, 1]), n) for n in (1, 2)]
+    rows, tables = Rows(y, np.ones(2), 2, n_jobs=1), []
+    for space in spaces:
+        cover, (keys,) = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
+        tables.append(count_tables(rows.with_keys(keys), cover, 1.0))
+    selected_counts, _ = select_network(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
+    averages = AverageModel(tables[0], tables[1], selected_counts.model())
+    averages.scores(codes, 1)  # parent by parent, and row by row
+    averages.networks(codes)
+    selected_counts.model().scores(codes, 1)
+    chain = Structure(((), (0,), (1,)), (0, 1, 2))
+    conditional = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
+    parts, z = Parts.of_rows(conditional.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
+    parts.add_scores(parts.log_sums(conditional.start, conditional.network.level_log_p), z)
+    parts.slopes(z, conditional.start, conditional.network.level_log_p)
 
 
 def warm_density(n_classes: int) -> float:
     """Compile what fits of dlr call; return the seconds it took (0.0 if it was compiled)."""
-    with _lock:
-        key = class_widths(n_classes)[0]
-        if key in _densities:
-            return 0.0
-        start = time.perf_counter()
-        warm_passes(n_classes)
-        # enough rows that grids are used, with outliers and missing values
-        x = np.concatenate([np.linspace(0.0, 1.0, 3000), [50.0, np.nan]])
-        y = (np.arange(len(x)) % n_classes).astype(np.int32)
-        codes = (y[None] % 2).astype(np.uint16)
-        Sources(x, y, np.ones(len(x)), n_classes).bundles(1.0)  # so few rows do not use bundles by themselves
-        features = DensityFeatures(x[None], codes, np.array([2]), y, np.ones(len(x)), n_classes, n_jobs=1)
-        log_h = np.log(features.silverman)
-        training = features.training(log_h, leave_out=True)
-        features.rows(x[None], codes, log_h, gradient=True)
-        feature_rows = FeatureRows(Rows(y, np.ones(len(x)), n_classes, n_jobs=1), training.phi)
-        feature_rows.sums(
-            training.phi, feature_rows.change(np.zeros((training.phi.shape[0] + 1, training.phi.shape[1])))
-        )
-        _densities.add(key)
-        return time.perf_counter() - start
+    return warm_passes(n_classes) + _warm_density(class_widths(n_classes)[0])
+
+
+@compile_once
+def _warm_density(n_classes: int) -> None:
+    # enough rows that grids are used, with outliers and missing values
+    x = np.concatenate([np.linspace(0.0, 1.0, 3000), [50.0, np.nan]])
+    y = (np.arange(len(x)) % n_classes).astype(np.int32)
+    codes = (y[None] % 2).astype(np.uint16)
+    Sources(x, y, np.ones(len(x)), n_classes).bundles(1.0)  # so few rows do not use bundles by themselves
+    features = DensityFeatures(x[None], codes, np.array([2]), y, np.ones(len(x)), n_classes, n_jobs=1)
+    log_h = np.log(features.silverman)
+    training = features.training(log_h, leave_out=True)
+    features.rows(x[None], codes, log_h, gradient=True)
+    feature_rows = FeatureRows(Rows(y, np.ones(len(x)), n_classes, n_jobs=1), training.phi)
+    feature_rows.sums(training.phi, feature_rows.change(np.zeros((training.phi.shape[0] + 1, training.phi.shape[1]))))
 
 
 def warm(wide: bool = True) -> tuple[int, float]:
@@ -167,13 +167,13 @@ def warm(wide: bool = True) -> tuple[int, float]:
         warm_effects(wider)
         for levels in (70_000,) if wider else (2, 300):
             warm_stream(lanes, np.array([levels]))
-        warm_density(lanes)  # once a number of lanes
+        warm_density(lanes)
     warm_cuts()  # numeric columns are cut before any pass
     warm_prequential()
     return len(variants), time.perf_counter() - start
 
 
-@cache
+@compile_once
 def warm_cuts() -> None:
     """Compile what cuts numeric columns."""
     numbers, classes = np.array([0.0, 1.0]), np.array([0, 1])
@@ -181,30 +181,65 @@ def warm_cuts() -> None:
     smooth_cuts(numbers, classes, 2, 2, np.ones(2))
 
 
-@cache
+@compile_once
 def warm_prequential() -> None:
     """Compile what learns row by row."""
     learner = Learner("count", 2, 0, 2, np.ones(1), 1.0, 1.0, None, 0.0, False)
     learner.visit(np.zeros((1, 1), np.uint32), np.zeros(1, np.int32))
 
 
-def warm_covers(wide: bool = False) -> float:
-    """Compile planning and carrying out covers, and scoring new rows, for wide codes or not; return the seconds."""
-    with _lock:  # numba compiles under its own lock, so a second thread would only wait
-        if wide in _covers:
-            return 0.0
-        start = time.perf_counter()
-        codes = np.zeros((2, 100), np.uint32 if wide else np.uint16)
-        codes[:] = np.arange(100)
-        for levels in (2, 100_000):  # with so few rows: direct places, then a hash table
-            space = CellSpace(np.array([levels, levels]), 1)
-            cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(100, bool))
-        model = LinearModel(space, cover.index.seen, np.zeros((len(cover.index.seen), 2)), np.zeros(2))
-        model.scores(codes, 1)
-        index, cells = cover.index, np.zeros((cover.index.n_rows, 2))
-        ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)
-        model.contributions(codes)
-        encoded = Encoded(codes[:, :2], np.arange(2), np.ones(2), space.levels, np.arange(2), ("", ""))
-        multiply(gram_matrices(encoded, encoded, 2, True)[0], np.zeros((2, 2)), 1)
-        _covers.add(wide)
-        return time.perf_counter() - start
+@compile_once
+def warm_covers(wide: bool) -> None:
+    """Compile planning and carrying out covers, and scoring new rows, for wide codes or not."""
+    codes = np.zeros((2, 100), np.uint32 if wide else np.uint16)
+    codes[:] = np.arange(100)
+    for levels in (2, 100_000):  # with so few rows: direct places, then a hash table
+        space = CellSpace(np.array([levels, levels]), 1)
+        cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(100, bool))
+    model = LinearModel(space, cover.index.seen, np.zeros((len(cover.index.seen), 2)), np.zeros(2))
+    model.scores(codes, 1)
+    index, cells = cover.index, np.zeros((cover.index.n_rows, 2))
+    ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)
+    model.contributions(codes)
+    encoded = Encoded(codes[:, :2], np.arange(2), np.ones(2), space.levels, np.arange(2), ("", ""))
+    multiply(gram_matrices(encoded, encoded, 2, True)[0], np.zeros((2, 2)), 1)
+
+
+class CompileProcess:
+    """A process that compiles the passes of `n_classes`, if that pays; `wait` returns when it has finished.
+
+    A process that fails costs nothing: this one compiles what is missing.
+    """
+
+    def __init__(self, n_classes: int, objective: str):
+        self._job: Job[int] | None = None  # waits for the process
+        self.started = available_threads() > 1 and _once.acquire(blocking=False) and _never_compiled()
+        if not self.started:
+            return
+        command = [sys.executable, "-c", _COMPILE, str(n_classes), objective]
+        devnull = subprocess.DEVNULL
+        try:
+            process = subprocess.Popen(command, stdin=devnull, stdout=devnull, stderr=devnull)
+        except OSError:  # no process can be started
+            self.started = False
+            return
+        self._job = Job(lambda stop: process.wait(), "compiling in a second process")
+        self._job.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended, or there was none."""
+        return self._job is None or not self._job.alive
+
+    def wait(self, stop: StopToken) -> None:
+        """Return when the process has ended or takes too long; raises `Stopped` once `stop` is called on the token."""
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
+        while self._job is not None and not self._job.join(POLL_SECONDS) and time.monotonic() < deadline:
+            stop.check()
+
+
+def _never_compiled() -> bool:
+    """Return whether no kernel is on disk yet: then the smallest one had to be compiled."""
+    cells = np.zeros((1, 2))
+    vectors.subtract(cells, cells, np.empty(cells.shape, np.float32))
+    return bool(sum(kernels.subtract.stats.cache_misses.values()))

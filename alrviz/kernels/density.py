@@ -4,8 +4,15 @@
 
 Source i *votes* with its term of the sum. Only sources within reach of x are summed: the rest together would not change
 the sum's last bits. The search for them starts where the last row's were, so it is fast for rows sorted by value. A
-training row's own vote is left out by skipping its source. Where hundreds of sources are within reach, bundles of them
-(gauss_transform.py) vote as one.
+training row's own vote is left out by skipping its source.
+
+Where hundreds of sources are within reach, bundles of them vote as one (a fast Gauss transform). The sources of a class
+within BUNDLE_BANDWIDTHS bandwidths, s_i = (x_i - center) / h from the middle of their bundle, vote at a distance
+t = (x - center) / h with
+
+    sum_i w_i exp(-(t - s_i)^2 / 2) = exp(-t^2 / 2) sum_p t^p / p! sum_i w_i s_i^p exp(-s_i^2 / 2)
+
+N_TERMS terms of this series are exact to 1e-12 for |t| <= 8, the distance from which thin sums come.
 
 Tuples that kernels take (`kinds` and `constants`: ratios.py):
     sources  xs (P,) sorted within each class, ws (P,) weights, first (C + 1,) where classes begin, log_w (C,) log of
@@ -28,6 +35,8 @@ MIN_EXPONENT = -80.0  # smaller exponents, relative to the nearest source's vote
 # is too short for larger distances.
 MIN_BUNDLED_VOTES = 256
 MAX_BUNDLED_BANDWIDTHS = 14.0
+N_TERMS = 13
+BUNDLE_BANDWIDTHS = 0.125
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.693145751953125  # the first 18 bits of ln 2: times a power of two it stays exact
@@ -246,3 +255,38 @@ def log_sums(rows, sums, x, row_kinds, own_source, kinds, sources, bundles, cons
         if budget < 0:
             return q + 1
     return len(rows)
+
+
+@kernel
+def bundle(xs, ws, first, h, starts, centers, terms, first_bundle):
+    """Bundle sources that are sorted by class and value; return the number of bundles.
+
+    Args:
+        xs, ws: (P,) values and weights of the sources.
+        first: (C + 1,) where each class begins.
+        h: bandwidth.
+        starts: (P + 1,) written with the first source of each bundle, and P.
+        centers: (P,) written.
+        terms: (N_TERMS, P) written.
+        first_bundle: (C + 1,) written with the first bundle of each class, and their number.
+    """
+    count = 0
+    for k in range(len(first) - 1):
+        first_bundle[k] = count
+        i = first[k]
+        while i < first[k + 1]:
+            center = xs[i] + 0.5 * BUNDLE_BANDWIDTHS * h
+            starts[count], centers[count] = i, center
+            for p in range(N_TERMS):
+                terms[p, count] = 0.0
+            while i < first[k + 1] and xs[i] <= xs[starts[count]] + BUNDLE_BANDWIDTHS * h:
+                s = (xs[i] - center) / h
+                term = ws[i] * np.exp(-0.5 * s * s)
+                for p in range(N_TERMS):
+                    terms[p, count] += term
+                    term *= s / (p + 1)
+                i += 1
+            count += 1
+    first_bundle[len(first) - 1] = count
+    starts[count] = len(xs)
+    return count

@@ -131,7 +131,7 @@ def _extrapolate(n_found, n_early, doublings):
 @kernel
 def _join(key, size, codes, n_levels, slots):
     """Replace each key by the number of its pair (key, code), in order of first occurrence; return their number."""
-    # A copy of joint_values.join, because numba's cache does not notice an edit there; a plan needs no first rows.
+    # A copy of cells.join, because numba's cache does not notice an edit there; a plan needs no first rows.
     n_found = 0
     width = np.int64(n_levels) + 1
     for r in range(len(key)):

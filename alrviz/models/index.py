@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import cells as cell_kernels
-from alrviz.kernels import joint_values as joint_kernels
 from alrviz.models.cell_space import Space
 from alrviz.models.joint_values import Codes, JointValues
 from alrviz.models.plan import Block
@@ -198,14 +197,14 @@ def _distinct_cells(
     max_marked = max_marked_cells(len(rows))
     if (space.cards[tuples] <= max_marked).all():
         out = np.empty(np.minimum(space.cards[tuples], len(rows)).sum(), np.int64)
-        joint_kernels.distinct_cells(
+        cell_kernels.distinct_cells(
             codes, rows, tuples, space.tuples, space.strides, space.levels, space.cards, row_cells,
             np.zeros(max_marked, np.uint8), counts, out,
         )  # fmt: skip
         return counts, out[: counts.sum()].copy()
     parts = []
     for k, t in enumerate(tuples):
-        joint_kernels.cells_of(codes, rows, space.tuples[t], space.strides[t], space.levels, row_cells)
+        cell_kernels.cells_of(codes, rows, space.tuples[t], space.strides[t], space.levels, row_cells)
         parts.append(np.unique(row_cells[row_cells >= 0]))
         counts[k] = len(parts[-1])
     return counts, np.concatenate(parts)

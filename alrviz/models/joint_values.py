@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.kernels import joint_values as kernels
+from alrviz.kernels import cells as kernels
 from alrviz.models.plan import Block
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.threads import run_parts

@@ -18,8 +18,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.kernels import cells as kernels
 from alrviz.kernels import rows as row_kernels
-from alrviz.kernels import score_table as kernels
 from alrviz.memory import free_memory
 from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex

@@ -5,6 +5,7 @@ Tables of classes are padded from C to W columns, so that one vector instruction
 
 import math
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,18 +37,22 @@ def lanes_of_table(table: NDArray[np.floating]) -> tuple[int, ...]:
 
 def empty(rows: int, padded_width: int) -> Floats:
     """Return an uninitialised array, shaped (rows, padded_width), that begins at a cache line."""
-    size = rows * padded_width
-    raw = np.empty(size + _CACHE_LINE_BYTES // 8)
-    skip = -raw.ctypes.data % _CACHE_LINE_BYTES // 8
-    return raw[skip : skip + size].reshape(rows, padded_width)
+    return aligned(np.empty, (rows, padded_width))
 
 
 def zeros(rows: int, padded_width: int) -> Floats:
     """Return zeros, shaped (rows, padded_width), that begin at a cache line."""
-    size = rows * padded_width
-    raw = np.zeros(size + _CACHE_LINE_BYTES // 8)
-    skip = -raw.ctypes.data % _CACHE_LINE_BYTES // 8
-    return raw[skip : skip + size].reshape(rows, padded_width)
+    return aligned(np.zeros, (rows, padded_width))
+
+
+def aligned(
+    allocate: Callable[..., NDArray[Any]], shape: tuple[int, ...], dtype: DTypeLike = np.float64
+) -> NDArray[Any]:
+    """Return an array of `shape` in memory from `allocate`, numpy's `empty` or `zeros`, that begins at a cache line."""
+    size, itemsize = math.prod(shape), np.dtype(dtype).itemsize
+    raw = allocate(size + _CACHE_LINE_BYTES // itemsize, dtype)
+    skip = -raw.ctypes.data % _CACHE_LINE_BYTES // itemsize
+    return raw[skip : skip + size].reshape(shape)
 
 
 class BufferPool:

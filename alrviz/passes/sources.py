@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import grids
-from alrviz.kernels.gauss_transform import N_TERMS, bundle
+from alrviz.kernels.density import N_TERMS, bundle
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 

@@ -6,6 +6,9 @@ is never part of a run's seconds.
 
 import threading
 import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +19,26 @@ from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Rows
 from alrviz.passes.stochastic import SingleRows
 
-_ready: set[tuple[int, bool, str]] = set()
-_lock = threading.Lock()
+_lock = threading.RLock()  # numba compiles under a global lock: a second thread would only wait
+
+
+def compile_once(compile_kernels: Callable[..., object]) -> Callable[..., float]:
+    """Decorate a function that calls kernels: it runs once for each value of its arguments, and returns the seconds it
+    took, 0.0 once that is done.
+    """
+    compiled: set[tuple[Any, ...]] = set()
+
+    @wraps(compile_kernels)
+    def run_once(*arguments: Any) -> float:
+        with _lock:
+            if arguments in compiled:
+                return 0.0
+            start = time.perf_counter()
+            compile_kernels(*arguments)
+            compiled.add(arguments)
+            return time.perf_counter() - start
+
+    return run_once
 
 
 def warm_passes(n_classes: int, wide: bool = False, loss: Loss = NLL, with_hessian: bool = True) -> float:
@@ -33,61 +54,43 @@ def warm_passes(n_classes: int, wide: bool = False, loss: Loss = NLL, with_hessi
     return _warm(n_lanes, wide, loss) + (_warm_hessian(n_lanes, loss) if with_hessian else 0.0)
 
 
-def warm_single(wide: bool = False) -> float:
-    """Compile or load the kernels of stochastic solvers; return the seconds, 0.0 if they were ready.
-
-    wide: for keys of 32 bits, else of 16.
-    """
-    with _lock:
-        if (1, wide, "single") in _ready:
-            return 0.0
-        start = time.perf_counter()
-        keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
-        blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.full(1, 2, np.int32), 3)
-        single = SingleRows(Rows(np.zeros(2, np.int32), np.ones(2), 2, keys, 1), blocks, 2, np.ones((2, 2)), None, NLL)
-        w = np.zeros(4)
-        single.sgd(single.visit_order, w, w.copy(), w.copy(), 0.0, 0.0, np.zeros(2))
-        single.adagrad(single.visit_order, w, w.copy(), w.copy(), 0.0, np.zeros(4))
-        single.loss(single.visit_order, w)
-        single.visits(single.visit_order, 4)
-        _ready.add((1, wide, "single"))
-        return time.perf_counter() - start
+@compile_once
+def warm_single(wide: bool) -> None:
+    """Compile or load the kernels of stochastic solvers, for keys of 32 bits (`wide`) or of 16."""
+    keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
+    blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.full(1, 2, np.int32), 3)
+    single = SingleRows(Rows(np.zeros(2, np.int32), np.ones(2), 2, keys, 1), blocks, 2, np.ones((2, 2)), None, NLL)
+    w = np.zeros(4)
+    single.sgd(single.visit_order, w, w.copy(), w.copy(), 0.0, 0.0, np.zeros(2))
+    single.adagrad(single.visit_order, w, w.copy(), w.copy(), 0.0, np.zeros(4))
+    single.loss(single.visit_order, w)
+    single.visits(single.visit_order, 4)
 
 
-def _warm(n_lanes: int, wide: bool, loss: Loss) -> float:
-    with _lock:  # numba compiles under a global lock: a second thread would only wait
-        if (n_lanes, wide, loss.name) in _ready:
-            return 0.0
-        start = time.perf_counter()
-        keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
-        rows = Rows(np.zeros(2, np.int32), np.ones(2), n_lanes, keys, 1)
-        blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), 1)
-        cells, table, bias = aligned_buffers.zeros(1, n_lanes), aligned_buffers.zeros(1, n_lanes), np.zeros(n_lanes)
-        rows.count(blocks)
-        blocks.expand(cells, table)
-        z = rows.forward(blocks, table, bias)
-        dz = rows.forward_change(blocks, table, bias)
-        rows.with_keys(keys.astype(np.uint32)).forward(blocks, table, bias)  # as new rows are scored
-        rows.line_eval(z, dz, 0.0, loss=loss)
-        rows.loss_and_residual(z, dz, 1.0, rows.scores(), dz, loss=loss)
-        rows.scatter(blocks, dz, table)
-        blocks.scatter_to_cells(table, cells)
-        _warm_vectors(cells)
-        _ready.add((n_lanes, wide, loss.name))
-        return time.perf_counter() - start
+@compile_once
+def _warm(n_lanes: int, wide: bool, loss: Loss) -> None:
+    keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
+    rows = Rows(np.zeros(2, np.int32), np.ones(2), n_lanes, keys, 1)
+    blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), 1)
+    cells, table, bias = aligned_buffers.zeros(1, n_lanes), aligned_buffers.zeros(1, n_lanes), np.zeros(n_lanes)
+    rows.count(blocks)
+    blocks.expand(cells, table)
+    z = rows.forward(blocks, table, bias)
+    dz = rows.forward_change(blocks, table, bias)
+    rows.with_keys(keys.astype(np.uint32)).forward(blocks, table, bias)  # as new rows are scored
+    rows.line_eval(z, dz, 0.0, loss=loss)
+    rows.loss_and_residual(z, dz, 1.0, rows.scores(), dz, loss=loss)
+    rows.scatter(blocks, dz, table)
+    blocks.scatter_to_cells(table, cells)
+    _warm_vectors(cells)
 
 
-def _warm_hessian(n_lanes: int, loss: Loss) -> float:
-    with _lock:
-        if (n_lanes, False, f"{loss.name}, hessian") in _ready:
-            return 0.0
-        start = time.perf_counter()
-        rows = Rows(np.zeros(2, np.int32), np.ones(2), n_lanes, n_jobs=1)
-        z, dz = (aligned_buffers.zeros(2, rows.padded_width) for _ in range(2))
-        rows.hessian_product(z, dz, loss=loss)
-        rows.diagonal(z, loss=loss)
-        _ready.add((n_lanes, False, f"{loss.name}, hessian"))
-        return time.perf_counter() - start
+@compile_once
+def _warm_hessian(n_lanes: int, loss: Loss) -> None:
+    rows = Rows(np.zeros(2, np.int32), np.ones(2), n_lanes, n_jobs=1)
+    z, dz = (aligned_buffers.zeros(2, rows.padded_width) for _ in range(2))
+    rows.hessian_product(z, dz, loss=loss)
+    rows.diagonal(z, loss=loss)
 
 
 def _warm_vectors(cells: aligned_buffers.Floats) -> None:

@@ -6,7 +6,6 @@ each line carries the marker of its racer, for readers who confound colours. A f
 of racers that are called the same, as long as neither axis turns logarithmic or back.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +25,7 @@ from alrviz.pictures.labels import (
     VisibleArea,
     box,
     legend_columns,
+    legend_rows,
     place,
     with_room,
 )
@@ -107,7 +107,7 @@ def convergence(
     gaps = measure == "gap"
     floor = gap_floor(values(c.columns, measure, "train", c.rows, c.best) for c in curves) if gaps else None
 
-    def of(curve: RacerCurve, part: str) -> Data:
+    def points_of(curve: RacerCurve, part: str) -> Data:
         line = points(
             curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor, zero=zero
         )
@@ -116,13 +116,13 @@ def convergence(
             places = np.union1d(places, np.arange(min(MAX_MARKED_POINTS, len(line["y"]))))
         return {key: column[places] for key, column in line.items()}
 
-    curve_pairs = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
+    curve_pairs = [(points_of(curve, "train"), points_of(curve, "heldout")) for curve in curves]
     train, heldout, beyond = [], [], []
     for curve, (full, dashed) in zip(curves, curve_pairs, strict=True):
         train.append(_cut(full, curve.upto))
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
-    every = [part for pair in curve_pairs for part in pair]
+    all_lines = [part for pair in curve_pairs for part in pair]
     baseline_values = baseline or {}
     levels = {
         words: baseline_values[key]
@@ -131,27 +131,29 @@ def convergence(
     }
     levels |= {} if floor is None else {BEST: floor}
     names = [curve.name for curve in curves]
-    height = HEIGHT - LEGEND_ROW_PX * (legend_rows(names, measure) - 1)
-    view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
-    within = view if size is None else replace(view, width=size[0], height=size[1])
+    kinds = _kinds(measure)
+    height = HEIGHT - LEGEND_ROW_PX * (legend_rows([*names, *kinds], WIDTH) - 1)
+    view = box(
+        (p["x"] for p in all_lines), (p["y"] for p in all_lines), list(levels.values()), log, names, height, log_x
+    )
+    frame_area = view if size is None else replace(view, width=size[0], height=size[1])
     drawn_lines = [*(line for pair in curve_pairs for line in pair)] if rests else []
     ends_of = heldout if MEASURES[measure].train is None else train
     ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in ends_of]
-    heads, words, grey = marks(curves, ends, levels, within, dark, drawn_lines)
-    markers = [_markers(line, k, len(curves), within) for k, line in enumerate(ends_of)]
-    kinds = _kinds(measure)
+    heads, words, grey = marks(curves, ends, levels, frame_area, dark, drawn_lines)
+    markers = [_markers(line, k, len(curves), frame_area) for k, line in enumerate(ends_of)]
     parts: dict[str, Any] = {
         "dots": tuple({"visible": len(line["x"]) <= MAX_MARKED_POINTS} for line in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
-        "legend": {"ncols": legend_columns([*names, *kinds], within.width)},
+        "legend": {"ncols": legend_columns([*names, *kinds], frame_area.width)},
         "kinds": tuple({"visible": kind in kinds} for kind, _ in KINDS),
     }
     if log_x:  # where an x of 0 stands on a logarithmic axis
         zeros = {} if zero is None else {zero: "0"}
         parts["ticks"] = {"ticks": [*zeros, *(tick for tick in _TICKS if zero is None or tick > zero)]}
         parts["x"] = {"major_label_overrides": zeros}
-    along, up = ("log" if log else "linear" for log in (view.log_x, view.log))
+    x_scale, y_scale = ("log" if log else "linear" for log in (view.log_x, view.log))
     return Picture(
         draw=partial(_draw, curves=curves, dark=dark),
         x=(view.left, view.right), y=(view.bottom, view.top),
@@ -162,7 +164,7 @@ def convergence(
             "grey": grey,
             "heads": with_room(heads, len(names)), "words": with_room(words, len(names) + _LEVELS),
         },
-        streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": along, "y_axis_type": up},
+        streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": x_scale, "y_axis_type": y_scale},
         key=(tuple((curve.name, curve.label) for curve in curves), log, log_x, dark),
     )  # fmt: skip
 
@@ -204,8 +206,8 @@ def _markers(line: Data, number: int, racers: int, view: VisibleArea) -> Data:
         return {"x": np.empty(0), "y": np.empty(0)}
     x_pixels, _ = view.pixels(np.asarray(line["x"], np.float64), np.asarray(line["y"], np.float64))
     marker_pixels = np.arange((number + 0.5) / racers * MARKER_STEP_PX, x_pixels[-1], MARKER_STEP_PX)
-    at = np.unique(np.searchsorted(x_pixels, marker_pixels))
-    return {"x": line["x"][at], "y": line["y"][at]}
+    marked_points = np.unique(np.searchsorted(x_pixels, marker_pixels))
+    return {"x": line["x"][marked_points], "y": line["y"][marked_points]}
 
 
 def marks(
@@ -311,21 +313,15 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
 
 def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
     """Return the tooltip of a point; while alphas are tried, a step need not be an iteration."""
-    along = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
+    x_tip = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
     step = ("step" if trials else "iteration", "@step")
-    return [("racer", "$name"), step, *along, (MEASURES[measure].words, "@y{0.[000000]}")]
-
-
-def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
-    """Return the number of legend rows that these racers need within a width in pixels."""
-    words = [*names, *_kinds(measure)]
-    return max(1, math.ceil(len(words) / legend_columns(words, width)))
+    return [("racer", "$name"), step, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def _kinds(measure: str) -> list[str]:
     """Return the words for the lines that a measure has: of training rows, of test rows, or neither."""
-    of = MEASURES[measure]
-    columns = (of.train, of.heldout) if of.of_rows else (None, None)
+    definition = MEASURES[measure]
+    columns = (definition.train, definition.heldout) if definition.of_rows else (None, None)
     return [words for (words, _), column in zip(KINDS, columns, strict=True) if column is not None]
 
 
@@ -351,5 +347,5 @@ def min_max(y: np.ndarray, limit: int = MAX_DRAWN_POINTS) -> np.ndarray:
     begin = 1 + size * np.arange(stretches)
     lowest = begin + np.where(is_nan, np.inf, table).argmin(axis=1)
     highest = begin + np.where(is_nan, -np.inf, table).argmax(axis=1)
-    there = ~is_nan.all(axis=1)
-    return np.unique(np.concatenate([[0], lowest[there], highest[there], [len(y) - 1]]))
+    has_number = ~is_nan.all(axis=1)
+    return np.unique(np.concatenate([[0], lowest[has_number], highest[has_number], [len(y) - 1]]))

@@ -56,24 +56,11 @@ def _table(marks: Marks, *places: str, part: str = "fill") -> tuple[tuple[Any, .
     return columns, [f"colour {k}", f"opacity {k}"]
 
 
-def _rectangles(hv: Any, marks: Marks, left: Any, bottom: Any, right: Any, top: Any) -> Any:
+def _rectangles(hv: Any, marks: Marks) -> Any:
     looks, names = _table(marks)
-    sides = (np.asarray(side, float) for side in (left, bottom, right, top))
-    return hv.Rectangles((*sides, *looks), vdims=names).opts(color=names[0], alpha=names[1], line_color=None)
-
-
-def _quad(hv: Any, marks: Marks) -> Any:
-    return _rectangles(hv, marks, *map(marks.each, ("left", "bottom", "right", "top")))
-
-
-def _hbar(hv: Any, marks: Marks) -> Any:
-    y, half = np.array(marks.each("y"), float), np.array(marks.each("height"), float) / 2
-    return _rectangles(hv, marks, marks.each("left"), y - half, marks.each("right"), y + half)
-
-
-def _vbar(hv: Any, marks: Marks) -> Any:
-    x, half = np.array(marks.each("x"), float), np.array(marks.each("width"), float) / 2
-    return _rectangles(hv, marks, x - half, marks.each("bottom"), x + half, marks.each("top"))
+    left, right, bottom, top = marks.sides()
+    columns = (left, bottom, right, top, *looks)
+    return hv.Rectangles(columns, vdims=names).opts(color=names[0], alpha=names[1], line_color=None)
 
 
 def _segment(hv: Any, marks: Marks) -> Any:
@@ -117,6 +104,6 @@ def _text(hv: Any, marks: Marks) -> Any:
 
 
 _ELEMENT_OF_MARK: dict[str, Callable[[Any, Marks], Any]] = {
-    "Quad": _quad, "HBar": _hbar, "VBar": _vbar, "Segment": _segment, "Scatter": _scatter, "Line": _line,
-    "MultiLine": _multi_line, "VArea": _area, "Text": _text,
+    "Quad": _rectangles, "HBar": _rectangles, "VBar": _rectangles, "Segment": _segment, "Scatter": _scatter,
+    "Line": _line, "MultiLine": _multi_line, "VArea": _area, "Text": _text,
 }  # fmt: skip

@@ -11,9 +11,7 @@ from bokeh.models.axes import Axis
 MAX_LEVEL_CHARS = 14  # letters of a level's name
 # Not the axis' own overrides of labels: BokehJS makes views of them later than it paints, and shows 10.5 until then.
 _WORDS = "return words[Math.floor(tick)] ?? ''"
-TILT_RADIANS = (
-    0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
-)
+TILT_RADIANS = 0.8  # lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
 _MAX_TICKS = 40  # of more levels only every n-th is named; tooltips name all
 _MAX_NAMES_CHARS = 44  # characters beside each other below the narrowest picture
 

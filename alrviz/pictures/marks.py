@@ -4,7 +4,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from bokeh.core.property.vectorization import Field, Value
+from numpy.typing import NDArray
 
 
 class Marks:
@@ -42,6 +44,18 @@ class Marks:
         """Return a property of each mark."""
         value, is_column = self.find(name, default)
         return list(value) if is_column else [value] * self.count
+
+    def sides(self) -> tuple[NDArray[np.float64], ...]:
+        """Return the sides of boxes (quads or bars): left, right, bottom and top, (count,) each."""
+        names = {"VBar": ("x", "x", "bottom", "top"), "HBar": ("left", "right", "y", "y")}
+        left, right, bottom, top = (
+            np.asarray(self.each(name), float) for name in names.get(self.kind, ("left", "right", "bottom", "top"))
+        )
+        if self.kind == "VBar":
+            half = np.asarray(self.each("width"), float) / 2
+            return left - half, right + half, bottom, top
+        half = np.asarray(self.each("height") if self.kind == "HBar" else [0.0], float) / 2
+        return left, right, bottom - half, top + half
 
     def first(self, name: str) -> Any:
         """Return a property of the first mark; None without marks."""

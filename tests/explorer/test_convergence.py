@@ -20,8 +20,8 @@ from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link
-from alrviz.explorer.shell.formulas import math
 from alrviz.explorer.shell.glossary import about_html
+from alrviz.explorer.shell.markdown import math
 from alrviz.explorer.widgets import race_cost
 from alrviz.explorer.widgets.race_cost import cost_html, is_cheap
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings

@@ -38,8 +38,8 @@ class Context:
 
 
 def coming(server, id, address="a"):
-    request = SimpleNamespace(remote_ip=address)
-    return asyncio.ensure_future(server.ensure_session(generate_jwt_token(id, signed=False), request, False))
+    request = SimpleNamespace(remote_ip=address, path="/page/ws", uri="/page/ws?a=1", cookies={})
+    return asyncio.ensure_future(server.ensure_session(generate_jwt_token(id, signed=False), request, "/ws"))
 
 
 async def turns(count=6):
@@ -55,7 +55,7 @@ def test_a_session_that_page_and_websocket_ask_for_is_built_once():
         await turns()
         context.built.set()
         assert await asyncio.gather(*both, coming(server, "one")) == [True] * 3
-        assert await server.ensure_session(generate_jwt_token("one", signed=False), None, False)
+        assert await coming(server, "one")
         return context.begun
 
     assert asyncio.run(run()) == ["one"]

@@ -4,7 +4,7 @@ import pytest
 
 from alrviz.explorer.pages.path.page import PathGrid, PathPage, PathSpec, grid_of, racers_of
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.protocols import live_alpha_path
+from alrviz.studies.protocols import alpha_path as path_module
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict
 from tests.explorer.pages import opened
 from tests.explorer.pages import run_study as run
@@ -111,7 +111,7 @@ def test_what_cannot_be_run_is_said_in_its_place():
 
 
 def test_a_visitor_who_leaves_ends_the_fit(page, monkeypatch):
-    monkeypatch.setattr(live_alpha_path, "MAX_LIVE_WORK", 0)
+    monkeypatch.setattr(path_module, "MAX_LIVE_WORK", 0)
     page.study_view._press_fit()
     page.close()
     assert not page.study_view.follower.busy

@@ -20,7 +20,7 @@ from alrviz.explorer import application
 from alrviz.explorer.server import process_tuning
 from alrviz.explorer.shell.shell import Shell
 
-VISITORS = 3
+VISITORS = 2
 
 
 @pytest.fixture
@@ -32,16 +32,6 @@ def unsettled(monkeypatch):
     yield
     sys.setswitchinterval(interval)
     gc.unfreeze()
-
-
-@pytest.fixture
-def event_loop():
-    """A loop of its own: from Python 3.12 on nobody makes one that was only asked for, and an earlier test may have."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    asyncio.set_event_loop(None)
-    loop.close()
 
 
 @pytest.mark.usefixtures("unsettled")
@@ -120,7 +110,7 @@ def test_the_page_frozen_with_the_imports_is_freed_when_nobody_is_there():
 def test_nothing_keeps_the_pages_of_visitors_who_have_gone(monkeypatch):
     """Only the first page is built for whoever asks; who looks at one has a session. None is sent to another server."""
     pages = []
-    monkeypatch.setattr(process_tuning, "THAW_DELAY_SECONDS", 0.5)
+    monkeypatch.setattr(process_tuning, "THAW_DELAY_SECONDS", 0.2)
     made = Shell.__init__
 
     def remembered(self, *given, **named):
@@ -133,8 +123,8 @@ def test_nothing_keeps_the_pages_of_visitors_who_have_gone(monkeypatch):
         {"explorer": application},
         port=0,
         address=address,
-        unused_session_lifetime_milliseconds=1500,
-        check_unused_sessions_milliseconds=300,
+        unused_session_lifetime_milliseconds=500,
+        check_unused_sessions_milliseconds=100,
         websocket_origin="*",
     )
     url = f"http://{address}:{server.port}/explorer"

@@ -175,7 +175,7 @@ def test_the_first_step_waits_for_a_place_and_the_next_does_not():
     a.start()
     stepper.step()
     stepper.step(2)
-    assert (b.job.calls, stepper.phase) == ([], "waiting")
+    assert (b.job.calls, stepper.phase) == ([], "queued")
     a.job.stop()
     reg.sweep()
     assert b.job.calls == ["step 3"]
@@ -285,7 +285,7 @@ def test_a_paused_run_is_not_stopped_and_gives_its_place():
     reg.sweep()
     assert not a.job.ended
     a.start()
-    assert (a.phase, a.queued, a.place) == ("waiting", True, 1)
+    assert (a.phase, a.place) == ("queued", 1)
     b.job.stop()
     reg.sweep()
     assert (a.job.calls, a.phase) == (["start", "pause", "start"], "running")
@@ -382,7 +382,6 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     second.start()
     shared_out(reg, clock, 16)
     assert (first.rotated_out, shown.phase, shown.turn) == (True, "preparing", 1)
-    assert not shown.queued, "it waits for its turn, not for a place"
     shown.pause()
     assert (first.rotated_out, first.in_queue, shown.phase) == (False, False, "paused")
     assert shared_out(reg, clock, 30)["a"] < 20

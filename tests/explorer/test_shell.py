@@ -301,7 +301,7 @@ def test_no_part_of_the_look_comes_from_elsewhere():
 def test_every_term_has_one_line():
     for term in ("NLL", "nats", "test rows", "level", "tuple", "cell", "order", "theta", "AnJE", "start", "center"):
         assert explain(term)
-    for term in ("alpha", "separable", "MDL", "pass", "prequential", "plug-in", "ALR"):
+    for term in ("alpha", "complete separation", "MDL", "pass", "prequential", "plug-in", "ALR"):
         assert explain(term)
     assert "accelerated" in explain("ALR").lower()
     assert all("\n" not in text and len(text) < 220 for text in TERMS.values())

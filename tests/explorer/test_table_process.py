@@ -15,7 +15,7 @@ from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.read import read_columns
 from alrviz.errors import Stopped, TableError
 from alrviz.explorer.server import table_process
-from alrviz.explorer.server.table_process import LONG_PLACES, QUICK_PLACES, Readers
+from alrviz.explorer.server.table_process import Readers
 from alrviz.explorer.session import session as sessions
 from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
@@ -59,12 +59,16 @@ def until(condition, seconds=60) -> bool:
     return bool(condition())
 
 
-@pytest.fixture
-def readers(monkeypatch):
-    monkeypatch.setattr(table_process, "_COMMAND", STRANGE + table_process._COMMAND)
-    found = Readers()
-    yield found
-    found.close()
+@pytest.fixture(scope="module")
+def readers():
+    """Readers of one place of each kind; their spare process serves one test after another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_process, "_COMMAND", STRANGE + table_process._COMMAND)
+        patch.setattr(table_process, "QUICK_PLACES", 1)
+        patch.setattr(table_process, "LONG_PLACES", 1)
+        readers = Readers()
+        yield readers
+        readers.close()
 
 
 def read(readers: Readers, name: str = "t", stop: StopToken | None = None, **others):
@@ -114,13 +118,13 @@ def test_time_is_limited(readers):
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say what a process holds")
 def test_memory_is_limited(readers, monkeypatch):
-    monkeypatch.setattr(table_process, "free_memory", lambda: 400_000_000)
+    monkeypatch.setattr(table_process, "free_memory", lambda: 200_000_000)
     with pytest.raises(TableError, match="more than the 100 MB of memory allowed"):
         read(readers, "large")
 
 
 def test_what_a_table_is_estimated_to_take_is_limited(readers, monkeypatch):
-    monkeypatch.setattr(table_process, "free_memory", lambda: 4000)
+    monkeypatch.setattr(table_process, "free_memory", lambda: 2000)
     with pytest.raises(TableError, match=r"more than the 1\.0 kB of memory allowed"):
         read(readers)
 
@@ -152,12 +156,11 @@ def test_however_many_are_slow_others_are_served(readers):
         except Stopped:
             ended.append(owner)
 
-    threads = [threading.Thread(target=wait, args=(f"o{i}",)) for i in range(QUICK_PLACES + LONG_PLACES + 2)]
+    threads = [threading.Thread(target=wait, args=(f"o{i}",)) for i in range(3)]
     for thread in threads:
         thread.start()
-    for _ in range(3):
-        assert read(readers, owner="visitor").n_rows == 40
-    assert True in waits
+    assert until(lambda: True in waits)
+    assert read(readers, owner="visitor").n_rows == 40
     slow.stop()
     for thread in threads:
         thread.join(20)
@@ -175,7 +178,7 @@ def test_however_many_big_files_are_read_a_small_one_finds_a_place_and_a_process
 
     readers.warm()
     (warm,) = readers._warm
-    threads = [threading.Thread(target=take, args=(f"o{i}",)) for i in range(QUICK_PLACES + LONG_PLACES)]
+    threads = [threading.Thread(target=take, args=(f"o{i}",)) for i in range(2)]
     try:
         for thread in threads:
             thread.start()

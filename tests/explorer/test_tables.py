@@ -4,7 +4,7 @@ import pytest
 
 from alrviz.errors import TableError
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.tables import FileLink, Upload, UploadedTables
+from alrviz.explorer.server.tables import FileLink, MemoryReservation, Upload, UploadedTables
 from tests.explorer.fakes import Clock
 
 
@@ -24,7 +24,7 @@ def held(tables, owner, name="h"):
 def test_who_is_there_keeps_the_files_and_the_next_is_told():
     tables, _ = holding("ann", "bob")
     with pytest.raises(TableError, match=r"40 bytes.*80 bytes.*100 bytes"):
-        tables.claim("cid").resize(40)
+        MemoryReservation(tables, "cid").resize(40)
     with pytest.raises(TableError, match="no room"):
         tables.keep("cid", "h", Upload("cid", b"x" * 40))
     assert held(tables, "ann")
@@ -35,7 +35,7 @@ def test_who_is_there_keeps_the_files_and_the_next_is_told():
 def test_the_longest_unseen_makes_room():
     tables, clock = holding("ann", "bob")
     clock.now += 61
-    claim = tables.claim("cid")
+    claim = MemoryReservation(tables, "cid")
     claim.resize(20)
     assert tables.bytes == 100  # nobody has to go yet
     claim.resize(40)
@@ -67,7 +67,7 @@ def test_own_files_give_way_to_the_new_one():
 
 def test_files_on_their_way_count():
     tables, _ = holding("ann")
-    first, second = tables.claim("bob"), tables.claim("bob")
+    first, second = MemoryReservation(tables, "bob"), MemoryReservation(tables, "bob")
     first.resize(30)
     second.resize(30)
     assert tables.bytes == 100

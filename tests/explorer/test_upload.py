@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.tables import UploadedTables
+from alrviz.explorer.server.tables import MemoryReservation, UploadedTables
 from alrviz.explorer.session.incoming_file import PATIENCE_SECONDS, IncomingFile
 from alrviz.explorer.shell.drop_strip import LABEL, DropStrip
 from tests.explorer.fakes import Clock
@@ -19,7 +19,7 @@ def strip(tables):
     taken, refused, arrivals = [], [], []
 
     def begun():
-        arrivals.append(IncomingFile(tables.claim("ann"), 10, refused.append))
+        arrivals.append(IncomingFile(MemoryReservation(tables, "ann"), 10, refused.append))
         return arrivals[-1]
 
     made = DropStrip(10, begun, lambda name, data: taken.append((name, data)), refused.append)
@@ -89,7 +89,7 @@ def test_what_the_browser_says_went_wrong_is_shown(strip):
 
 
 def test_pieces_count_against_what_the_server_holds(strip, tables):
-    other = tables.claim("bob")
+    other = MemoryReservation(tables, "bob")
     other.resize(5)
     send(strip, b"1234", b"567", finish=False)
     assert tables.bytes == 12
@@ -120,7 +120,7 @@ def test_what_a_browser_says_of_its_pieces_is_not_believed(strip, piece):
 
 def test_pieces_that_stop_coming_are_told(tables):
     clock, failed = Clock(), []
-    arrival = IncomingFile(tables.claim("ann"), None, failed.append, clock)
+    arrival = IncomingFile(MemoryReservation(tables, "ann"), None, failed.append, clock)
     arrival.add("t.csv", b"abc", 0.5)
     clock.now += PATIENCE_SECONDS
     assert arrival.poll()

@@ -71,8 +71,13 @@ def test_single_rows_come_within_two_percent_in_fifty_passes(solver, metric):
     assert value < fit(dataset, metric, solver, 50).trace[-1].objective <= 1.02 * value
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "cg", "tron", "gd", "lbfgsb", "sgd", "adagrad"])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("metric", "solver"),
+    [
+        *((metric, solver) for metric in METRICS for solver in ("lbfgs", "cg", "tron", "gd")),
+        *(("alr", solver) for solver in ("lbfgsb", "sgd", "adagrad")),  # these compute the scores anew at every point
+    ],
+)
 def test_scores_kept_are_scores_recomputed(solver, metric):
     """The run itself checks it before its last report, and would have failed."""
     for encoded in (table(150), separable()):
@@ -94,7 +99,7 @@ def test_other_objectives_have_one_minimum_for_every_solver_too(objective, metri
     ends = {}
     for solver in ("tron", "lbfgs", "cg", "lbfgsb"):
         run = run_of(table(150, seed=3), family, order=1, alpha=1.0, penalty="phi", objective=objective, solver=solver,
-                     max_iter=1000, tol=1e-13, **units)  # fmt: skip
+                     max_iter=1000, tol=1e-11, **units)  # fmt: skip
         for _ in run.steps():
             pass
         ends[solver] = run.trace[-1].objective

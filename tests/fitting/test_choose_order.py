@@ -10,7 +10,7 @@ import alrviz
 from alrviz.data.splits import FOLDS, split_folds
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting import choose_n_tuples, choose_order
+from alrviz.fitting import choose_order
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import TrainingData, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
@@ -169,7 +169,7 @@ def test_rows_known_as_codes_alone_stay_as_they_are():
 
 
 def test_the_hinge_loss_is_judged_by_log_loss_and_few_rows_say_so():
-    data = alrviz.load_demo("tic-tac-toe")
+    data = alrviz.load_demo("tic-tac-toe", 300)
     runs = [settled(data, "lr", order="auto", objective=objective) for objective in ("nll", "hinge")]
     assert runs[0].notes == runs[1].notes
     few = alrviz.Dataset.from_arrays([["a"], ["b"]], [0, 1])
@@ -211,7 +211,7 @@ def test_columns_of_one_level_have_no_pairs():
 
 @pytest.mark.parametrize("params", [{"order": "auto", "keep": 1.0}, {"order": 2, "keep": "auto"}])
 def test_over_passes_the_same_is_chosen(tmp_path, params):
-    X, y = planted(6000)
+    X, y = planted(4000)
     X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
     stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
     whole = alrviz.read_table(tmp_path / "t.parquet", "class")
@@ -219,12 +219,12 @@ def test_over_passes_the_same_is_chosen(tmp_path, params):
     for run in found:
         assert len(run.notes) == 1
         if params["keep"] == "auto":  # the steps are not those in memory, to the last bit
-            assert "on 1,800 validation rows" in run.notes[0]
+            assert "on 1,200 validation rows" in run.notes[0]
             assert run.recipe.params["keep"] <= 0.1  # one pair tells, and a column a little
             assert [5, 6] in run.model.space.tuples.tolist()
         else:
             assert run.recipe.params["order"] == 2
-            assert ("; on 6,000 rows drawn from the table" in run.notes[0]) == (run is found[0])
+            assert ("; on 4,000 rows drawn from the table" in run.notes[0]) == (run is found[0])
     with pytest.raises(RecipeError, match="order=9"):
         alrviz.Run(stream, alrviz.Recipe("salr", order=9, keep="auto"))
 
@@ -252,8 +252,8 @@ def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
             raise MemoryLimitError("too large", 2, 1)
         return 1.0 + above[tried[-1]] + rng.permutation(noise), np.ones(400)
 
-    monkeypatch.setattr(choose_n_tuples.ShareFold, "_losses", losses)
-    recipe, sentence = choose_n_tuples.choose_n_tuples(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
+    monkeypatch.setattr(choose_order.ShareFold, "_losses", losses)
+    recipe, sentence = choose_order.choose_n_tuples(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
     assert tried == [1.0, 0.8, 0.6, 0.4, 0.3, 0.2]  # two in a row were worse; what is too large is passed over
     assert recipe.params["keep"] == 0.4
     assert sentence == (
@@ -325,7 +325,7 @@ def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_i
 
 
 def test_a_study_estimates_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():
-    study = alrviz.compare(alrviz.load_demo("led", 300), [alrviz.Recipe("alr", order="auto")], folds=2, n_jobs=1)
+    study = alrviz.compare(alrviz.load_demo("led", 120), [alrviz.Recipe("alr", order="auto")], folds=2, n_jobs=1)
     (line,) = study.estimate().fits
     assert (line.refused, line.cost.seconds > 0) == ("", True)
     assert "order 2" in line.note

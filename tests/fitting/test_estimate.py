@@ -278,7 +278,7 @@ AS_OTHERS = pytest.mark.slow(reason="the other cases hold the same arrays")
 @pytest.mark.parametrize(
     ("name", "rows", "levels", "n_classes", "recipe"),
     [
-        ("wide cells", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0)),
+        ("wide cells", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=12, tol=0.0)),
         pytest.param(
             "alr",
             20_000,
@@ -291,8 +291,8 @@ AS_OTHERS = pytest.mark.slow(reason="the other cases hold the same arrays")
             "no penalty", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0, alpha=0.0), marks=AS_OTHERS
         ),
         ("many rows", 60_000, (3, 4, 2, 5, 3), 9, Recipe("alr", order=1, max_iter=15, tol=0.0)),
-        ("third order", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=25, tol=0.0, solver="lbfgs")),
-        ("gd", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=15, tol=0.0, solver="gd")),
+        ("third order", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgs")),
+        ("gd", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=4, tol=0.0, solver="gd")),
         ("cg", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="cg")),
         ("tron", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="tron")),
         ("adagrad", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="adagrad")),
@@ -307,7 +307,7 @@ AS_OTHERS = pytest.mark.slow(reason="the other cases hold the same arrays")
         ("anje", 20_000, ADULT, 2, Recipe("anje", order=2)),
         *(
             (share, 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("alr", order=3, max_iter=12, tol=0.0, share=share))
-            for share in ("cell", "tuple", "all")
+            for share in ("cell", "all")
         ),
         pytest.param(
             "cells of many rows",
@@ -331,8 +331,8 @@ def test_estimated_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, re
     [("silverman", 6, 2), ("loo", 2, 4), pytest.param("loo", 3, 3, marks=AS_OTHERS), ("validation", 2, 6)],
 )
 def test_estimated_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
-    encoded = mixed(20_000, n_classes, numeric=numeric, overlap=2.0)
-    train, held = encoded.take(np.arange(14_000)), encoded.take(np.arange(14_000, 20_000))
+    encoded = mixed(10_000, n_classes, numeric=numeric, overlap=2.0)
+    train, held = encoded.take(np.arange(7_000)), encoded.take(np.arange(7_000, 10_000))
     for rows in (train.take(np.arange(500)), train):  # the first compiles
         run, peak = measured(rows, held, Recipe("dlr", bandwidth=mode, max_iter=14))
     peak += train.numbers.nbytes + held.numbers.nbytes
@@ -367,7 +367,7 @@ def test_wide_keys_are_estimated():
 
 def test_visits_of_single_rows_are_estimated():
     encoded = table(3000, (3, 4, 2, 5), 2, signal=0.1)
-    encoded.weights[:] = 300.0
+    encoded.weights[:] = 60.0
     run, peak = measured(encoded, None, Recipe("lr", order=1, max_iter=2, solver="sgd"))
     assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
     balanced, doubled = (

@@ -14,12 +14,13 @@ import pytest
 
 import alrviz
 from alrviz.data.stream.table import open_table
+from alrviz.fitting.density.weights import minimise
+from alrviz.fitting.families import build_fit
 from alrviz.fitting.families.build_fit import assemble_stream
 from alrviz.fitting.families.selection_rows import sample_trial
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.streamed import STEP_MULTIPLES, CodedRows, StreamPoint, TrainValidationChunk
-from alrviz.fitting.solvers import full_passes, stream_choice
-from alrviz.fitting.solvers.newton import minimise
+from alrviz.fitting.solvers import full_passes
 from alrviz.fitting.solvers.state import SolverState, line_search_step
 from alrviz.fitting.solvers.step import DIVERGED, STEP_LIMIT
 from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad, descend
@@ -160,7 +161,7 @@ def test_a_broken_off_fit_goes_on_to_the_same_steps(solver, stream, tmp_path):
     of = recipe(solver, tol=0.0) if solver == "tron" else recipe(solver, tol=1e-3, max_iter=40)
     whole = fitted(stream, of)
     assert len(whole.trace) > 3
-    for last in {1, 2, len(whole.trace) - 2}:
+    for last in (1, len(whole.trace) - 2):
         kept = tmp_path / f"kept{last}"
         fitted(stream, of, checkpoint=kept, on_step=lambda step, k=last: step.index == k)
         after = fitted(stream, of, checkpoint=kept)
@@ -212,7 +213,7 @@ def test_weights_are_the_mean_of_moments_of_the_second_half_of_a_pass():
 
 @pytest.mark.parametrize(("loss", "solver"), [(0.0, "tron"), (99.0, "averaged")])
 def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, loss, solver):
-    monkeypatch.setattr(stream_choice, "fit_sample", lambda objective, w0: (w0, loss))
+    monkeypatch.setattr(build_fit, "fit_sample", lambda objective, w0: (w0, loss))
     run = alrviz.Run(stream, recipe("auto", max_iter=1))
     run.advance()
     assert run.solver == solver
@@ -221,12 +222,12 @@ def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, lo
 
 @pytest.mark.parametrize(("drawn", "name"), [(29, "averaged"), (30, "tron")])
 def test_where_a_sample_has_hardly_a_row_of_a_class_steps_go_row_by_row(monkeypatch, drawn, name):
-    monkeypatch.setattr(stream_choice, "fit_sample", lambda objective, w0: (w0, 0.0))  # tron is better on it
+    monkeypatch.setattr(build_fit, "fit_sample", lambda objective, w0: (w0, 0.0))  # tron is better on it
     codes, y = rows(4000)
     own = objective(counted(codes, y, 1, "dense", size=1000), "alr", codes, y)
     chosen = np.flatnonzero((y != 2) | (np.cumsum(y == 2) <= drawn))
     own.sample = replace(own.sample, training=CodedRows(codes[:, chosen].copy(), y[chosen], CLASSES))
-    found, why, learner = stream_choice.chosen_learner(own, np.zeros(own.scale.shape), 10, 0)
+    found, why, learner = build_fit.chosen_learner(own, np.zeros(own.scale.shape), 10, 0)
     assert found == name
     assert isinstance(learner, StreamAdaGrad) == (name == "averaged")
     assert ("1 class has fewer than 30 of the " in why) == (name == "averaged")
@@ -242,7 +243,7 @@ def test_few_rows_that_learn_and_judge_are_said_to_be_the_same(tmp_path):
 @pytest.mark.parametrize("solver", ["averaged", "tron", "lbfgs", "auto"])
 def test_a_given_start_is_where_the_first_step_is(stream, monkeypatch, solver):
     before = fitted(stream, recipe("averaged", max_iter=1))
-    for module in (full_passes, stream_choice):
+    for module in (full_passes, build_fit):
         monkeypatch.setattr(module, "fit_sample", lambda objective, w0: (w0 + 1.0, 0.0))  # "auto" takes tron
     run = alrviz.Run(stream, recipe(solver, alpha=0.3), start=before.model)
     assert run.advance().nll == pytest.approx(before.trace[-1].nll, rel=1e-9)
@@ -250,7 +251,7 @@ def test_a_given_start_is_where_the_first_step_is(stream, monkeypatch, solver):
 
 @pytest.mark.parametrize("solver", ["averaged", "tron", "auto"])
 def test_without_a_step_the_model_is_the_start(stream, monkeypatch, solver):
-    for module in (full_passes, stream_choice):
+    for module in (full_passes, build_fit):
         monkeypatch.setattr(module, "fit_sample", lambda objective, w0: (w0 + 1.0, 0.0))
     run = fitted(stream, recipe(solver, max_iter=0))
     np.testing.assert_array_equal(run.model.phi, 0.0)
@@ -295,7 +296,7 @@ def test_the_lowest_of_a_valley_is_found_downhill():
         asked.append(x)
         return (x + 3.6) ** 2
 
-    assert descend(value, -2.0, (0.5, 0.25))[0] == -3.5
+    assert descend(value, -2.0, (0.5, 0.25)) == -3.5
     assert len(asked) == len(set(asked)) < 10
 
 

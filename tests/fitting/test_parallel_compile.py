@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from alrviz.errors import Stopped
-from alrviz.fitting import parallel_compile
+from alrviz.fitting import warm
 from alrviz.stop import StopToken
 
 ROOT = Path(__file__).parents[2]
 FIRST = """
 import json
-from alrviz.fitting.parallel_compile import CompileProcess
+from alrviz.fitting.warm import CompileProcess
 from alrviz.kernels import rows
 from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
@@ -31,7 +31,7 @@ print(json.dumps([*begun, misses, hits]))
 
 
 def process(folder, threads=2):
-    code = f"from alrviz.fitting import parallel_compile as of\nof.available_threads = lambda: {threads}\n{FIRST}"
+    code = f"from alrviz.fitting import warm as of\nof.available_threads = lambda: {threads}\n{FIRST}"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True,
         capture_output=True,
@@ -49,32 +49,32 @@ def test_a_machine_that_never_compiled_does_it_in_two_processes_and_never_again(
 
 
 def made_up(monkeypatch, threads=2, never=True):
-    monkeypatch.setattr(parallel_compile, "available_threads", lambda: threads)
-    monkeypatch.setattr(parallel_compile, "_never_compiled", lambda: never)
-    monkeypatch.setattr(parallel_compile, "_once", threading.Lock())
+    monkeypatch.setattr(warm, "available_threads", lambda: threads)
+    monkeypatch.setattr(warm, "_never_compiled", lambda: never)
+    monkeypatch.setattr(warm, "_once", threading.Lock())
 
 
 def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(monkeypatch):
     made_up(monkeypatch)
-    monkeypatch.setattr(parallel_compile, "_COMPILE", "import time; time.sleep(3)")
-    lasting, stop = parallel_compile.CompileProcess(2, "nll"), StopToken()
+    monkeypatch.setattr(warm, "_COMPILE", "import time; time.sleep(1)")
+    lasting, stop = warm.CompileProcess(2, "nll"), StopToken()
     stop.stop()
     with pytest.raises(Stopped):
         lasting.wait(stop)
     with monkeypatch.context() as patch:
-        patch.setattr(parallel_compile, "MAX_WAIT_SECONDS", 0.1)
+        patch.setattr(warm, "MAX_WAIT_SECONDS", 0.1)
         lasting.wait(StopToken())
         assert not lasting.ended  # it hangs
     lasting.wait(StopToken())
     assert lasting.ended
     made_up(monkeypatch)
-    monkeypatch.setattr(parallel_compile, "_COMPILE", "raise SystemExit(3)")
-    failing = parallel_compile.CompileProcess(2, "nll")
+    monkeypatch.setattr(warm, "_COMPILE", "raise SystemExit(3)")
+    failing = warm.CompileProcess(2, "nll")
     assert failing.started
     failing.wait(StopToken())
     made_up(monkeypatch)
     monkeypatch.setattr(sys, "executable", "")
-    none = parallel_compile.CompileProcess(2, "nll")
+    none = warm.CompileProcess(2, "nll")
     assert not none.started
     none.wait(StopToken())
 
@@ -82,6 +82,6 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
 @pytest.mark.parametrize(("threads", "never"), [(1, True), (2, False)])
 def test_nothing_is_begun_where_it_would_not_help(threads, never, monkeypatch):
     made_up(monkeypatch, threads, never)
-    idle = parallel_compile.CompileProcess(2, "nll")
+    idle = warm.CompileProcess(2, "nll")
     assert not idle.started
     idle.wait(StopToken())

@@ -153,7 +153,7 @@ def test_tables_kept_are_bounded():
     prepared = TrainingData(table(), None, None, 1)
     for k in range(MAX_CACHED + 3):
         prepared.tables(1, 0.5 + k)
-    assert len(prepared._tables) == MAX_CACHED
+    assert len(prepared._cache.kinds["tables"]) == MAX_CACHED
     newest = prepared.tables(1, 0.5 + MAX_CACHED + 2)
     assert prepared.tables(1, 0.5 + MAX_CACHED + 2) is newest
 
@@ -184,8 +184,11 @@ def test_levels_and_cuts_come_from_training_rows_alone():
     assert np.isfinite(run.trace[-1].extra["heldout_log_loss"])
 
 
-def test_waiting_for_a_turn_ends_with_the_holder():
-    lock = threading.Lock()
-    with module._locked(lock, module.NEVER):
-        assert lock.locked()
-    assert not lock.locked()
+def test_an_error_while_a_result_is_made_lets_other_threads_go_on():
+    cache, results = module._Cache(), []
+    with pytest.raises(ZeroDivisionError):
+        cache.get("kind", 1, lambda: 1 / 0, module.NEVER)
+    other = threading.Thread(target=lambda: results.append(cache.get("kind", 1, lambda: 5, module.NEVER)), daemon=True)
+    other.start()
+    other.join(5)
+    assert results == [5]

@@ -61,7 +61,7 @@ def test_a_fit_begins_at_the_minimum_that_they_have_found():
 
 
 def test_what_is_chosen_is_what_cells_choose(monkeypatch):
-    data = alrviz.load_demo("tic-tac-toe", 300)
+    data = alrviz.load_demo("tic-tac-toe", 150)
     found = []
     for cheaper in (np.inf, 0.0):
         monkeypatch.setattr(alpha_folds, "PAIRS_PER_CELL", cheaper)

@@ -49,7 +49,7 @@ def scipy_iterates(objective, w0, **options):
 
 @pytest.mark.parametrize("bounds", [None, (0, 1)])
 def test_the_iterates_are_scipy_s_own(bounds):
-    objective, w0 = make(bounds=bounds)
+    objective, w0 = make(bounds=bounds, alpha=0.3)
     expected, found = scipy_iterates(objective, w0, bounds=None if bounds is None else [bounds] * w0.size)
     fitted = []
     for state in states(LBFGSB(5), objective, w0):

@@ -11,13 +11,10 @@ from alrviz.kernels import (
     cells,
     density,
     features,
-    gauss_transform,
     grids,
-    joint_values,
     plan,
     ratios,
     rows,
-    score_table,
     scores,
 )
 from alrviz.models import joint_values as joint_module
@@ -38,13 +35,10 @@ KERNELS = {
     for module in (
         rows,
         scores,
-        score_table,
-        joint_values,
         cells,
         plan,
         density,
         grids,
-        gauss_transform,
         ratios,
         features,
         adagrad,

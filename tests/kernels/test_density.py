@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from alrviz.kernels import density, gauss_transform, grids
+from alrviz.kernels import density, grids
 from alrviz.passes.sources import NO_BUNDLES
 
 
@@ -86,13 +86,13 @@ def test_bundles_hold_every_source_once_and_vote_as_they_do():
     rng = np.random.default_rng(4)
     x, weights, first = np.append(np.sort(rng.random(300)), np.sort(rng.random(50))), rng.random(350), [0, 300, 350]
     starts, centers = np.empty(351, np.int64), np.empty(350)
-    terms, classes = np.empty((gauss_transform.N_TERMS, 350)), np.empty(3, np.int64)
-    count = gauss_transform.bundle(x, weights, np.array(first), 0.5, starts, centers, terms, classes)
+    terms, classes = np.empty((density.N_TERMS, 350)), np.empty(3, np.int64)
+    count = density.bundle(x, weights, np.array(first), 0.5, starts, centers, terms, classes)
     assert starts[count] == 350
     assert starts[classes].tolist() == first
     for b, (begin, end) in enumerate(pairwise(starts[: count + 1])):
         s = (x[begin:end] - centers[b]) / 0.5
-        assert np.abs(s).max() <= gauss_transform.BUNDLE_BANDWIDTHS / 2 + 1e-12
+        assert np.abs(s).max() <= density.BUNDLE_BANDWIDTHS / 2 + 1e-12
         for t in (-8.0, 0.3, 8.0):
             vote = np.exp(-(t**2) / 2) * np.polyval(terms[::-1, b], t)
             np.testing.assert_allclose(vote, (weights[begin:end] * np.exp(-((t - s) ** 2) / 2)).sum(), rtol=1e-12)

@@ -10,9 +10,9 @@ SCRIPT = """
 import json
 from unittest import mock
 import numpy as np
-from alrviz.kernels import cells, density, features as dense, gauss_transform, grids, hinge, joint_values, plan
+from alrviz.kernels import cells, density, features as dense, grids, hinge, plan
 from alrviz.kernels import ratios, rows, scores
-from alrviz.kernels import score_table, squared_error, stochastic
+from alrviz.kernels import squared_error, stochastic
 from alrviz.models import linear
 from alrviz.models.density import DensityFeatures
 from alrviz.passes import density as density_passes
@@ -32,13 +32,13 @@ KERNELS = {
         cells.fill_index, plan.grow, plan.cover_tuples,
     ],
     "density": [
-        density.log_sums, ratios.write_numeric, ratios.write_categorical, gauss_transform.bundle,
+        density.log_sums, ratios.write_numeric, ratios.write_categorical, density.bundle,
         grids.find_stretches, grids.spread_votes,
         grids.convolve, grids.look_up,
     ],
     "dense": [dense.forward, dense.scatter],
-    "codes": [joint_values.join, joint_values.distinct_cells, cells.locate, cells.score, cells.link_joint_values,
-              score_table.find_keys, score_table.add_values],
+    "codes": [cells.join, cells.distinct_cells, cells.locate, cells.score, cells.link_joint_values,
+              cells.find_keys, cells.add_values],
 }
 counts = {}
 def note(name):

@@ -6,6 +6,7 @@ import pytest
 from bokeh.models.glyphs import Line
 
 from alrviz.pictures import bias_variance as pictures
+from alrviz.pictures.labels import legend_rows
 from alrviz.views.core.live_figure import LiveFigure
 
 
@@ -140,8 +141,8 @@ def test_what_comes_is_fed_to_the_figures_there_are(dark):
 
 
 def test_a_legend_has_as_many_rows_as_its_words_need():
-    assert pictures.legend_rows(["lr", "alr"]) == 1
-    assert pictures.legend_rows([f"alr n={n} alpha 0.01" for n in range(10)]) == 10
+    assert legend_rows(["lr", "alr"], pictures.LEGEND_WIDTH_PX) == 1
+    assert legend_rows([f"alr n={n} alpha 0.01" for n in range(10)], pictures.LEGEND_WIDTH_PX) == 10
 
 
 def test_many_lines_do_not_reach_the_next_value_of_the_axis():

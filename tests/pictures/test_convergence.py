@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from bokeh.models import Text
 
-from alrviz.pictures.convergence import BEST, MAX_MARKED_POINTS, RacerCurve, convergence, legend_rows
-from alrviz.pictures.labels import LETTER, LINE, WIDTH, VisibleArea
+from alrviz.pictures.convergence import BEST, MAX_MARKED_POINTS, RacerCurve, convergence
+from alrviz.pictures.labels import LETTER, LINE, WIDTH, VisibleArea, legend_rows
 from alrviz.pictures.measures import FIRST_ITERATIONS, MEASURES, axis_label
 from alrviz.pictures.palette import FAMILY_COLOURS, GROUNDS, MARKERS, contrast, racer_colours
 
@@ -101,7 +101,7 @@ def test_in_a_narrow_picture_the_words_of_a_level_are_short_and_cover_no_name():
     assert there(what["words"])["align"] == ["right"]
     assert there(what["words"])["x"] == [box_of(what).right], "a name that would be cut ends where the picture does"
     assert there(convergence([curve("alr gradient descent", [2, 1.5, 1.0])])["words"])["align"] == ["left"]
-    assert legend_rows(["alr gradient descent"] * 3, "nll", 220) > legend_rows(["alr gradient descent"] * 3, "nll")
+    assert legend_rows(["alr gradient descent"] * 3, 220) > legend_rows(["alr gradient descent"] * 3, WIDTH)
 
 
 def test_the_tail_of_the_lowest_racer_is_no_cliff():
@@ -285,8 +285,7 @@ def test_words_in_every_colour_can_be_read_on_their_ground(dark):
 
 def test_the_legend_of_many_racers_takes_rows_and_the_labels_know():
     few, many = [f"alr to {k}" for k in range(2)], [f"alr from AnJE {k}" for k in range(6)]
-    assert legend_rows(few, "nll") == 1
-    assert legend_rows(many, "nll") == 3
+    assert [legend_rows([*names, "training rows", "test rows"], WIDTH) for names in (few, many)] == [1, 3]
     curves = [curve(name, [2.0, 1.0], label="alr") for name in many]
     assert convergence(curves).plot().figure.legend[0].ncols == 3
 

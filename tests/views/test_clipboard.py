@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
-from alrviz.explorer.pages.convergence.dialogs import is_local, reader_link
+from alrviz.explorer.shell.qr import local_hint, page_url
 from alrviz.views.core.clipboard import copy_code
 
 
@@ -19,12 +19,12 @@ def test_the_script_has_a_way_without_a_clipboard():
 def test_the_share_box_holds_the_whole_address(search, monkeypatch):
     here = SimpleNamespace(href=f"http://192.168.1.7:5006/alrviz{search}")
     monkeypatch.setattr(type(pn.state), "location", here)
-    assert reader_link("abc") == "http://192.168.1.7:5006/alrviz/race/abc"
+    assert page_url("race/abc") == "http://192.168.1.7:5006/alrviz/race/abc"
 
 
 def test_a_page_without_an_address_keeps_the_link(monkeypatch):
     monkeypatch.setattr(type(pn.state), "location", None)
-    assert reader_link("abc") == "race/abc"
+    assert page_url("race/abc") == "race/abc"
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_a_page_without_an_address_keeps_the_link(monkeypatch):
 )  # fmt: skip
 def test_a_link_that_leads_others_elsewhere_says_so(address, local, monkeypatch):
     monkeypatch.setattr(type(pn.state), "location", SimpleNamespace(href=address))
-    assert is_local() is local
+    assert bool(local_hint()) is local

@@ -67,10 +67,10 @@ def test_a_switch_takes_the_weight_off():
 
 def test_of_many_columns_those_that_matter_most_are_shown_until_others_are_chosen():
     many = scene(columns=tuple(f"c{k}" for k in range(9)))
-    view = alrviz.DensityRatioView(many, max_pictures=3)
-    assert list(view.cells) == ["c6", "c7", "c8"]
+    view = alrviz.DensityRatioView(many)
+    assert list(view.cells) == ["c3", "c4", "c5", "c6", "c7", "c8"]
     assert view._columns.visible
-    assert "3 of 10 columns shown" in view.sentence.object
+    assert "6 of 10 columns shown" in view.sentence.object
     view._columns.value = ["c8", "c0"]
     assert (view.chosen_columns, list(view.cells)) == (["c0", "c8"], ["c0", "c8"])
     view.watch(scene(columns=("c8", "other")))

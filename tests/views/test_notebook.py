@@ -16,6 +16,7 @@ from functools import partial
 from itertools import count
 from types import SimpleNamespace
 
+import numpy as np
 import panel as pn
 import pytest
 from bokeh.document import Document
@@ -25,9 +26,9 @@ from IPython.core.formatters import DisplayFormatter
 from PIL import Image
 
 import alrviz
-from alrviz import views
 from alrviz.errors import AlrvizError
 from alrviz.pictures.convergence import min_max
+from alrviz.studies.density.gram import gram
 from alrviz.views.core import kernel_lock, live_figure, notebook, notebook_comm
 from alrviz.views.core.notebook import EXEC_MIME, NotebookViewer
 from alrviz.views.core.notebook_comm import MATERIAL_BUNDLE, Link, compressed_resource
@@ -95,6 +96,11 @@ def small_race():
     return alrviz.race(alrviz.load_demo("led", rows=200), recipes)
 
 
+def small_view():
+    """A view with few parts: of what is sent and when, the view itself makes no difference."""
+    return alrviz.GramMatrixView(gram(np.array([[[-1.0, -2.0, 1.5]]]), [0, 0, 1], ["no", "yes"]))
+
+
 def text_of(bundle):
     return json.dumps({name: str(part) for name, part in bundle.items()})
 
@@ -104,7 +110,7 @@ def size(png):
 
 
 def test_an_output_holds_picture_words_and_a_script_and_no_view(kernel):
-    view = views.RaceView(small_race())
+    view = alrviz.RaceView(small_race())
     view._ipython_display_()
     (shown,) = kernel.published
     assert set(shown.data) == {"text/plain", "image/png", "text/html", EXEC_MIME}
@@ -117,7 +123,7 @@ def test_an_output_holds_picture_words_and_a_script_and_no_view(kernel):
 
 def test_after_a_cell_the_picture_and_words_are_those_of_the_end(kernel):
     race = small_race()
-    view = views.RaceView(race)
+    view = alrviz.RaceView(race)
     view._ipython_display_()
     before = kernel.published[0].data["image/png"]
     view.press_run()
@@ -146,7 +152,7 @@ def small_study():
 def test_a_view_of_which_nothing_moves_is_left_alone(kernel):
     """Looking at what it shows, to keep its picture, does not wake it."""
     study = small_study()
-    view = views.OrderStudyView(study)
+    view = alrviz.OrderStudyView(study)
     view._ipython_display_()
     study.run()
     view._pump.look()  # while its cell runs, which may start anything
@@ -160,7 +166,7 @@ def test_a_view_of_which_nothing_moves_is_left_alone(kernel):
 
 def test_while_a_cell_runs_every_view_follows_what_it_may_start(kernel):
     study = small_study()
-    view = views.OrderStudyView(study)
+    view = alrviz.OrderStudyView(study)
     page = opened(kernel, view)
     page.say(ready=True)
     end_cell(kernel)
@@ -179,7 +185,7 @@ def test_while_a_cell_runs_every_view_follows_what_it_may_start(kernel):
 def test_a_cell_that_is_run_again_lets_go_of_what_it_showed_before(kernel):
     def shown(cell, run):
         kernel.parent = {"metadata": {"cellId": cell}, "header": {"msg_id": run}}
-        views.GramMatrixView()._ipython_display_()
+        alrviz.GramMatrixView()._ipython_display_()
 
     shown("first", "1")
     shown("first", "1")  # two views of one cell
@@ -213,7 +219,7 @@ def test_a_page_gets_the_view_as_it_is_when_it_asks_and_then_every_change_once(k
     race = small_race()
     race.start()
     race.join()
-    view = views.RaceView()
+    view = alrviz.RaceView()
     view.watch(race)
     page = opened(kernel, view)
     (sent, _) = page.sent[0]
@@ -275,7 +281,7 @@ def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, mon
     monkeypatch.setattr("alrviz.pictures.convergence.min_max", partial(min_max, limit=60))
     recipes = [alrviz.Recipe(name, alpha=0, max_iter=100_000, tol=1e-300) for name in ("lr", "alr")]
     race = alrviz.race(alrviz.load_demo("led", rows=200), recipes)
-    view = views.RaceView(race)
+    view = alrviz.RaceView(race)
     page = opened(kernel, view, ReadingPage())
     failed, over = [], threading.Event()
 
@@ -316,7 +322,7 @@ def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, mon
 
 
 def test_a_message_that_is_never_answered_holds_back_nothing_for_long(kernel, monkeypatch):
-    view = views.RaceView(small_race())
+    view = small_view()
     page = opened(kernel, view)
     page.say(ready=True)
     page.say(done=True)
@@ -333,7 +339,7 @@ def test_what_the_page_changes_reaches_the_view_and_does_not_come_back(kernel):
     race = small_race()
     race.start()
     race.join()
-    view = views.RaceView(race)
+    view = alrviz.RaceView(race)
     page = opened(kernel, view)
     page.say(ready=True)
     page.say(done=True)
@@ -349,13 +355,13 @@ def test_what_the_page_changes_reaches_the_view_and_does_not_come_back(kernel):
 
 
 def test_an_error_of_a_handler_reaches_the_page(kernel):
-    page = opened(kernel, views.RaceView(small_race()))
+    page = opened(kernel, small_view())
     page.say(patch="no JSON")
     assert "JSONDecodeError" in next(data["error"] for data, _ in page.sent if "error" in data)
 
 
 def test_a_page_that_could_not_read_a_change_gets_the_whole_view(kernel):
-    view = views.RaceView(small_race())
+    view = small_view()
     page = opened(kernel, view)
     page.say(ready=True)
     view.sentence.object = "said since"
@@ -365,7 +371,7 @@ def test_a_page_that_could_not_read_a_change_gets_the_whole_view(kernel):
 
 def test_a_page_that_has_gone_leaves_nothing_behind(kernel):
     before = dict(pn.state._views)
-    view = views.RaceView(small_race())
+    view = small_view()
     page = opened(kernel, view)
     page.say(bye=True)
     assert not notebook_comm.links
@@ -374,7 +380,7 @@ def test_a_page_that_has_gone_leaves_nothing_behind(kernel):
 
 
 def test_a_view_of_another_kernel_is_not_found(kernel):
-    opened(kernel, views.RaceView(small_race()))
+    opened(kernel, small_view())
     page = PageComm()
     kernel.targets["alrviz"](page, {"content": {"data": {"key": "of yesterday"}}})
     assert page.closed
@@ -382,7 +388,7 @@ def test_a_view_of_another_kernel_is_not_found(kernel):
 
 
 def test_style_sheets_that_a_change_brings_are_of_this_machine(kernel):
-    view = views.RaceView(small_race())
+    view = alrviz.RaceView()
     page = opened(kernel, view)
     page.say(ready=True)
     view.outdated = True  # changes styles; Panel's theme names its sheets again
@@ -390,17 +396,15 @@ def test_style_sheets_that_a_change_brings_are_of_this_machine(kernel):
     assert "https://cdn" not in json.dumps(page.patches())
 
 
-@pytest.mark.parametrize("name", ["scripts", "font", MATERIAL_BUNDLE])
-def test_what_pages_load_comes_packed_from_this_machine(kernel, name):
-    page = opened(kernel, views.RaceView(small_race()))
-    page.say(want=name)
-    data, (buffer,) = page.sent[-1]
-    assert data == {"resource": name}
-    assert len(gzip.decompress(buffer)) > 100_000
-    if name == "font":
-        assert b"data:font/woff2;base64,d09GMg" in gzip.decompress(compressed_resource(name)), (
-            "a woff2 file begins with wOF2"
-        )
+def test_what_pages_load_comes_packed_from_this_machine(kernel):
+    page = opened(kernel, small_view())
+    for name in ("scripts", "font", MATERIAL_BUNDLE):
+        page.say(want=name)
+        data, (buffer,) = page.sent[-1]
+        assert data == {"resource": name}
+        assert len(gzip.decompress(buffer)) > 100_000
+    font = gzip.decompress(compressed_resource("font"))
+    assert b"data:font/woff2;base64,d09GMg" in font, "a woff2 file begins with wOF2"
 
 
 def test_the_rules_of_material_are_text_that_moves_with_a_view():
@@ -434,9 +438,9 @@ def test_a_turn_within_a_turn_sends_once(kernel):
     assert sent == [1]
 
 
-@pytest.mark.parametrize("name", views.__all__)
+@pytest.mark.parametrize("name", [name for name in alrviz.__all__ if name.endswith("View")])
 def test_no_view_hides_what_panel_gives_every_viewer(name):
-    view = getattr(views, name)
+    view = getattr(alrviz, name)
     for panels in ("show", "servable"):
         assert getattr(view, panels) is getattr(pn.viewable.Viewer, panels)
 
@@ -445,7 +449,7 @@ def test_a_view_is_saved_as_a_page_or_a_picture(tmp_path):
     race = small_race()
     race.start()
     race.join()
-    view = views.RaceView(race)
+    view = alrviz.RaceView(race)
     view.save(tmp_path / "race.png")
     with Image.open(tmp_path / "race.png") as picture:
         assert picture.size[0] > 1000
@@ -490,10 +494,10 @@ def points(view):
 @pytest.mark.parametrize(
     ("make", "view_class"),
     [
-        (small_race, views.RaceView),
-        (small_film, views.DensityFilmView),
-        (small_study, views.OrderStudyView),
-        (small_path, views.PathView),
+        (small_race, alrviz.RaceView),
+        (small_film, alrviz.DensityFilmView),
+        (small_study, alrviz.OrderStudyView),
+        (small_path, alrviz.PathView),
     ],
 )
 def test_a_script_shows_what_it_has_computed_without_an_event_loop(make, view_class, tmp_path):
@@ -512,12 +516,12 @@ def test_a_script_shows_what_it_has_computed_without_an_event_loop(make, view_cl
 def test_a_script_maps_a_model_without_an_event_loop():
     data = alrviz.load_demo("iris")
     model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
-    assert list(views.DecisionMapView(model, data.X, data.y).elements()) == ["map"]
+    assert list(alrviz.DecisionMapView(model, data.X, data.y).elements()) == ["map"]
 
 
 def test_a_race_that_runs_is_saved_as_far_as_it_is():
     race = ByHand()
-    view = views.RaceView(race)
+    view = alrviz.RaceView(race)
     race.start()
     race.take(40)
     assert view.png()
@@ -529,7 +533,7 @@ def test_a_race_that_runs_is_saved_as_far_as_it_is():
 
 
 def test_a_race_in_a_loop_is_saved_at_its_end():
-    view = views.RaceView(finished(8), loop=True)
+    view = alrviz.RaceView(finished(8), loop=True)
     for _ in range(10):
         view.pump()
         assert view.png()
@@ -538,12 +542,11 @@ def test_a_race_in_a_loop_is_saved_at_its_end():
 
 def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
     """What a notebook lays out beside other things loses no message either, and keeps its picture."""
-    study, race = small_study(), small_race()
-    views_ = views.OrderStudyView(study), views.RaceView(race)
-    layout = pn.Column("# Two at once", pn.Row(*views_))
+    study = small_study()
+    layout = pn.Column("# Two at once", pn.Row(alrviz.OrderStudyView(study), small_view()))
     assert kernel.shows.format(layout) == ({}, {})
     (shown,) = kernel.published
-    assert shown.data["text/plain"].startswith("OrderStudyView, RaceView: Press Run")
+    assert shown.data["text/plain"].startswith("OrderStudyView, GramMatrixView: Press Run")
     assert len(text_of(shown.data)) < 300_000
     (key,) = notebook._Output.by_key
     page = PageComm()
@@ -568,7 +571,7 @@ def without_jupyter_bokeh(monkeypatch):
 
 def test_where_panel_lacks_what_it_needs_a_picture_is_shown_and_the_package_named(kernel, monkeypatch):
     without_jupyter_bokeh(monkeypatch)
-    views.RaceView(small_race())._ipython_display_()
+    alrviz.RaceView(small_race())._ipython_display_()
     (shown,) = kernel.published
     assert "pip install jupyter_bokeh" in shown.data["text/html"]
     assert "pip install jupyter_bokeh" in shown.data["text/plain"]
@@ -581,7 +584,7 @@ def test_where_nobody_connects_a_picture_is_shown(monkeypatch):
     monkeypatch.setattr(pn.extension, "_loaded", False)
     race = small_race()
     computed(race)
-    view = views.RaceView(race)
+    view = alrviz.RaceView(race)
     kind, html = view._display_()._mime_()
     assert kind == "text/html"
     assert "src='data:image/png;base64," in html
@@ -591,11 +594,11 @@ def test_where_nobody_connects_a_picture_is_shown(monkeypatch):
 
 
 def test_layouts_without_views_are_shown_as_panel_does(kernel):
-    views.RaceView()
+    alrviz.RaceView()
     bundle, _ = kernel.shows.format(pn.Row("nothing of ours"))
     assert not kernel.published
     assert "text/plain" in bundle
-    view = views.RaceView(small_race())
+    view = alrviz.RaceView(small_race())
     kernel.shows.format(pn.panel(view))
     (shown,) = kernel.published
     assert shown.data["text/plain"].startswith("RaceView: ")
@@ -605,7 +608,7 @@ def test_what_panel_makes_of_a_view_is_saved_with_all_inside(tmp_path):
     race = small_race()
     race.start()
     race.join()
-    view = views.RaceView(race)
+    view = alrviz.RaceView(race)
     pn.panel(view).save(tmp_path / "race.html", title="mine", resources=INLINE)
     page = (tmp_path / "race.html").read_text(encoding="utf-8")
     assert "<title>mine</title>" in page
@@ -614,7 +617,7 @@ def test_what_panel_makes_of_a_view_is_saved_with_all_inside(tmp_path):
 
 def test_link_shows_nothing_of_panel_that_was_not_asked_for(kernel):
     """A view that is laid out beside other things keeps Panel's own way."""
-    view = views.RaceView(small_race())
+    view = small_view()
     root = pn.Row(view).get_root()
     assert root.tags == []
     Link(view, PageComm())

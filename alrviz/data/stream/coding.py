@@ -279,11 +279,9 @@ def _series(feature: ColumnSpec, levels: _Levels | None, values: NDArray[Any]) -
     if levels is None:
         return pd.Series(values, name=feature.name)
     names = list(levels.numbers)
+    series = pd.Series(pd.Categorical.from_codes(values, categories=names), name=feature.name)
     order = sort_levels(names) if feature.kind == "ordinal" else None
-    categorical = pd.Categorical.from_codes(values, categories=names, ordered=False)
-    if order is not None:
-        categorical = categorical.set_categories(order, ordered=True)
-    return pd.Series(categorical, name=feature.name)
+    return series if order is None else series.cat.set_categories(order, ordered=True)
 
 
 def _lookup(levels: _Levels, column: ColumnEncoder) -> NDArray[np.integer]:

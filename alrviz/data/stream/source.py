@@ -21,18 +21,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from alrviz.data.compression import DAMAGES, PACKERS
 from alrviz.data.delimited import last_rows, read_delimited
-from alrviz.data.find_table import footer_note
+from alrviz.data.doubts import prefixed
+from alrviz.data.find_table import omitted_rows_note
 from alrviz.data.frames import column_of_arrow, is_text
-from alrviz.data.layout import count_footer
-from alrviz.data.limits import NO_LIMITS
+from alrviz.data.layout import MAX_TITLE_LINES, count_footer
 from alrviz.data.options import MIXED, ReadOptions
-from alrviz.data.parse_values import MAX_TITLE_LINES
 from alrviz.data.quotes import TAIL_BYTES, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
-from alrviz.data.source import default_name, first_lines, sniff_format
-from alrviz.data.text import TextColumn
+from alrviz.data.source import DAMAGES, FORMAT_NAMES, PACKERS, default_name, first_lines, sniff_format
+from alrviz.data.text import ReadRequest, TextColumn
 from alrviz.data.values import Values
 from alrviz.errors import NOT_IN_BATCHES, MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
@@ -46,12 +44,6 @@ PARTED = (
     "which reads whole, finds them"
 )
 _READ_ERRORS = (pa.ArrowException, UnicodeError, *DAMAGES)
-_FORMAT_NAMES = {
-    "workbook": "a workbook or a zip archive",
-    "stat": "a file of SPSS, Stata or SAS",
-    "json": "JSON",
-    "arff": "ARFF",
-}
 Column = TextColumn | Values
 
 
@@ -290,7 +282,7 @@ def _format(path: Path) -> str:
     kind = _sniffed(path)
     if kind not in _FORMATS:
         raise TableError(
-            f"{path.name!r} is {_FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
+            f"{path.name!r} is {FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
             "delimited text was expected, or read_table, which reads it whole",
             code=NOT_IN_BATCHES,
         )
@@ -311,9 +303,8 @@ class _Layout:
 
 
 def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    raw = read_delimited(
-        head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected_names=expected_names
-    )
+    request = ReadRequest(replace(options, skip_footer=0), expected_names=expected_names)
+    raw = read_delimited(head_of(path), request)
     if raw.options.encoding == MIXED and options.encoding is None:
         advice = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
         raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {advice}",
@@ -361,10 +352,10 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
     uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
     if n_footer:
-        remarks.append(footer_note(last[-n_footer:]))
+        remarks.append(omitted_rows_note(last[-n_footer:]))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
-    notes += [f"{path.name!r}: {remark}" for remark in remarks]
+    notes += [prefixed(remark, f"{path.name!r}: ") for remark in remarks]
 
 
 def _require_no_names(batch: pa.RecordBatch, source: Source, n_before: int) -> None:
@@ -392,26 +383,19 @@ def _arrow_batches(path: Path, source: Source, stop: StopToken, notes: list[str]
         yield from (file.get_batch(i) for i in range(file.num_record_batches))
 
 
-def _typed_layout(schema: pa.Schema, options: ReadOptions) -> _Layout:
-    duplicates = [name for name in schema.names if schema.names.count(name) > 1]
-    if duplicates:
+def _typed_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
+    with pa.memory_map(os.fspath(path)) as mapped:
+        is_arrow = mapped.read(6) == b"ARROW1"
+        schema = pa.ipc.open_file(mapped).schema if is_arrow else pq.read_schema(path)
+    if duplicates := [name for name in schema.names if schema.names.count(name) > 1]:
         raise TableError(f"two columns are called {duplicates[0]!r}; names that differ were expected")
     return _Layout([(column.name, column.type) for column in schema], options)
-
-
-def _parquet_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    return _typed_layout(pq.read_schema(path), options)
-
-
-def _arrow_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    with pa.memory_map(os.fspath(path)) as mapped:
-        return _typed_layout(pa.ipc.open_file(mapped).schema, options)
 
 
 # For each format the functions that detect the layout of a file and read its rows.
 _FindLayout = Callable[[Path, ReadOptions, Collection[str]], _Layout]
 _FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source, StopToken, list[str]], Iterator[pa.RecordBatch]]]] = {
     "delimited": (_text_layout, _text_batches),
-    "parquet": (_parquet_layout, _parquet_batches),
-    "arrow": (_arrow_layout, _arrow_batches),
+    "parquet": (_typed_layout, _parquet_batches),
+    "arrow": (_typed_layout, _arrow_batches),
 }

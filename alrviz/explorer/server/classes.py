@@ -25,8 +25,6 @@ from alrviz.explorer.lesson import AnswerValue, Question, plain_line
 from alrviz.explorer.server.rate_limit import RateLimit
 from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.fitting.store import owner_digest
-from alrviz.job import Job
-from alrviz.stop import StopToken
 
 LETTERS = "BCDFGHJKMNPQRSTVWXZ"  # no similar letters and no vowels, so no words: 47 million codes
 CODE_CHARS = 6
@@ -43,7 +41,6 @@ MAX_ROUNDS = 100  # of a class
 MAX_TEXT_BYTES = 8_000_000  # of all texts of a class's students
 MAX_CLASSES = 100  # of a process
 IDLE_CLASS_SECONDS = 12 * 3600.0  # without teacher and students, until a class is ended
-SWEEP_SECONDS = 60.0  # between two searches for idle classes
 
 
 class ClassRefused(AlrvizError):
@@ -317,16 +314,14 @@ class Classes:
     """The classes of a process, one per teacher.
 
     Args:
-        timer: whether a thread ends idle classes.
+        clock: seconds, monotonic.
+        on_add: called when there is a new class; `sweep` is to be called from time to time until `count` is 0.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, timer: bool = False):
-        self._clock = clock
-        self._timer = timer
-        self._sweeper: Job[None] | None = None
+    def __init__(self, clock: Callable[[], float] = time.monotonic, on_add: Callable[[], None] = lambda: None):
+        self._clock, self._on_add = clock, on_add
         self._classes: dict[str, Classroom] = {}  # by secret
-        self._browser_limit, self._address_limit = RateLimit(*BROWSER_CODES, clock), RateLimit(*ADDRESS_CODES, clock)
-        self._total_limit = RateLimit(*TOTAL_CODES, clock)
+        self._code_limits = [RateLimit(*limit, clock) for limit in (BROWSER_CODES, ADDRESS_CODES, TOTAL_CODES)]
         self._lock = threading.RLock()
 
     def open(self, owner: str) -> Classroom:
@@ -351,9 +346,12 @@ class Classes:
             if len(self._classes) >= MAX_CLASSES:
                 raise AlrvizError(f"this server already has {MAX_CLASSES} classes, its maximum; try again later")
             self._classes[classroom.secret] = classroom
-            if self._timer and self._sweeper is None:
-                self._sweeper = Job(self._run_sweeper, "alrviz-classes")
-                self._sweeper.start()
+            self._on_add()
+
+    @property
+    def count(self) -> int:
+        """Number of classes."""
+        return len(self._classes)
 
     def sweep(self) -> None:
         """End idle classes."""
@@ -361,15 +359,6 @@ class Classes:
             for classroom in list(self._classes.values()):
                 if self._clock() - classroom.last_used > IDLE_CLASS_SECONDS and not classroom.open_pages.total():
                     self.end(classroom)
-
-    def _run_sweeper(self, stop: StopToken) -> None:
-        while True:
-            stop.rest(SWEEP_SECONDS)
-            with self._lock:
-                self.sweep()
-                if not self._classes:
-                    self._sweeper = None
-                    return
 
     def class_of(self, owner: str) -> Classroom | None:
         """Return the class of the teacher with the id `owner`, or of the digest that a restart leaves; None without
@@ -401,28 +390,18 @@ class Classes:
             ClassRefused: if no class has the code, or there were too many wrong codes.
         """
         with self._lock:
-            browser_key = f"{address} {cookie}"
+            browser_limit, address_limit, total_limit = self._code_limits
+            limits = ((browser_limit, f"{address} {cookie}"), (address_limit, address), (total_limit, ""))
             code_letters = "".join(sign for sign in code.upper() if sign in LETTERS)
-            classroom = next(
-                (
-                    candidate
-                    for candidate in self._classes.values()
-                    if secrets.compare_digest(candidate.code, code_letters)
-                ),
-                None,
-            )
+            candidates = (room for room in self._classes.values() if secrets.compare_digest(room.code, code_letters))
+            classroom = next(candidates, None)
             if classroom is not None and cookie and classroom.student(cookie) in classroom.students:
                 return classroom
-            if wait := max(
-                self._browser_limit.seconds_to_wait(browser_key),
-                self._address_limit.seconds_to_wait(address),
-                self._total_limit.seconds_to_wait(""),
-            ):
+            if wait := max(limit.seconds_to_wait(key) for limit, key in limits):
                 raise ClassRefused(429, "Too many wrong codes. Use the QR code, or try again", wait)
             if classroom is None:
-                self._browser_limit.count_attempt(browser_key)
-                self._address_limit.count_attempt(address)
-                self._total_limit.count_attempt("")
+                for limit, key in limits:
+                    limit.count_attempt(key)
                 raise ClassRefused(404, "No class has this code. It has six letters and is on the wall.")
             return classroom
 

@@ -15,9 +15,9 @@ is asked to come again. Measured with 400 requests of one address: a visitor fro
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
 
 MAX_WAITING_PER_ADDRESS = 400  # a lecture of 300 is behind one router
 FREE_SHARE = 1.0  # seconds left free for each second of building
@@ -92,21 +92,12 @@ class PageQueue:
 
     def _in_order(self) -> list[_Ticket]:
         """Return the waiting tickets in the order of their turns."""
-        lines: dict[str, list[tuple[bool, int, _Ticket]]] = {}
-        for number, ticket in enumerate(self._tickets):
-            lines.setdefault(ticket.address, []).append((not ticket.is_known, number, ticket))
-        candidates = []
-        for address, line in lines.items():
-            line.sort(reverse=True)  # numbers differ, so tickets are not compared
-            candidates.append((self._recent_pages.get(address, 0.0), *line.pop(), line))
-        heapify(candidates)
-        order = []
-        while candidates:
-            n_pages, _, _, ticket, line = heappop(candidates)
-            order.append(ticket)
-            if line:
-                heappush(candidates, (n_pages + 1.0, *line.pop(), line))
-        return order
+        n_pages = defaultdict(float, self._recent_pages)  # built for the address before a ticket's turn
+        pages_before: dict[_Ticket, float] = {}
+        for ticket in sorted(self._tickets, key=lambda ticket: not ticket.is_known):
+            pages_before[ticket] = n_pages[ticket.address]
+            n_pages[ticket.address] += 1.0
+        return sorted(pages_before, key=pages_before.__getitem__)  # equal ones stay in their order
 
     def _next(self) -> None:
         self._tickets = [ticket for ticket in self._tickets if not ticket.turn.done()]  # without those just cancelled

@@ -10,6 +10,7 @@ with the largest steps is stopped.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import sqrt
@@ -165,10 +166,10 @@ class Entry:
 
     @property
     def phase(self) -> str:
-        """The job's phase; "waiting" before its first turn, and "running" while it is rotated out."""
+        """The job's phase; "queued" while it waits for a place, and "running" while it is rotated out."""
         if self.rotated_out:
             return "running" if any(len(run.trace) for run in self.job.runs) else "preparing"
-        return "waiting" if self.in_queue else self.job.phase
+        return "queued" if self.in_queue else self.job.phase
 
     @property
     def place(self) -> int:
@@ -180,11 +181,6 @@ class Entry:
     def turn(self) -> int:
         """Place in the queue while it is rotated out; else 0."""
         return self.place if self.rotated_out else 0
-
-    @property
-    def queued(self) -> bool:
-        """Whether it waits for its first turn."""
-        return not self.rotated_out and self.place > 0
 
     @property
     def activity(self) -> str:
@@ -338,10 +334,9 @@ class RunQueue:
         for entry in sorted(expired_entries, key=self._priority, reverse=True):
             remaining_entries = [e for e in running_entries if e is not entry]
             candidates = (e for e in waiting_entries if self._priority(e) < self._priority(entry))
-            candidates = (
-                e for e in candidates if self._has_place(e, remaining_entries) and self._has_room(e, make_room=False)
+            successor = next(
+                (e for e in candidates if self._has_place(e, remaining_entries) and self._plan_drops(e)[1]), None
             )
-            successor = next(candidates, None)
             if successor is None:
                 continue
             waiting_entries.remove(successor)
@@ -352,7 +347,7 @@ class RunQueue:
 
     def _end_largest(self) -> None:
         """Stop the run with the largest steps if memory is full; once stopped, it can be dropped."""
-        if not self._has_room():
+        if not self._make_room():
             growing_entries = [e for e in self.entries.values() if e.step_bytes and (e.under_way or e.rotated_out)]
             if growing_entries:
                 self.end(max(growing_entries, key=lambda e: e.step_bytes), MEMORY_FULL)
@@ -370,7 +365,7 @@ class RunQueue:
             if not entry.in_queue:
                 continue  # ended to make room for an earlier one of this loop
             running_entries = [e for e in self.entries.values() if e.under_way]
-            if entry not in running_entries and self._has_place(entry, running_entries) and self._has_room(entry):
+            if entry not in running_entries and self._has_place(entry, running_entries) and self._make_room(entry):
                 entry.was_started, entry.turn_start = True, self.clock()
                 if entry.steps:
                     cast("Race", entry.job).step(entry.steps)
@@ -386,66 +381,64 @@ class RunQueue:
             and (not running or is_within(sum(e.threads for e in running) + entry.threads, caps.threads))
         )
 
-    def _has_room(self, entry: Entry | None = None, make_room: bool = True) -> bool:
-        """Return whether there is memory for a job, or for the steps of all jobs if `entry` is None.
+    def _make_room(self, entry: Entry | None = None) -> bool:
+        """Drop the entries of `_plan_drops`; return whether there is memory now."""
+        drops, has_room = self._plan_drops(entry)
+        for dropped, note in drops.items():
+            self.end(dropped, note)
+            self.entries.pop(dropped.id, None)
+        return has_room
 
-        Inactive jobs (ended, or paused and not looked at) make room first, then jobs of owners above their fair share
-        if the job's own owner is within it. Jobs that were rotated out are not inactive. With `make_room` those jobs
-        are stopped and dropped; without it the answer is what would be.
+    def _plan_drops(self, entry: Entry | None = None) -> tuple[dict[Entry, str], bool]:
+        """Return which entries to drop for a job, each with the reason, and whether there is memory then.
+
+        Inactive jobs (ended, or paused and not looked at) are dropped first, then jobs of owners above their fair share
+        if the job's own owner is within it. Jobs that were rotated out are not inactive.
+
+        entry: the job; None for the steps of all jobs, for which only inactive jobs are dropped.
         """
-        allocated_entries = [e for e in self.entries.values() if (e.was_started or e.step_bytes) and e is not entry]
-        now, idle = self.clock(), self.limits.idle
+        now, idle, limit = self.clock(), self.limits.idle, self.limits.memory
+        sizes = {e: e.n_bytes for e in self.entries.values() if (e.was_started or e.step_bytes) and e is not entry}
+        excess = 0 if limit is None else sum(sizes.values()) + (0 if entry is None else entry.n_bytes) - limit
         unseen_entries = [
-            e
-            for e in allocated_entries
-            if e.job.ended or (idle is not None and now - e.last_look > idle and not e.keep)
+            e for e in sizes if e.job.ended or (idle is not None and now - e.last_look > idle and not e.keep)
         ]
-        inactive = sorted(
-            (e for e in unseen_entries if not e.under_way and not e.in_queue),
-            key=lambda e: (not e.job.ended, e.last_look),
-        )
-        n_bytes = sum(e.n_bytes for e in allocated_entries) + (entry.n_bytes if entry is not None else 0)
-        while not is_within(n_bytes, self.limits.memory) and inactive:
-            oldest = inactive.pop(0)
-            n_bytes -= oldest.n_bytes
-            allocated_entries.remove(oldest)
-            if make_room:
-                self.end(oldest)
-                del self.entries[oldest.id]
-        if entry is None or is_within(n_bytes, self.limits.memory):
-            return is_within(n_bytes, self.limits.memory)
-        yielding = self._entries_above_share(entry, allocated_entries)
-        if make_room:
-            for above_share in yielding:
-                self.end(above_share, ABOVE_SHARE)
-                self.entries.pop(above_share.id, None)
-        return bool(yielding)
+        inactive = (e for e in unseen_entries if not e.under_way and not e.in_queue)
+        drops: dict[Entry, str] = {}
+        for e in sorted(inactive, key=lambda e: (not e.job.ended, e.last_look)):
+            if excess > 0:
+                drops[e] = MADE_ROOM
+                excess -= sizes.pop(e)
+        if excess <= 0 or entry is None:
+            return drops, excess <= 0
+        yielding = self._entries_above_share(entry, sizes, excess)
+        return drops | dict.fromkeys(yielding, ABOVE_SHARE), bool(yielding)
 
-    def _entries_above_share(self, entry: Entry, allocated: list[Entry]) -> list[Entry]:
+    def _entries_above_share(self, entry: Entry, sizes: dict[Entry, int], excess: int) -> list[Entry]:
         """Return the jobs of other owners to be stopped for one whose owner is within its fair share of the memory.
 
         They belong to owners above their share (`Shares.fair_fractions`): first paused jobs, the one looked at longest
         ago first, then jobs that have computed for a round, running or rotated out. Empty if they free too little.
         Without this a page that stays open would hold a paused job's memory for hours.
+
+        Args:
+            entry: the job that needs memory.
+            sizes: bytes of the other jobs.
+            excess: bytes to be freed.
         """
-        assert self.limits.memory is not None, "there is room for all"
-        sizes = {e: e.n_bytes for e in (*allocated, entry)}
-        owner_bytes: dict[str, int] = {}
+        owner_bytes = Counter({entry.owner: entry.n_bytes})
         for e, size in sizes.items():
-            owner_bytes[e.owner] = owner_bytes.get(e.owner, 0) + size
-        fractions = self.shares.fair_fractions(owner_bytes)
-        shares = {owner: fraction * self.limits.memory for owner, fraction in fractions.items()}
-        missing_bytes = sum(sizes.values()) - self.limits.memory
-        if owner_bytes[entry.owner] > shares[entry.owner]:
+            owner_bytes[e.owner] += size
+        fractions, limit = self.shares.fair_fractions(owner_bytes), self.limits.memory or 0
+        if owner_bytes[entry.owner] > fractions[entry.owner] * limit:
             return []
-        yielding, paused_entries = list[Entry](), [e for e in allocated if not e.under_way and not e.in_queue]
+        paused_entries = [e for e in sizes if not e.under_way and not e.in_queue]
         # In seconds of computing, not since the turn began: a turn is shorter than a round.
-        busy_entries = [
-            e for e in allocated if e not in paused_entries and e.busy_seconds >= ROUND_SECONDS * e.turn_length
-        ]
+        busy_entries = [e for e in sizes if e not in paused_entries and e.busy_seconds >= ROUND_SECONDS * e.turn_length]
+        yielding = list[Entry]()
         for e in (*sorted(paused_entries, key=lambda e: e.last_look), *sorted(busy_entries, key=lambda e: e.last_look)):
-            if missing_bytes > 0 and owner_bytes[e.owner] > shares[e.owner]:
+            if excess > 0 and owner_bytes[e.owner] > fractions[e.owner] * limit:
                 yielding.append(e)
                 owner_bytes[e.owner] -= sizes[e]
-                missing_bytes -= sizes[e]
-        return yielding if missing_bytes <= 0 else []
+                excess -= sizes[e]
+        return yielding if excess <= 0 else []

@@ -44,7 +44,7 @@ class Registry:
     Args:
         limits: limits of runs and tables.
         clock: seconds, monotonic.
-        timer: whether a thread sweeps once a second while a run is active.
+        timer: whether a thread sweeps once a second while there is an active run or a class.
 
     Attributes:
         tables: uploaded tables of all owners.
@@ -56,7 +56,7 @@ class Registry:
     ):
         self.limits = limits or limits_from()
         self.tables = UploadedTables(self.limits, clock)
-        self.classes = Classes(clock, timer)
+        self.classes = Classes(clock, self._wake_sweeper)
         self._clock = clock
         self._timer = timer
         self._queue = RunQueue(self.limits, clock, self._add_entry, self._wake_sweeper)
@@ -165,7 +165,8 @@ class Registry:
             self._open_pages.discard(runs)
 
     def sweep(self) -> None:
-        """Stop runs that nobody looks at, start queued ones, and drop runs that are stored."""
+        """Stop runs that nobody looks at, start queued ones, drop runs that are stored, and end idle classes."""
+        self.classes.sweep()
         with self._queue.lock:
             now, idle, hours = self._clock(), self.limits.idle, self.limits.hours
             for entry in list(self._queue.entries.values()):
@@ -215,7 +216,7 @@ class Registry:
             with self._queue.lock:
                 entries = self._queue.entries.values()
                 has_work = any(e.under_way or (_is_droppable(e) and self.limits.idle) for e in entries)
-                if not self._queue.waiting and not has_work and not self._gc_countdown:
+                if not (self._queue.waiting or has_work or self._gc_countdown or self.classes.count):
                     self._sweeper = None
                     return
 

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from alrviz.data.limits import Limits, size_text
-from alrviz.errors import AlrvizError, MemoryLimitError, Stopped, TableError
+from alrviz.errors import AlrvizError, MemoryLimitError, TableError
 from alrviz.exit_with_parent import exit_with_parent
 from alrviz.job import Job
 from alrviz.memory import free_memory
@@ -265,6 +265,32 @@ class _FairQueue:
     def _next(self) -> tuple[int, str]:
         return min(self._tickets, key=lambda ticket: (self._under_way[ticket[1]], ticket[0]))
 
+    @contextmanager
+    def place(self, owner: str, stop: StopToken, on_wait: Callable[[bool], None]) -> "Iterator[_Place]":
+        """Wait for a place as `take` does, and give it back at the end."""
+        self.take(owner, stop, on_wait)
+        place = _Place(self, owner)
+        try:
+            yield place
+        finally:
+            place.queue.give_back(owner)
+
+
+@dataclass
+class _Place:
+    """The place of one reading in a queue. owner: the visitor's id."""
+
+    queue: _FairQueue
+    owner: str
+
+    def move_to(self, queue: _FairQueue) -> bool:
+        """Move to another queue if it has a free place and nobody waits there; return whether it moved."""
+        is_moved = queue.take_free(self.owner)
+        if is_moved:
+            self.queue.give_back(self.owner)
+            self.queue = queue
+        return is_moved
+
 
 class Readers:
     """The processes that read files, and their places."""
@@ -319,13 +345,11 @@ class Readers:
         memory = free_memory() // (QUICK_PLACES + LONG_PLACES)
         request = ReadRequest(name, len(data), options, limits.within_memory(memory))
         is_large = len(data) >= LONG_READING_BYTES
-        with _Place(self._quick, self._long, owner, stop, on_wait, is_large) as place:
-            while True:
-                with self._reader(is_large) as reader:
-                    answer = self._wait_for_answer(reader, request, data, stop, place, memory, seconds)
-                if answer is not _MUST_MOVE:
-                    break
-                place.move_to_long()
+        queue, answer = self._long if is_large else self._quick, _MUST_MOVE
+        while answer is _MUST_MOVE:
+            with queue.place(owner, stop, on_wait) as place, self._reader(is_large) as reader:
+                answer = self._wait_for_answer(reader, request, data, stop, place, memory, seconds)
+            queue = self._long
         return _table_of(answer)
 
     @contextmanager
@@ -353,7 +377,7 @@ class Readers:
         request: ReadRequest,
         data: bytes,
         stop: StopToken,
-        place: "_Place",
+        place: _Place,
         memory: int,
         seconds: float | None,
     ) -> Any:
@@ -377,7 +401,8 @@ class Readers:
                 if reader.memory > memory + BASE_MEMORY_BYTES:
                     raise _too_much(memory)
                 is_long = reader.start_time is not None and time.monotonic() - reader.start_time > LONG_READING_SECONDS
-                if is_long and place.must_move():
+                is_slow_in_quick = is_long and place.queue is self._quick and not place.move_to(self._long)
+                if is_slow_in_quick and self._quick.has_waiting:
                     reader.kill()
                     return _MUST_MOVE
         except BaseException:
@@ -387,59 +412,6 @@ class Readers:
 
 
 _MUST_MOVE = object()
-
-
-class _Place:
-    """The place of one reading: a quick one first, a long one later.
-
-    Args:
-        quick, long: the queues of both kinds of places.
-        owner: the visitor's id; visitors take turns.
-        stop: ends the waiting.
-        on_wait: called with True while no place is free, with False once the reading has one.
-        is_large: whether the reading begins in the long queue.
-    """
-
-    def __init__(
-        self,
-        quick: _FairQueue,
-        long: _FairQueue,
-        owner: str,
-        stop: StopToken,
-        on_wait: Callable[[bool], None],
-        is_large: bool,
-    ):
-        self._queue, self._quick, self._long = long if is_large else quick, quick, long
-        self._owner, self._stop, self._on_wait = owner, stop, on_wait
-        self._has_place = False
-
-    def __enter__(self) -> "_Place":
-        self._take(self._queue)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._has_place:
-            self._queue.give_back(self._owner)
-
-    def _take(self, queue: _FairQueue) -> None:
-        queue.take(self._owner, self._stop, self._on_wait)
-        self._queue, self._has_place = queue, True
-
-    def must_move(self) -> bool:
-        """Move to a long place if one is free; return True if none is and others wait for this quick place."""
-        if self._queue is self._long:
-            return False
-        if self._long.take_free(self._owner):
-            self._quick.give_back(self._owner)
-            self._queue = self._long
-            return False
-        return self._quick.has_waiting
-
-    def move_to_long(self) -> None:
-        """Give up the quick place, and wait for a long one."""
-        self._quick.give_back(self._owner)
-        self._has_place = False
-        self._take(self._long)
 
 
 def _too_much(memory: int) -> TableError:
@@ -458,8 +430,6 @@ def _table_of(answer: Any) -> "Table":
     if not isinstance(answer, tuple):
         return answer
     if answer[0] == "error":
-        if isinstance(answer[1], Stopped):  # cannot happen: nobody calls `stop` on the process's token
-            raise TableError("the reading ended by itself; drop the file again")
         if isinstance(answer[1], MemoryLimitError):  # its own text tells how to allow more, which a visitor cannot
             raise _too_much(answer[1].allowed)
         raise answer[1]

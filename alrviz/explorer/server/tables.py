@@ -127,10 +127,6 @@ class UploadedTables:
             if owner in self._last_seen:
                 self._last_seen[owner] = self._clock()
 
-    def claim(self, owner: str) -> MemoryReservation:
-        """Return a claim of no bytes yet for a file of this owner."""
-        return MemoryReservation(self, owner)
-
     def make_room(self, owner: str, size: int, claim: MemoryReservation | None = None) -> None:
         """Drop uploads of absent owners, those absent longest first, until there is room for `size` bytes.
 

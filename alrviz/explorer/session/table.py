@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from alrviz.data.table import Table
 
 T = TypeVar("T")
-_NO_KINDS: Mapping[int, str] = MappingProxyType({})
 
 
 class Host(Protocol):
@@ -180,7 +179,7 @@ class SessionTable(param.Parameterized):
             return derive_dataset(demo.table, source, stop, demo.given_kinds), demo.table
 
         history = self._history_for(source)
-        self._load(work, f"making {name}", lambda result: self._show_table(result[0], source, result[1], history))
+        self._load(work, f"making {name}", lambda result: self._show_table(*result, source, history))
 
     def _show_served(self, choices: Source) -> None:
         """Show the table that the server was started with."""
@@ -188,16 +187,10 @@ class SessionTable(param.Parameterized):
         assert served is not None
         file = FileLink(safe_name(served.name), served.n_rows, len(served.columns), served.hash[:16])
         source = replace(choices, file=file)
-        history = self._history_for(source)
         if source == Source(file=file):
-            self._show_table(served, source, served.table, history)
-            return
-        other_kinds = served.given_kinds
-        self._load(
-            lambda stop: derive_dataset(served.table, source, stop, other_kinds, served, served),
-            "changing the kinds of columns",
-            lambda result: self._show_table(result, source, served.table, history),
-        )
+            self._show_table(served, served.table, source, self._history_for(source))
+        else:
+            self._derive(served.table, source, "changing the kinds of columns", served.given_kinds, served, served)
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
@@ -208,7 +201,7 @@ class SessionTable(param.Parameterized):
         READERS.warm()
         self._session.clear_notice()
         self.loading = IncomingFile(
-            self._uploads.claim(self._session.owner), self._session.registry.limits.bytes, self.show_error
+            MemoryReservation(self._uploads, self._session.owner), self._session.registry.limits.bytes, self.show_error
         )
         self._session.wake()
         return self.loading
@@ -218,7 +211,7 @@ class SessionTable(param.Parameterized):
         filename: str,
         data: bytes | str,
         options: "ReadOptions | None" = None,
-        kinds: Mapping[int, str] = _NO_KINDS,
+        kinds: Mapping[int, str] = MappingProxyType({}),
         points: str = "",
     ) -> None:
         """Read a dropped file on a thread.
@@ -229,7 +222,7 @@ class SessionTable(param.Parameterized):
         """
         upload = Upload.of(filename, data).replace(options=options, points=points)
         self.cancel()
-        claim = self._uploads.claim(self._session.owner)
+        claim = MemoryReservation(self._uploads, self._session.owner)
         try:
             claim.resize(len(upload.data))
         except TableError as error:
@@ -315,7 +308,7 @@ class SessionTable(param.Parameterized):
             self.source = Source(upload, link)
             self.param.update(pending=table, loading=None, requested_file=None, refusal=None)
         else:
-            self._show_table(dataset, source, table, history)
+            self._show_table(dataset, table, source, history)
         if requested is None:
             return
         if requested.hash != link.hash:
@@ -376,12 +369,7 @@ class SessionTable(param.Parameterized):
         given_kinds = {} if previous is None else previous.given_kinds
         given_kinds = {name: kind for name, kind in given_kinds.items() if name not in changed_names}
         served = self.served if self.served is not None and self.served.table is table else None
-        history = () if self.pending is not None else (*self.history, Change(words, self.source))
-        self._load(
-            lambda stop: derive_dataset(table, source, stop, given_kinds, previous, served),
-            title,
-            lambda dataset: self._show_table(dataset, source, table, history),
-        )
+        self._derive(table, source, title, given_kinds, previous, served, words)
 
     def confirm_reading(self, question: str) -> None:
         """Answer a question about the reading with "No": the table stays, and the question is not asked again."""
@@ -401,12 +389,7 @@ class SessionTable(param.Parameterized):
         elif source.demo is not None:
             self.load_demo(*source.demo, source)
         elif source.upload is not None and source.upload is self.source.upload and self.full_table is not None:
-            full_table, history = self.full_table, self._history_for(source)
-            self._load(
-                lambda stop: derive_dataset(full_table, source, stop),
-                "undoing a change",
-                lambda dataset: self._show_table(dataset, source, full_table, history),
-            )
+            self._derive(self.full_table, source, "undoing a change")
         elif source.upload is not None:
             self.read(source)
         else:
@@ -421,7 +404,29 @@ class SessionTable(param.Parameterized):
 
     # ---- work ------------------------------------------------------------------------------------------------------
 
-    def _show_table(self, dataset: "Dataset", source: Source, full_table: "Table", history: tuple[Change, ...]) -> None:
+    def _derive(
+        self,
+        table: "Table",
+        source: Source,
+        title: str,
+        other_kinds: Mapping[str, str] = MappingProxyType({}),
+        previous: "Dataset | None" = None,
+        served: "Dataset | None" = None,
+        change: str = "",
+    ) -> None:
+        """Make a data set of a table on a thread, and show it.
+
+        source, change: the choices, and their description for the history; "" if `source` is of the history. title: the
+        work as the notice calls it. The others are arguments of `derive_dataset`.
+        """
+        history = self._history_for(source, change)
+        self._load(
+            lambda stop: derive_dataset(table, source, stop, other_kinds, previous, served),
+            title,
+            lambda dataset: self._show_table(dataset, table, source, history),
+        )
+
+    def _show_table(self, dataset: "Dataset", full_table: "Table", source: Source, history: tuple[Change, ...]) -> None:
         self.source, self.full_table = source, full_table
         self.param.update(
             dataset=dataset, pending=None, loading=None, requested_file=None, refusal=None, history=history

@@ -5,7 +5,7 @@ belongs to the process (`server.classes`), so that a reload or another page find
 """
 
 from collections.abc import Sequence
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import pandas as pd
 import panel as pn
@@ -24,7 +24,7 @@ from alrviz.explorer.shell import class_answers
 from alrviz.explorer.shell.dialogs import LazyDialog, dialog
 from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.explorer.shell.markdown import markdown_html
-from alrviz.explorer.shell.qr import LOCAL_ADDRESS_HINT, is_local, qr_html
+from alrviz.explorer.shell.qr import local_hint, page_url, qr_html
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, button, html
 from alrviz.studies.core.export import to_csv
 from alrviz.views.core.saving import csv_button
@@ -35,6 +35,7 @@ MAX_NAMED_ADDRESSES = 3  # of the addresses from which students joined
 ON_SCREEN = "Look at the question on the screen."
 KINDS = {"choice": "Choice", "number": "Number", "order": "Order", "text": "Text"}
 _WITH_OPTIONS = ("choice", "order")
+QUESTION, ANSWERS, FORM = "question", "answers", "form"  # what the panel shows of the latest round
 END_LABEL, CONFIRM_END_LABEL = "End the class", "End: press again"
 _ABOUT_CLASSES = (
     "<p>Students answer from their phones, without an account: they see your race as it runs, and your question while "
@@ -64,7 +65,8 @@ class ClassPanel:
         self._room: Classroom | None = None
         self._shown_state: object = None
         self._shared_entry: Entry | None = None  # the last run that this window has shown to the class
-        self._answers_shown = self._form_shown = self._is_built = False
+        self._view = QUESTION
+        self._is_built = False
         self._begin_button = button("Open a class", self._open_class, icon="groups", variant="contained")
         self._dialog_text = html()
         self.look()
@@ -83,23 +85,16 @@ class ClassPanel:
         if room is None:
             self._dialog_text.object = _ABOUT_CLASSES
             return
-        location = pn.state.location
-        base = "" if location is None else location.href.split("?")[0].split("#")[0].rstrip("/") + "/"
-        code_link, secret = urljoin(base, "class"), urljoin(base, f"class/{room.secret}")
-        parts = urlsplit(code_link)
+        parts = urlsplit(page_url("class"))
+        code_html = qr_html(page_url(f"class/{room.secret}"), show_link=False, max_height="60vh")
         self._dialog_text.object = (
-            f"{LOCAL_ADDRESS_HINT if is_local() else ''}"
-            "<div style='display:flex; flex-wrap:wrap; gap:24px; align-items:center; "
+            f"{local_hint()}<div style='display:flex; flex-wrap:wrap; gap:24px; align-items:center; "
             f"justify-content:center'><div style='flex:0 1 50vh; min-width:220px'>"
-            f"{qr_html(secret, show_link=False, max_height='60vh')}</div><div style='text-align:center; min-width:0'>"
+            f"{code_html}</div><div style='text-align:center; min-width:0'>"
             f"<p style='font-size:1.25rem'>Photograph the code, or open<br><b style='overflow-wrap:anywhere'>"
             f"{safe(parts.netloc + parts.path)}</b></p><p style='{_CODE_STYLE}'>{room.code}</p>"
-            f"<p style='font-size:1.25rem' role='status'>{self._present_text(room)}</p></div></div>"
+            f"<p style='font-size:1.25rem' role='status'>{plural(len(room.open_pages), 'student')} here</p></div></div>"
         )
-
-    @staticmethod
-    def _present_text(room: Classroom) -> str:
-        return f"{plural(len(room.open_pages), 'student')} here"
 
     def _open_class(self) -> None:
         """Open a class; if there is one, close the dialog."""
@@ -133,10 +128,10 @@ class ClassPanel:
         self._answers = html((0, 0, 8, 0))
         self._answers.stylesheets = [PANE_CSS, class_answers.CSS]
         self._close_button = button("Close the question", self._close_question, variant="contained")
-        self._show_button = button("Show the answers", lambda: self._switch_view(answers=True), variant="contained")
+        self._show_button = button("Show the answers", lambda: self._show(ANSWERS), variant="contained")
         hint = "Ask again: what they think after a discussion"
         self._again_button = button("Ask again", self._ask_again, variant="outlined", description=hint)
-        self._next_button = button("Another question", lambda: self._switch_view(form=True), variant="outlined")
+        self._next_button = button("Another question", lambda: self._show(FORM), variant="outlined")
         self._lesson_button = button(
             "Ask the class", lambda: self._ask(self._lesson_question), icon="groups", variant="contained"
         )
@@ -208,18 +203,8 @@ class ClassPanel:
         changes = 0 if current is None else current.changes
         problem = "" if room.keeper is None else room.keeper.problem
         origins = room.join_addresses()
-        state = (
-            room,
-            room.version,
-            changes,
-            len(room.open_pages),
-            self._answers_shown,
-            self._form_shown,
-            question,
-            outcome,
-            problem,
-            origins,
-        )
+        version = room.version, changes, len(room.open_pages), origins
+        state = room, version, self._view, question, outcome, problem
         if state != self._shown_state:
             self._shown_state = state
             self._refresh(room, question, outcome, problem)
@@ -228,17 +213,17 @@ class ClassPanel:
 
     def _refresh(self, room: Classroom, question: Question | None, outcome: AnswerValue | None, problem: str) -> None:
         current = room.round
-        form = current is None or self._form_shown
+        form = current is None or self._view == FORM
         closed = not form and current is not None and not current.open
         self._head.object = (
             f"<h2>Class <span style='letter-spacing:.08em'>{room.code}</span></h2>"
-            f"<p role='status'>{self._present_text(room)}</p>"
+            f"<p role='status'>{plural(len(room.open_pages), 'student')} here</p>"
             + (f"<p class='bad'>Not saved: {safe(problem)}</p>" if problem else "")
         )
         self._show_wall()
         self._form.visible, self._answers.visible = form, not form
         self._close_button.visible = not form and not closed
-        self._show_button.visible = closed and not self._answers_shown
+        self._show_button.visible = closed and self._view != ANSWERS
         self._again_button.visible = self._next_button.visible = closed
         self._lesson_button.visible = question is not None and (
             form or (closed and current is not None and current.question != question)
@@ -247,7 +232,7 @@ class ClassPanel:
             outcome_shown = outcome if question == current.question else None
             self._answers.object = f"<p><b>{markdown_html(current.question.text, inline=True)}</b></p>" + (
                 class_answers.answers_html(room.rounds_of(current.question), _words, outcome_shown)
-                if closed and self._answers_shown
+                if closed and self._view == ANSWERS
                 else f"<p role='status'><b style='font-size:1.75rem'>{len(current.votes):,}</b> answered"
                 f"{'; the question is closed' if closed else ''}</p>"
             )
@@ -262,11 +247,10 @@ class ClassPanel:
         except AlrvizError as error:
             self.session.problem = error
             return
-        self._answers_shown = self._form_shown = False
         entry = self._shared_entry
         if entry is not None and entry.is_shared:
             self._room.race = entry.token  # the question is about the run in this window
-        self.look()
+        self._show(QUESTION)
 
     def _ask_again(self) -> None:
         if self._room is not None and self._room.round is not None:
@@ -294,9 +278,9 @@ class ClassPanel:
             self._lesson.record_answer(answer, of_class=True)  # so that Run is free
         self.look()
 
-    def _switch_view(self, *, answers: bool = False, form: bool = False) -> None:
-        """Show the answers, or the form for another question."""
-        self._answers_shown, self._form_shown = self._answers_shown or answers, self._form_shown or form
+    def _show(self, view: str) -> None:
+        """Show the question, the answers, or the form for another question."""
+        self._view = view
         self.look()
 
     def _save(self, keep: bool) -> None:
@@ -325,7 +309,7 @@ class ClassPanel:
     def _leave(self) -> None:
         """Hide the panel of a class that has ended."""
         self._room = self._shown_state = self._shared_entry = None
-        self._answers_shown = self._form_shown = False
+        self._view = QUESTION
         self._end_button.label = END_LABEL
         self.panel.visible = self._lock_switch.value = self._save_switch.value = False
         self._show_wall()

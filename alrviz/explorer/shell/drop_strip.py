@@ -11,7 +11,7 @@ from typing import Any
 import panel_material_ui as pmui
 
 from alrviz.errors import TableError
-from alrviz.explorer.server.tables import safe_name
+from alrviz.explorer.server.tables import MemoryReservation, safe_name
 from alrviz.explorer.session.incoming_file import IncomingFile, too_large
 from alrviz.explorer.session.session import Session
 
@@ -128,7 +128,7 @@ class FileStrip(DropStrip):
 
     def _receive(self) -> IncomingFile:
         registry, owner = self._session.registry, self._session.owner
-        self._latest = IncomingFile(registry.tables.claim(owner), registry.limits.bytes, self._on_error)
+        self._latest = IncomingFile(MemoryReservation(registry.tables, owner), registry.limits.bytes, self._on_error)
         self._session.wake()
         return self._latest
 

@@ -6,6 +6,7 @@ It only arranges them; session and shell handle presses.
 import io
 import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
@@ -23,7 +24,7 @@ from alrviz.explorer.shell.dialogs import LazyDialog, TextDialog, dialog
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.explorer.shell.glossary import glossary_html
 from alrviz.explorer.shell.notices import Notice
-from alrviz.explorer.shell.qr import LOCAL_ADDRESS_HINT, is_local, qr_html
+from alrviz.explorer.shell.qr import local_hint, page_url, qr_html
 from alrviz.views.core.clipboard import copy_code
 from alrviz.views.core.style import safe
 
@@ -70,21 +71,16 @@ class Frame:
         row = pn.Row(*beside_panel, margin=0, css_classes=["alrviz-beside"])
         self._outer = pn.Column(self.notice.heard, self.notice.panel, row, sizing_mode="stretch_both", margin=0)
         self._around = [self._area, row, self._outer]
-        self._opening = pn.pane.HTML(
-            "", stylesheets=[theme.PANE_CSS, theme.PROGRESS_CSS], sizing_mode="stretch_width", margin=0
-        )
+        self._opening = theme.html(stylesheets=[theme.PANE_CSS, theme.PROGRESS_CSS])
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = LazyDialog(_help_dialog)
-        self._code = pn.pane.HTML("", stylesheets=[theme.PANE_CSS], sizing_mode="stretch_width", margin=0)
-        self._code_dialog = LazyDialog(lambda: _dialog(self._code, "This page on another screen", "sm"))
+        self._code = theme.html()
+        self._code_dialog = LazyDialog(lambda: dialog("This page on another screen", "sm", self._code))
         self._lesson_text = TextDialog("Make a lesson from here", "The lesson", _download, _LESSON_HINT)
-        self._table_text = pn.pane.HTML(
-            "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 20), align="center", css_classes=["alrviz-about"]
-        )
+        in_row: dict[str, Any] = {"sizing_mode": None, "align": "center"}
+        self._table_text = theme.html((0, 0, 0, 20), css_classes=["alrviz-about"], **in_row)
         # The title of the page: visible while the rail is hidden, and always read by screen readers.
-        self._title = pn.pane.HTML(
-            "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 12), align="center", css_classes=["alrviz-here-only"]
-        )
+        self._title = theme.html((0, 0, 0, 12), css_classes=["alrviz-here-only"], **in_row)
         groups = dict.fromkeys((*GROUPS, *(page.group for page in pages.values())))  # a new group comes last
         in_groups = [page for group in groups for page in pages.values() if page.group == group]
         self._rail = ButtonList(
@@ -214,14 +210,14 @@ class Frame:
         return page
 
     def _press(self, key: str) -> None:
-        action_by_name = {"help": self._help.open, "code": self._show_code, "lesson": self._show_lesson}
-        {**action_by_name, "class": self._classes.open}[key]()
+        actions = {
+            "help": self._help.open, "code": self._show_code, "lesson": self._show_lesson, "class": self._classes.open,
+        }  # fmt: skip
+        actions[key]()
 
     def _show_code(self) -> None:
         """Show the QR code of the page's link."""
-        location = pn.state.location
-        base = "" if location is None else location.href.split("?")[0].split("#")[0]
-        self._code.object = (LOCAL_ADDRESS_HINT if is_local() else "") + qr_html(base + self.session.link.query)
+        self._code.object = local_hint() + qr_html(page_url() + self.session.link.query)
         self._code_dialog.open()
 
     def _show_lesson(self) -> None:
@@ -272,17 +268,8 @@ def _help_dialog() -> pmui.Dialog:
             ("?", "this help"),
         )
     )
-    html = (
+    text = (
         f"<h2>Keys</h2><dl>{keys}</dl><br><h2>Words</h2>{glossary_html()}"
         f"<br><p class='quiet'>alrviz {safe(__version__)}</p>"
     )
-    return _dialog(
-        pn.pane.HTML(html, stylesheets=[theme.PANE_CSS], sizing_mode="stretch_width", margin=0), "Help", "md"
-    )
-
-
-def _dialog(content: Viewable, title: str, width: str) -> pmui.Dialog:
-    close = pmui.Button(label="Close", variant="outlined", margin=(12, 0, 0, 0))
-    window = dialog(title, width, content, close)
-    close.on_click(lambda _: window.param.update(open=False))
-    return window
+    return dialog("Help", "md", theme.html(text=text))

@@ -4,7 +4,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from alrviz.explorer.shell.formulas import math
+from alrviz.explorer.shell.markdown import math
 from alrviz.views.core.style import safe
 
 # One line a term, sorted; `docs/conf.py` makes the documentation's glossary of the same.

@@ -1,20 +1,29 @@
-"""Render the texts of lessons, Markdown with LaTeX between dollar signs, as HTML that cannot contain anything active.
+"""Render LaTeX as MathML, and the texts of lessons, Markdown with LaTeX between dollar signs, as safe HTML.
 
-Raw HTML is escaped, images are not loaded, links lead to web pages only, and LaTeX cannot create other elements or
-attributes.
+Browsers draw MathML themselves, so nothing is fetched and no script runs. The LaTeX source stays in the markup as an
+annotation, which is what copying and screen readers get.
+
+The HTML of a lesson cannot contain anything active: raw HTML is escaped, images are not loaded, links lead to web pages
+only, and LaTeX cannot create other elements or attributes.
 """
 
 import re
 from collections.abc import Mapping
 from functools import cache
+from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
+from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from alrviz.explorer.shell.formulas import math
 from alrviz.views.core.style import safe
+
+# Browsers put no space between an operator and the symbol before it, or its argument without brackets.
+_SPACE_BEFORE_OPERATOR = re.compile(r"(?<=[\w)}])\s*(?=\\(?:log|exp|min)\b)")
+_SPACE_AFTER_OPERATOR = re.compile(r"(\\(?:log|exp|min))\s*(?=[\w\\])")
+
 
 _ATTRIBUTE_COMMANDS = re.compile(r"\\(href|style|class|id|cssId|url|data|includegraphics)\b")
 # Allowed in formulas: MathML without links and scripts.
@@ -29,6 +38,27 @@ ATTRIBUTES = frozenset(
     columnlines rowlines frame displaystyle scriptlevel mathvariant notation open close separators mathcolor
     mathbackground voffset linebreak""")
 )  # fmt: skip
+
+
+@cache
+def math(latex: str, *, block: bool = False) -> str:
+    r"""Return LaTeX as a MathML element; raises `ValueError` on an unknown command and on braces that do not match.
+
+    Beside LaTeX's own there are \softmax and \diag.
+
+    >>> "<msub><mi>w</mi><mi>k</mi></msub>" in math("w_k")
+    True
+    """
+    if latex.count("{") != latex.count("}"):
+        raise ValueError(f"unbalanced braces in {latex!r}")
+    source = _SPACE_AFTER_OPERATOR.sub(r"\1\\,", _SPACE_BEFORE_OPERATOR.sub(r"\\,", latex.replace(r"\phi", r"\varphi")))
+    mathml = convert(re.sub(r"\\(softmax|diag)\b", r"\\operatorname{\1}", source))
+    if unknown := re.search(r"<mi>(\\\w+)", mathml):
+        raise ValueError(f"unknown command {unknown[1]!r} in {latex!r}")
+    body = mathml[mathml.index(">") + 1 : mathml.rindex("</math>")]
+    note = f'<annotation encoding="application/x-tex">{escape(latex)}</annotation>'
+    display_attribute = ' display="block"' if block else ""
+    return f"<math{display_attribute}><semantics>{body}{note}</semantics></math>"
 
 
 class _FormulaChecker(HTMLParser):

@@ -11,7 +11,7 @@ from bokeh.document import Document
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.theme import html
+from alrviz.explorer.shell.theme import button, html
 from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
@@ -60,12 +60,9 @@ class Notice:
         self.session = session
         self._text = html()
         self._bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(6, 0, 0, 0))
-        self._cancel = pmui.Button(
-            label="Cancel", variant="outlined", size="small", margin=(0, 0, 0, 12), css_classes=["alrviz-key-s"]
-        )
-        self._close = pmui.Button(label="Dismiss", variant="text", size="small", margin=(0, 0, 0, 12))
-        self._cancel.on_click(lambda _: session.table.give_up())
-        self._close.on_click(lambda _: self._dismiss())
+        look = {"size": "small", "margin": (0, 0, 0, 12)}
+        self._cancel = button("Cancel", session.table.give_up, variant="outlined", css_classes=["alrviz-key-s"], **look)
+        self._close = button("Dismiss", self._dismiss, variant="text", **look)
         self._row = pn.Row(  # Bokeh's own layouts: the words are there before React has drawn the buttons
             pn.Column(self._text, self._bar, sizing_mode="stretch_width", margin=0),
             self._cancel,
@@ -87,14 +84,12 @@ class Notice:
         loading = self.session.table.loading
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
-        spoken = html = ""
+        text = self._words()
+        spoken_text, visible_text = (text, text) if loading is None else self._progress_html(loading)
         if loading is not None:
-            spoken, html = self._progress_html(loading)
             self._show_share(loading.share)
-        else:
-            spoken = html = self._words()
-        self._text.object, self.heard.object = html, spoken
-        visible = bool(html) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
+        self._text.object, self.heard.object = visible_text, spoken_text
+        visible = bool(visible_text) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
         if visible and not self.panel.objects:
             self.panel[:] = [self._row]  # on most first screens there is nothing to say
         self.panel.visible = visible

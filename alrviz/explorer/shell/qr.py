@@ -8,7 +8,7 @@ import segno
 from alrviz.views.core.style import safe
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-LOCAL_ADDRESS_HINT = (
+_LOCAL_ADDRESS_HINT = (
     "<p>This address works only on this machine. To share it, serve the explorer to the network (<code>panel "
     "serve</code> with <code>--allow-websocket-origin NAME:PORT</code>, or <code>alrviz explore --address 0.0.0.0 "
     "--origin NAME</code>), open it by the machine's name there, and share the link from that page.</p>"
@@ -35,6 +35,13 @@ def qr_html(link: str, *, show_link: bool = True, max_height: str = "30vh") -> s
     return picture_html + (words if show_link else "")
 
 
-def is_local() -> bool:
-    """Return whether the browser opened this page at an address that works on this machine only."""
-    return pn.state.location is not None and urlsplit(pn.state.location.href).hostname in LOCAL_HOSTS
+def page_url(path: str = "") -> str:
+    """Return the address of this page, or of a path below it; relative if the page's address is unknown."""
+    location = pn.state.location
+    base = "" if location is None else location.href.split("?")[0].split("#")[0].rstrip("/")
+    return "/".join(filter(None, (base, path)))
+
+
+def local_hint() -> str:
+    """Return a hint as HTML if the address of this page works on this machine only; else ""."""
+    return _LOCAL_ADDRESS_HINT if urlsplit(page_url()).hostname in LOCAL_HOSTS else ""

@@ -175,9 +175,9 @@ def room(min_height: int, height_above: int, height_below: int) -> str:
     return f"max({min_height}px, {remaining_css} + var(--alrviz-later, 0px))"
 
 
-def html(margin: int | tuple[int, ...] = 0, text: str = "") -> pn.pane.HTML:
-    """Return a pane for text in the page's type, as wide as there is room."""
-    return pn.pane.HTML(text, stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=margin)
+def html(margin: int | tuple[int, ...] = 0, text: str = "", **params: object) -> pn.pane.HTML:
+    """Return a pane for text in the page's type, as wide as there is room. params: of the pane."""
+    return pn.pane.HTML(text, margin=margin, **{"stylesheets": [PANE_CSS], "sizing_mode": "stretch_width", **params})
 
 
 def button(label: str, on_press: Callable[[], object], **params: object) -> pmui.Button:

@@ -200,26 +200,6 @@ class ConnectionTable:
                 del self._open[peer]
 
 
-class _Request(HTTPMessageDelegate):
-    """Stands before a request's delegate: the connection no longer waits, and forwarding headers are checked."""
-
-    def __init__(self, inner: HTTPMessageDelegate, on_headers: Callable[[HTTPHeaders], None]):
-        self._inner, self._on_headers = inner, on_headers
-
-    def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Any:
-        self._on_headers(headers)
-        return self._inner.headers_received(start_line, headers)
-
-    def data_received(self, chunk: bytes) -> Any:
-        return self._inner.data_received(chunk)
-
-    def finish(self) -> None:
-        self._inner.finish()
-
-    def on_connection_close(self) -> None:
-        self._inner.on_connection_close()
-
-
 def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> ConnectionTable:
     """Set the limits of this module on a server that listens on `loop`, at best before the loop runs.
 
@@ -242,12 +222,16 @@ def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> Co
     def begin_request(server_connection: Any, request_connection: Any) -> HTTPMessageDelegate:
         stream, peer = server_connection.stream, _peer(request_connection.context.address)
         table.wait(stream, peer)
+        delegate = start_request(server_connection, request_connection)
+        receive_headers = delegate.headers_received
 
-        def on_headers(headers: HTTPHeaders) -> None:
+        def headers_received(start_line: Any, headers: HTTPHeaders) -> Any:
             table.answer(stream, peer)
             forward_client(headers, peer, proxies)
+            return receive_headers(start_line, headers)
 
-        return _Request(start_request(server_connection, request_connection), on_headers)
+        delegate.headers_received = headers_received  # type: ignore[method-assign]
+        return delegate
 
     def end(server_connection: Any) -> None:
         table.end(server_connection.stream, _peer(server_connection.context.address))

@@ -93,7 +93,7 @@ def _ask_token(application: BokehTornado, token: str) -> None:
 
 def _protect_pages(application: BokehTornado, token: str) -> None:
     _protected.add(application)
-    Job(lambda stop: _restore(), "alrviz-restore").start()
+    Job(lambda stop: restore(process_registry().classes, open_run_store), "alrviz-restore").start()
     few_arenas()
     _contexts.update(context.server_context for context in application.applications.values())
     if not (application.sign_sessions and application.secret_key):
@@ -114,10 +114,6 @@ def _protect_pages(application: BokehTornado, token: str) -> None:
     if token:
         _ask_token(application, token)
     application.add_transform(_Headers)
-
-
-def _restore() -> None:
-    restore(process_registry().classes, open_run_store)
 
 
 def is_admitted(context: BokehSessionContext | None) -> bool:
@@ -184,9 +180,6 @@ class _SessionRefused(PlainPage):
 
 class _NotOffered(PlainPage):
     """Replaces a handler of Panel or Bokeh that the page does not need."""
-
-    def initialize(self, **_kwargs: object) -> None:
-        """Ignore the arguments of the replaced handler."""
 
     def prepare(self) -> None:
         """Answer that this address is not available."""

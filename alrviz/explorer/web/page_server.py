@@ -15,7 +15,9 @@ import copy
 import logging
 import time
 import weakref
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from bokeh.core.types import ID
@@ -74,8 +76,8 @@ def rules(application: BokehTornado, base: str, path: str, queue: PageQueue) -> 
     compression = {name: compression[name] for name in ("compression_level", "mem_level")}
     return [
         (base + "/?", _Page, kwargs),
-        (base + NEW_SESSION_PATH, _NewSession, kwargs),
-        (base + PLACE_PATH, _Place, kwargs),
+        (base + NEW_SESSION_PATH, _NewSession, {"server": server}),
+        (base + PLACE_PATH, _Place, {"server": server}),
         (socket, _Socket, kwargs | compression),
     ]
 
@@ -98,16 +100,18 @@ class PageServer:
         self._context = context
         self._pending: dict[str, _PendingSession] = {}
 
-    async def ensure_session(self, token: str, request: HTTPServerRequest, is_known: bool) -> bool:
+    async def ensure_session(self, token: str, request: HTTPServerRequest, path: str) -> bool:
         """Build the session of a token in its turn, unless it exists; return False if too many visitors wait.
 
-        A session that no request waits for any more is dropped, unless its turn has come.
+        A session that no request waits for any more is dropped, unless its turn has come. path: that of the request,
+        below the page.
         """
         id = get_session_id(token)
         if any(session.id == id for session in self._context.sessions):
             return True
         if id not in self._pending:
-            self._pending[id] = _PendingSession(asyncio.ensure_future(self._build(id, token, request, is_known)))
+            building = self._build(id, token, _page_request(request, path), _is_known(request))
+            self._pending[id] = _PendingSession(asyncio.ensure_future(building))
         pending = self._pending[id]
         pending.count += 1
         try:
@@ -154,14 +158,34 @@ def _page_request(request: HTTPServerRequest, suffix: str) -> HTTPServerRequest:
     return page_request
 
 
-class _Page(DocHandler):
-    """The page's HTML; the first one of a theme is built by Panel, together with its session."""
+class _PageHandler:
+    """Base of the handlers of a page; what it waits for is cancelled when the visitor leaves."""
+
+    _task: asyncio.Task[bool] | None = None
 
     def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
-        self._turn: asyncio.Task[bool] | None = None
-        self._html = ""
-        super().__init__(application, request, **options)
+        super().__init__(application, request, **options)  # type: ignore[call-arg]
+
+    async def wait_for(self, work: Coroutine[object, object, bool]) -> bool | None:
+        """Return the result of `work`; None if the visitor has left meanwhile."""
+        self._task = asyncio.ensure_future(work)
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            return None
+
+    def on_connection_close(self) -> None:
+        """Cancel the work: the visitor has left."""
+        if self._task is not None:
+            self._task.cancel()
+        super().on_connection_close()  # type: ignore[misc]
+
+
+class _Page(_PageHandler, DocHandler):
+    """The page's HTML; the first one of a theme is built by Panel, together with its session."""
+
+    _html = ""
 
     @authenticated
     async def get(self, *args: object, **kwargs: object) -> None:
@@ -176,11 +200,9 @@ class _Page(DocHandler):
             self._hand_out(*self._page_server.html[dark])
             return
         queue = self._page_server.queue
-        self._turn = asyncio.ensure_future(queue.enter(self.request.remote_ip or "", _is_known(self.request)))
-        try:
-            has_turn = await self._turn
-        except asyncio.CancelledError:
-            return  # the visitor has left
+        has_turn = await self.wait_for(queue.enter(self.request.remote_ip or "", _is_known(self.request)))
+        if has_turn is None:
+            return
         if not has_turn:
             self.set_status(503)
             self.set_header("Retry-After", "10")
@@ -220,19 +242,9 @@ class _Page(DocHandler):
         self.set_header("Content-Type", "text/html")
         self.write(before.replace("<head>", f'<head><meta name="alrviz-token" content="{token}">', 1) + token + after)
 
-    def on_connection_close(self) -> None:
-        """Leave the queue: the visitor has left."""
-        if self._turn is not None:
-            self._turn.cancel()
-        super().on_connection_close()
 
-
-class _SessionHandler(TokenHandler):
+class _SessionHandler(_PageHandler, TokenHandler):
     """Base of the handlers about a session not built yet."""
-
-    def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
-        self._page_server = server
-        super().__init__(application, request)
 
     def token(self) -> str:
         """Return the token of the request; "" and status 403 if it is not this server's or has expired."""
@@ -257,39 +269,23 @@ class _Place(_SessionHandler):
 class _NewSession(_SessionHandler):
     """Builds the session of a page's token."""
 
-    _session_task: asyncio.Task[bool] | None = None
-
     @authenticated
     async def get(self) -> None:
         """Answer with status 204 once the session exists, or 503 if too many visitors wait."""
-        token = self.token()
-        if not token:
-            return
-        request = _page_request(self.request, NEW_SESSION_PATH)
-        session = self._page_server.ensure_session(token, request, _is_known(self.request))
-        self._session_task = asyncio.ensure_future(session)
-        try:
-            self.set_status(204 if await self._session_task else 503)
-        except asyncio.CancelledError:
-            return  # the visitor has gone
-
-    def on_connection_close(self) -> None:
-        """The visitor has gone."""
-        if self._session_task is not None:
-            self._session_task.cancel()
-        super().on_connection_close()
+        if token := self.token():
+            session = self._page_server.ensure_session(token, self.request, NEW_SESSION_PATH)
+            self.set_status(204 if await self.wait_for(session) else 503)
 
 
-class _Socket(WSHandler):
+class _Socket(_PageHandler, WSHandler):
     """Bokeh's websocket, which waits for its session and keeps the limits of `messages`."""
 
-    def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
-        self._page_server = server
-        self._session_task: asyncio.Task[bool] | None = None
+    _deadline: asyncio.TimerHandle | None = None  # of the incomplete message
+    _is_refused = False
+
+    def __init__(self, *args: Any, **options: Any):
         self._incoming, self._message_handler = BoundedReceiver(), MessageHandler()
-        self._deadline: asyncio.TimerHandle | None = None  # of the incomplete message
-        self._is_refused = False
-        super().__init__(application, request, **options)
+        super().__init__(*args, **options)
 
     @property
     def max_message_size(self) -> int:
@@ -297,13 +293,9 @@ class _Socket(WSHandler):
         return MAX_MESSAGE_BYTES
 
     async def _async_open(self, token: str) -> None:
-        request = _page_request(self.request, "/ws")
-        session = self._page_server.ensure_session(token, request, _is_known(self.request))
-        self._session_task = asyncio.ensure_future(session)
-        try:
-            has_turn = await self._session_task
-        except asyncio.CancelledError:
-            return  # the visitor has gone
+        has_turn = await self.wait_for(self._page_server.ensure_session(token, self.request, "/ws"))
+        if has_turn is None:
+            return
         if not has_turn:
             self.close(1013, "too many pages are being opened")
         elif self._page_server.count_sockets(token) >= MAX_SESSION_SOCKETS:
@@ -343,8 +335,6 @@ class _Socket(WSHandler):
     def on_close(self) -> None:
         """The visitor has gone."""
         self._is_refused = True
-        if self._session_task is not None:
-            self._session_task.cancel()
         if self._deadline is not None:
             self._deadline.cancel()
         super().on_close()

@@ -13,7 +13,7 @@ from alrviz.fitting.families.selected import max_kept
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.warm import warm_covers
+from alrviz.fitting.warm import CompileProcess, warm_covers
 from alrviz.memory import used_memory
 from alrviz.models.cell_space import tuple_sizes
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
@@ -54,8 +54,6 @@ def prepare_racers(
     n_jobs: int | None = None,
 ) -> list[RecipeEstimate]:
     """Encode the rows of every racer, compile the kernels it calls, and estimate its cost. tell: reports progress."""
-    from alrviz.fitting.parallel_compile import CompileProcess
-
     if isinstance(dataset, Stream):
         for recipe in recipes:
             Run(dataset, recipe)  # raises if the recipe cannot be fitted in passes

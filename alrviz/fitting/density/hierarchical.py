@@ -1,6 +1,6 @@
 """The solver of DLR: weights by Newton's method, bandwidths by BFGS on E at the optimal weights.
 
-    inner step   one Newton step on F(w) (newton.py), until every slope per row is below OPTIMAL_SLOPE
+    inner step   one Newton step on F(w) (weights.py), until every slope per row is below OPTIMAL_SLOPE
     outer step   d = -B dE/dlog h, no |d| above MAX_LOG_STEP; the first t of 1, 1/2, 1/4 ... with
                  E(log h + t d) <= E + 1e-4 t dE.d. At each trial the weights are brought to their optimum again,
                  except in the mode "paper", where they stay ([DLR] Algorithm 1)
@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alrviz.fitting.density.objective import DensityObjective, DensityPoint
-from alrviz.fitting.density.weights import WeightsObjective
+from alrviz.fitting.density.weights import OPTIMAL_SLOPE, WeightsObjective, minimise, newton
 from alrviz.fitting.objectives.ridge import Point
-from alrviz.fitting.solvers.newton import OPTIMAL_SLOPE, minimise, newton
 from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.models.density_votes import VoteFeatures
 from alrviz.passes.aligned_buffers import Floats

@@ -21,15 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.density.weights import WeightsObjective, all_weights, solve
-from alrviz.fitting.objectives.ridge import Point
-from alrviz.fitting.solvers.newton import minimise
+from alrviz.fitting.density.weights import WeightsObjective, all_weights, minimise, solve
+from alrviz.fitting.objectives.ridge import FitObjective, Point
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import DensityModel
 from alrviz.models.density_votes import VoteFeatures
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.features import FeatureRows
-from alrviz.passes.losses import NLL
 from alrviz.passes.rows import Rows, Sums
 from alrviz.stop import NEVER, StopToken
 
@@ -68,7 +66,7 @@ class DensityPoint(Point):
     slopes: Floats
 
 
-class DensityObjective:
+class DensityObjective(FitObjective):
     """F, E and their slopes on the rows of a training set, and of a validation set if the mode has one.
 
     Args:
@@ -81,9 +79,7 @@ class DensityObjective:
         stop: checked between the parts of every pass.
     """
 
-    bounds = None
-    loss = NLL
-    scale = None
+    alpha: float
 
     def __init__(
         self,
@@ -99,13 +95,9 @@ class DensityObjective:
     ):
         self.features, self.rows, self.mode, self.alpha, self.center = features, rows, mode, alpha, center
         self.validation, self.columns, self.stop = validation, columns, stop
-        self.total = float(rows.weights.sum())
+        self.total, self.n_classes = float(rows.weights.sum()), rows.n_classes
+        self.monitored_name = "F" if validation is None else "the loss of the validation rows"
         self.e_weight = self.total if validation is None else float(validation.weights.sum())
-
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return self.rows.n_classes
 
     @property
     def fits_bandwidths(self) -> bool:
@@ -262,11 +254,6 @@ class DensityObjective:
         """Free the buffers of a fit that has ended at `point`, or before it had one."""
         if isinstance(point, DensityPoint):
             point.weights_objective.release(point.inner)
-
-    @property
-    def monitored_name(self) -> str:
-        """What `monitored` returns, in words."""
-        return "F" if self.validation is None else "the loss of the validation rows"
 
     def monitored(self, point: DensityPoint) -> float:
         """Return E, which every step lowers, except in "paper" the inner ones."""

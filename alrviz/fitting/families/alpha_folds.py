@@ -16,7 +16,7 @@ from alrviz.fitting.cost.estimate import Estimate, estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import FitProblem, FitRequest
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
 from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, candidate_of, choose_alpha, row_losses
@@ -142,7 +142,7 @@ def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
         )
 
 
-def first_weights(objective: ObjectiveProtocol, request: FitRequest, alpha: Alpha) -> Floats | None:
+def first_weights(objective: FitObjective, request: FitRequest, alpha: Alpha) -> Floats | None:
     """Return the weights (M,) of the minimum at these alphas from the Gram matrix; None if it does not apply."""
     prepared, stop = request.prepared, request.stop
     if not isinstance(objective, LinearObjective) or not uses_gram_matrix(request.recipe, prepared.encoded):

@@ -1,6 +1,12 @@
 """Objective, solver and start of a fit, from counted tables and a recipe's parameters.
 
 AnJE is assembled like the others, with its own weights and no steps to take: one path serves every family.
+
+For a table read in batches solver="auto" is averaged or tron: both are fitted to a sample of the rows, and the one with
+the lower log loss on validation rows is chosen. It is averaged if the sample has fewer than MIN_CLASS_ROWS rows of a
+class of which the table has KNOWN_FACTOR times as many: the sample then does not show how F curves along its weights,
+and tron, whose Hessian is the sample's, takes many passes. (On ten million poker hands, 1 % better on the sample, it
+was at 0.628 after six passes, averaged at 0.622 after one.)
 """
 
 from collections.abc import Mapping
@@ -10,16 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.errors import RecipeError
+from alrviz.errors import RecipeError, plural
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.fitting.solvers.choice import SolverChoice
-from alrviz.fitting.solvers.full_passes import FullPasses
+from alrviz.fitting.solvers.full_passes import FullPasses, fit_sample
+from alrviz.fitting.solvers.line_search import LBFGS
 from alrviz.fitting.solvers.solver_support import chosen_solver
-from alrviz.fitting.solvers.stream_choice import chosen_learner, stream_solver
+from alrviz.fitting.solvers.stochastic import TRIAL_PASSES
+from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad, loss_of_mean, search_averaged_eta0
+from alrviz.fitting.solvers.tron import Tron
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Parameterisation, parameterise
@@ -29,6 +38,9 @@ from alrviz.models.tables import Tables
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats, Rows
 from alrviz.stop import NEVER, StopToken
+
+_MAX_ETA = 0.1  # eta of tron's inner loop, whose turns cost no pass here
+MIN_CLASS_ROWS, KNOWN_FACTOR = 30, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +55,7 @@ class Fit:
         choice: the solver and why, if a sample chose it.
     """
 
-    objective: ObjectiveProtocol
+    objective: FitObjective
     solver: Solver
     w0: Floats
     max_iter: int
@@ -151,6 +163,43 @@ def assemble_stream(
     if isinstance(solver, FullPasses) and (start is not None or complete_params["max_iter"] == 0):
         solver = replace(solver, first=w0)
     return Fit(objective, solver, w0, complete_params["max_iter"], complete_params["tol"], spent, choice)
+
+
+def stream_solver(name: str, memory: int, seed: int) -> Solver:
+    """Return the learner of that name, which is not "auto"."""
+    if name in ("tron", "lbfgs"):
+        return FullPasses(Tron(memory, _MAX_ETA) if name == "tron" else LBFGS(memory))
+    return StreamAdaGrad(seed, name == "averaged")
+
+
+def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: int) -> tuple[str, str, Solver]:
+    """Return the name that "auto" chooses, why, and the learner, after fits to the sample from `w0` (S + 1, C) if it
+    has enough rows of each class.
+    """
+    sample = objective.sample
+    class_counts, training = objective.parameterisation.tables.class_counts, sample.training
+    is_rare = (np.bincount(training.y, minlength=len(class_counts)) < MIN_CLASS_ROWS) & (
+        class_counts >= KNOWN_FACTOR * MIN_CLASS_ROWS
+    )
+    if is_rare.any():
+        classes = plural(int(is_rare.sum()), "class has", "classes have")
+        reason = f"averaged: {classes} fewer than {MIN_CLASS_ROWS} of the {training.n_rows:,} rows of tron's start"
+        return "averaged", reason, StreamAdaGrad(seed, True)
+    eta0 = search_averaged_eta0(objective, w0, seed)
+    averaged_loss = loss_of_mean(objective, sample, w0, seed, eta0, TRIAL_PASSES)
+    w, tron_loss = fit_sample(objective, w0)
+    name = "tron" if tron_loss <= averaged_loss else "averaged"
+    other = "averaged" if name == "tron" else "tron"
+    losses = sorted((averaged_loss, tron_loss))
+    n_training, n_validation = sample.training.n_rows, sample.validation.n_rows  # few rows are used for both
+    rows = "these" if n_training == n_validation else f"{n_validation:,} others"
+    reason = (
+        f"{name}: fitted to {n_training:,} rows its log loss on {rows} is "
+        f"{losses[0]:.4f}, that of {other} {losses[1]:.4f}"
+    )
+    if name == "tron":
+        return name, reason, FullPasses(Tron(memory, _MAX_ETA), w)
+    return name, reason, StreamAdaGrad(seed, True, eta0)
 
 
 def check_stream(params: Mapping[str, Any]) -> None:

@@ -32,26 +32,7 @@ from alrviz.fitting.families.selection_rows import (
     test_part,
     validation_part,
 )
-from alrviz.fitting.families.shared_params import (
-    ALPHA,
-    BOUNDS,
-    CENTER,
-    CLASS_WEIGHT,
-    MAX_ITER,
-    MEMORY,
-    MISSING,
-    OBJECTIVE,
-    ORDER,
-    PENALTY,
-    SCALE,
-    SHARE,
-    SMOOTHING,
-    SOLVER,
-    START,
-    TOL,
-    UNSEEN,
-    center_name,
-)
+from alrviz.fitting.families.shared_params import LINEAR, center_name
 from alrviz.fitting.solvers.solver_support import (
     IN_BATCHES,
     NEEDS,
@@ -73,7 +54,7 @@ if TYPE_CHECKING:
 
 # Solvers that can follow a metric which changes at every step.
 _METRIC_SOLVERS = ("lbfgs", "gd")
-TABLES: Mapping[str, Param] = {"order": ORDER, "smoothing": SMOOTHING, "missing": MISSING, "unseen": UNSEEN}
+TABLES: Mapping[str, Param] = {name: LINEAR[name] for name in ("order", "smoothing", "missing", "unseen")}
 # The fits of [ALR] and [WANBIA-C]. SciPy's L-BFGS-B ends when F falls by less than tol = factr * eps of itself, with
 # factr 1e7, or at pgtol = 1e-33, which never happens ([WANBIA-C] prints 1e-32).
 _PAPER: Mapping[str, Any] = {
@@ -335,23 +316,10 @@ class LR(WeightedFamily):
     rival = "alr"
     # docs/defaults.md measures these defaults of the penalty, here and in ALR.
     params: ClassVar[Mapping[str, Param]] = {
-        "scale": SCALE.among("none", "diagonal", "diagonal-adaptive"),
-        "order": ORDER,
-        "objective": OBJECTIVE,
-        "alpha": ALPHA,
-        "penalty": PENALTY,
-        "center": CENTER.among(0, "anje", "shares"),
-        "start": START.among("zero", "anje", "random"),
-        "solver": SOLVER,
-        "memory": MEMORY,
-        "max_iter": MAX_ITER,
-        "tol": TOL,
-        "share": SHARE,
-        "bounds": BOUNDS,
-        "smoothing": SMOOTHING,
-        "missing": MISSING,
-        "unseen": UNSEEN,
-        "class_weight": CLASS_WEIGHT,
+        **LINEAR,
+        "scale": LINEAR["scale"].among("none", "diagonal", "diagonal-adaptive"),
+        "center": LINEAR["center"].among(0, "anje", "shares"),
+        "start": LINEAR["start"].among("zero", "anje", "random"),
     }
     _labels: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
     colours: ClassVar[Mapping[str, str]] = {"lr": "#D55E00", "diagonal": "#E69F00", "adaptive": "#CC79A7"}
@@ -382,12 +350,10 @@ class ALR(WeightedFamily):
     name = words = "alr"
     learns_rows = "log theta"
     params: ClassVar[Mapping[str, Param]] = {
-        **LR.params,
-        "scale": SCALE.among("theta", "theta-gamma"),
-        "alpha": replace(ALPHA, default=1.0),
-        "penalty": replace(PENALTY, default="w"),
-        "center": CENTER,
-        "start": START,
+        **LINEAR,
+        "scale": LINEAR["scale"].among("theta", "theta-gamma"),
+        "alpha": replace(LINEAR["alpha"], default=1.0),
+        "penalty": replace(LINEAR["penalty"], default="w"),
     }
     _labels: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}
     colours: ClassVar[Mapping[str, str]] = {"alr": "#0072B2", "alrj": "#56B4E9", "wanbiac": "#0072B2"}

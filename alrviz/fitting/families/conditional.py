@@ -71,7 +71,7 @@ class ELR(Networks):
     """ELR: extended logistic regression of a network's tables."""
 
     name = words = "elr"
-    estimator = "alrviz.estimators.conditional.ELRClassifier"
+    estimator = "alrviz.estimators.networks.ELRClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "structure": Param(
             "nb", {"nb": "naive Bayes", "tan": "TAN: a tree"}, parse=_parents, label="Structure", key="z",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.prepare import CoveredRows, class_weighted
 from alrviz.fitting.solvers import SolverState
@@ -33,7 +33,7 @@ def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
     }
 
 
-def training(objective: ObjectiveProtocol) -> Observer:
+def training(objective: FitObjective) -> Observer:
     """Return the observer of training error, RMSE, the share of rows whose class has the highest score, and the norm of
     phi.
     """
@@ -51,7 +51,7 @@ def training(objective: ObjectiveProtocol) -> Observer:
     return observe
 
 
-def heldout(objective: ObjectiveProtocol, rows: Any) -> Observer:
+def heldout(objective: FitObjective, rows: Any) -> Observer:
     """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
     total = float(rows.weights.sum())
     seconds = 0.0

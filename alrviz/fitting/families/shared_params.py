@@ -175,6 +175,13 @@ CLASS_WEIGHT = Param(
     "N / (C N_y). Counts, densities and log theta are left alone.",
 )  # fmt: skip
 
+# The parameters of a linear family.
+LINEAR: Mapping[str, Param] = {
+    "scale": SCALE, "order": ORDER, "objective": OBJECTIVE, "alpha": ALPHA, "penalty": PENALTY, "center": CENTER,
+    "start": START, "solver": SOLVER, "memory": MEMORY, "max_iter": MAX_ITER, "tol": TOL, "share": SHARE,
+    "bounds": BOUNDS, "smoothing": SMOOTHING, "missing": MISSING, "unseen": UNSEEN, "class_weight": CLASS_WEIGHT,
+}  # fmt: skip
+
 
 def center_name(center: int | str) -> str:
     """Return a short name of the penalty's center: "0", "1" or "AnJE"."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.objectives.ridge import Point
+from alrviz.fitting.objectives.ridge import FitObjective, Point
 from alrviz.fitting.prepare import TrainingData, class_weighted
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.index import CellIndex
@@ -27,7 +27,6 @@ from alrviz.models.plan import Block
 from alrviz.models.structures import Structure
 from alrviz.passes.aligned_buffers import Floats, empty, zeros
 from alrviz.passes.blocks import Blocks
-from alrviz.passes.losses import NLL
 from alrviz.passes.rows import Rows, as_kernel_codes
 from alrviz.stop import NEVER, StopToken
 
@@ -43,7 +42,7 @@ class ConditionalRows(Rows):
         self.fixed, self.gaps = fixed, gaps
 
 
-class ConditionalObjective:
+class ConditionalObjective(FitObjective):
     """F and its gradient on the rows of a training set.
 
     Args:
@@ -53,21 +52,10 @@ class ConditionalObjective:
         stop: checked between the parts of every pass.
     """
 
-    bounds = None
-    loss = NLL
-    scale = None
-    alpha = 0.0
-    monitored_name = "F"
-
     def __init__(self, tables: ConditionalTables, rows: ConditionalRows, blocks: Blocks, stop: StopToken = NEVER):
         self.tables, self.rows, self.stop, self._blocks = tables, rows, stop, blocks
-        self.total = float(rows.weights.sum())
+        self.total, self.n_classes = float(rows.weights.sum()), rows.n_classes
         self._first_seen = 2 * tables.network.space.n_tuples
-
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return self.rows.n_classes
 
     @property
     def start(self) -> Floats:
@@ -105,14 +93,6 @@ class ConditionalObjective:
         gradient = np.concatenate([slopes, total[None, :]])
         return Point(w, z, sums, 0.0, sums.nll, gradient)
 
-    def criterion(self, point: Point) -> float:
-        """Return max |dF/dw| / N."""
-        return float(np.abs(point.gradient).max(initial=0.0)) / self.total
-
-    def monitored(self, point: Point) -> float:
-        """Return F."""
-        return point.objective
-
     def phi_norm(self, w: Floats) -> float:
         """Return the length of phi, intercepts included."""
         phi = self.tables.phi(w[:-1])
@@ -132,9 +112,6 @@ class ConditionalObjective:
         if not fits or not np.array_equal(model.seen, self.tables.cells):
             raise RecipeError("start is not a network of these tables; expected an elr model fitted to the same rows")
         return np.concatenate([model.phi, model.bias[None, :]])
-
-    def release(self, point: Point | None) -> None:
-        """Nothing to free: all memory belongs to rows and tables."""
 
     def _forward(self, phi: Floats, bias: Floats, rows: ConditionalRows) -> Floats:
         cells, table = self._new_tables()

@@ -1,6 +1,7 @@
-"""The base of objectives: a loss summed over rows whose scores are linear in the weights, and a ridge penalty.
+"""The bases of objectives.
 
-Solvers use an `Objective`, wherever its rows are; `ScoredObjective` has them, and their scores, in memory.
+`FitObjective` is what drivers, convergence tests and observers need. `Objective`, for solvers, is a loss summed over
+rows whose scores are linear in the weights, and a ridge penalty; `ScoredObjective` has its rows and scores in memory.
 
     F(w) = loss(z(w)) + alpha * sum q (w - center)^2,            z linear in w
 
@@ -55,7 +56,63 @@ class Line(Protocol):
         """Return the point at t."""
 
 
-class Objective(ABC):
+class FitObjective(ABC):
+    """An objective on its training rows. Weights, points and models are of its own kind, which its solver knows.
+
+    Attributes:
+        total: sum of the weights of the training rows.
+        n_classes: C.
+        alpha: strength of the penalty, one for all weights or one for each.
+        bounds: of every weight; None without bounds.
+        loss: the loss of a row.
+        scale: of phi = scale * w[owner]; None if weights have no such units.
+        monitored_name: what `monitored` returns, in words.
+    """
+
+    total: float
+    n_classes: int
+    alpha: float | Floats = 0.0
+    bounds: tuple[float, float] | None = None
+    loss: Loss = NLL
+    scale: Floats | None = None
+    monitored_name = "F"
+
+    @abstractmethod
+    def scores(self, w: Floats, rows: Any = None) -> Floats:
+        """Return the scores (N, W) of the training rows, or of others of the objective's kind, recomputed from `w`: one
+        forward pass.
+        """
+
+    @abstractmethod
+    def value_grad(self, w: Floats) -> Point:
+        """Return the point at `w`, shaped as all weights of the objective are."""
+
+    @abstractmethod
+    def phi_norm(self, w: Floats) -> float:
+        """Return ||phi||; w is shaped as for `value_grad`."""
+
+    def model(self, w: Floats) -> Any:
+        """Return the model with weights `w`, shaped as for `value_grad`."""
+        raise NotImplementedError
+
+    def weights_of(self, model: Any) -> Floats:
+        """Return the weights of a model of the same kind, cells and classes, shaped as for `value_grad`."""
+        raise NotImplementedError
+
+    def monitored(self, point: Any) -> float:
+        """Return the value whose decrease over the last steps tells whether to go on."""
+        value: float = point.objective
+        return value
+
+    def criterion(self, point: Any) -> float:
+        """Return a measure that is small at the optimum: the largest slope per row."""
+        return float(np.abs(point.gradient).max(initial=0.0)) / self.total
+
+    def release(self, point: Any) -> None:  # noqa: B027 - most objectives have none to free
+        """Free the buffers of a fit that has ended at `point`, or before it had one."""
+
+
+class Objective(FitObjective):
     """F = loss + penalty for solvers, wherever its rows are.
 
     Args:
@@ -70,7 +127,6 @@ class Objective(ABC):
         stop: checked between the parts of every pass.
     """
 
-    monitored_name = "F"  # what `monitored` returns, in words
     slope_reduction: float | None = None  # relative decrease of slopes along lines; None for line_minimum.EXACT
 
     def __init__(
@@ -96,10 +152,6 @@ class Objective(ABC):
         self._q = None if ridge is None else np.full(center.shape, ridge) if np.isscalar(ridge) else ridge
 
     @abstractmethod
-    def value_grad(self, w: Floats) -> Point:
-        """Return the point at `w`, shaped as the center."""
-
-    @abstractmethod
     def hvp(self, point: Point, direction: Floats) -> Floats:
         """Return the Hessian of F at `point` times `direction`, both shaped as w.
 
@@ -117,21 +169,9 @@ class Objective(ABC):
     def hessian_diagonal(self, point: Point) -> Floats:
         """Return the diagonal of the Hessian of F, shaped as w."""
 
-    @abstractmethod
-    def criterion(self, point: Point) -> float:
-        """Return a measure that is small at the optimum: the largest slope per row."""
-
-    @abstractmethod
-    def phi_norm(self, w: Floats) -> float:
-        """Return ||phi||."""
-
     def release(self, point: Point | None) -> None:
         """Free the buffers of a fit that has ended at `point`, or before it had one."""
         self.buffers.close()
-
-    def monitored(self, point: Point) -> float:
-        """Return the value whose decrease over the last steps tells whether to go on."""
-        return point.objective
 
     def metric(self, point: Point) -> Floats | None:
         """Return the squared units of the step from `point`, shaped as w, if they change at every step, else None."""
@@ -168,10 +208,6 @@ class ScoredObjective(Objective):
         total, jobs = float(rows.weights.sum()), rows.n_jobs
         super().__init__(center, ridge, total=total, n_classes=rows.n_classes, n_jobs=jobs, **options)
         self.rows = rows
-
-    @abstractmethod
-    def scores(self, w: Floats, rows: Any = None) -> Floats:
-        """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
 
     @abstractmethod
     def change(self, direction: Floats) -> Floats:

@@ -26,8 +26,7 @@ from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import EncodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
-from alrviz.fitting.choose_n_tuples import Build, choose_n_tuples
-from alrviz.fitting.choose_order import choose_order
+from alrviz.fitting.choose_order import Build, choose_n_tuples, choose_order
 from alrviz.fitting.cost.estimate import Estimate, allowed_bytes, estimate, require_memory
 from alrviz.fitting.cost.peak_memory import MAX_SNAPSHOT_BYTES
 from alrviz.fitting.cost.table_shape import TableShape

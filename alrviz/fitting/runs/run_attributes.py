@@ -8,7 +8,7 @@ import numpy as np
 from alrviz.data.stream.table import Stream
 from alrviz.fitting.cost.estimate import Estimate
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.snapshots import Snapshots
@@ -125,7 +125,7 @@ class RunAttributes:
         return self._fit.objective.scale if self._fit else None
 
     @property
-    def objective(self) -> ObjectiveProtocol | None:
+    def objective(self) -> FitObjective | None:
         """The objective, once prepared."""
         return self._fit.objective if self._fit else None
 

@@ -30,7 +30,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
-    from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+    from alrviz.fitting.objectives.ridge import FitObjective
 
 MIN_ALPHA, MAX_ALPHA, FIRST_ALPHA = 1e-4, 1e5, 1e3
 # Trials of the descent, and the relative decrease of L below which it ends.
@@ -299,7 +299,7 @@ def evaluate_alphas(
     return evaluate_folds(folds, np.exp(log_alpha), stop, sloped=sloped, close=close, log_values=log_alpha)
 
 
-def row_losses(objective: "ObjectiveProtocol", w: Floats, rows: Any) -> Floats:
+def row_losses(objective: "FitObjective", w: Floats, rows: Any) -> Floats:
     """Return -log p(y) of each row (n,) at the weights w."""
     z = objective.scores(w, rows)[:, : rows.n_classes]
     losses: Floats = logsumexp(z, axis=1) - z[np.arange(len(z)), rows.y]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats
@@ -30,7 +30,7 @@ class ConvergenceTest:
     one step of 40 turns is not a short one, and a gain of tol in 40 turns is no reason to go on.
     """
 
-    def __init__(self, objective: ObjectiveProtocol, max_iter: int, tol: float, spent: float | None = None):
+    def __init__(self, objective: FitObjective, max_iter: int, tol: float, spent: float | None = None):
         self._spent = spent
         self._objective = objective
         self._max_iter = max_iter

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from alrviz.errors import AlrvizError
 from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.fitting.solvers.stochastic import ENDS, MAX_ROUNDS, POINTS, TRIAL_PASSES, best_and_neighbours
+from alrviz.fitting.solvers.stochastic import ENDS, TRIAL_PASSES, search_eta0
 from alrviz.passes.rows import Floats
 
 N_MOMENTS = 8  # of the second half of a pass, at which weights are averaged
@@ -69,8 +69,7 @@ class StreamAdaGrad(Solver):
         training = state.carry
         if training is None:
             w = state.point.w
-            search = search_averaged_eta0 if self.averaged else search_eta0
-            eta0 = self.eta0 or search(objective, w, self.seed)[0]
+            eta0 = self.eta0 or self._search_eta0(objective, w)
             training = _Training(np.stack([w, np.zeros_like(w)], axis=1).astype(np.float32), eta0, 0, w)
         table = objective.step_table(training.moved[:, 0], training.moved[:, 1])
         mean, n_before = _Mean(objective, table), objective.passes.n_passes
@@ -85,6 +84,14 @@ class StreamAdaGrad(Solver):
             step_size=training.eta0,
             carry=_Training(objective.weights_and_squares(table), training.eta0, training.passes + 1, mean.weights),
             extra={"eta0": training.eta0, "progressive_log_loss": progressive_loss / objective.total},
+        )
+
+    def _search_eta0(self, objective: StreamObjective, w: Floats) -> float:
+        if self.averaged:
+            return search_averaged_eta0(objective, w, self.seed)
+        return search_eta0(
+            lambda eta0: loss_of_mean(objective, objective.trial, w, self.seed, eta0, TRIAL_PASSES, averaged=False),
+            "adagrad",
         )
 
     def with_report_point(self, objective: StreamObjective, state: SolverState) -> SolverState:
@@ -135,27 +142,8 @@ class _Mean:
         return self._sum / self._number if self._number else self._objective.weights_in(self._table).astype(np.float64)
 
 
-def search_eta0(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
-    """Return the step size eta0 for steps from `w` (S + 1, C) on, and the validation log loss that it reaches.
-
-    It is searched on the sample, by algorithms 4 and 5 of [sALR].
-    """
-    low, high = ENDS["adagrad"]
-    values: dict[float, float] = {}
-    best = 0.0
-    for _ in range(MAX_ROUNDS):
-        grid = np.linspace(low, high, POINTS).tolist()
-        for x in grid:
-            if x not in values:
-                values[x] = loss_of_mean(objective, objective.trial, w, seed, 10.0**x, TRIAL_PASSES, averaged=False)
-        best, low, high, close = best_and_neighbours(values, grid)
-        if close:
-            break
-    return float(10.0**best), values[best]
-
-
-def search_averaged_eta0(objective: StreamObjective, w: Floats, seed: int) -> tuple[float, float]:
-    """Return the eta0 whose mean is best on the sample, from `w` (S + 1, C) on, and its log loss."""
+def search_averaged_eta0(objective: StreamObjective, w: Floats, seed: int) -> float:
+    """Return the eta0 whose mean is best on the sample, from `w` (S + 1, C) on."""
     trial = objective.sample
     n = trial.training.n_rows
     passes = (
@@ -165,14 +153,14 @@ def search_averaged_eta0(objective: StreamObjective, w: Floats, seed: int) -> tu
         if objective.total >= 2 * n
         else _PASSES_OVER_ALL
     )
-    best, lowest_loss = descend(
+    log_eta0 = descend(
         lambda x: loss_of_mean(objective, trial, w, seed, 10.0**x, passes), _FIRST_LOG_ETA0, _LOG_ETA0_STEPS
     )
-    return float(10.0**best), lowest_loss
+    return float(10.0**log_eta0)
 
 
-def descend(value: Callable[[float], float], x: float, steps: tuple[float, ...]) -> tuple[float, float]:
-    """Return the x with the lowest `value` on a path downhill from x, in each of `steps` in turn, and that value."""
+def descend(value: Callable[[float], float], x: float, steps: tuple[float, ...]) -> float:
+    """Return the x with the lowest `value` on a path downhill from x, in each of `steps` in turn."""
     values = {x: value(x)}
     low, high = ENDS["adagrad"]
     for step in steps:
@@ -185,7 +173,7 @@ def descend(value: Callable[[float], float], x: float, steps: tuple[float, ...])
                     if values[neighbour] < values[x]:
                         x, improved = neighbour, True
                         break
-    return x, values[x]
+    return x
 
 
 def loss_of_mean(

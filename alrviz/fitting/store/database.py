@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from alrviz.errors import Sentence, StoreError, for_page
-from alrviz.home import HOME, make_private_folder, open_private, restrict_home
+from alrviz.home import HOME, make_private_folder, open_private
 
 # Milliseconds that a writer waits for another process's transaction, which lasts a few. If the file stays locked for
 # longer, studies go on without the store.
@@ -52,7 +52,6 @@ class Database:
             os.close(
                 open_private(str(path), os.O_CREAT | os.O_RDWR)
             )  # SQLite creates its further files with the same mode
-            restrict_home(path.parent)
             self._connection = self._open(schema, lock_timeout_ms)
         except StoreError:
             raise

@@ -21,8 +21,7 @@ from alrviz.pictures.convergence import RacerCurve
 from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.heldout import heldout_losses
-from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero
+from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero, heldout_losses
 from alrviz.studies.race.race import Race, RecordedRun
 from alrviz.studies.race.verdict import objective_key
 
@@ -45,6 +44,7 @@ class Racer:
         columns: values of the steps that were read and may be shown; views of growing buffers, so that a tick of a long
             race copies only its new steps.
         limit: last iteration that may be shown; None for all.
+        n_read: number of rows read, shown or not.
         trial_fits: number of steps of the trace that are not in the columns: trial fits before the first iteration.
             Negative if the columns have trials that the trace has not (order="auto": `Run.tried`).
         lowest: lowest objective read, even beyond `limit`, so that gaps do not change when Stop is pressed.
@@ -57,7 +57,6 @@ class Racer:
         self.label = str(run.recipe.label)
         self.key = objective_key(run.recipe)
         self.alpha = run.recipe.params.get("alpha", 0.0)
-        self.loss = str(run.recipe.params.get("objective", "nll"))
         self.bounded = run.recipe.params.get("bounds") is not None
         self._buffers: dict[str, NDArray[Any]] = {
             name: np.empty(64, _FIELD_TYPES.get(name, float)) for name in _STEP_FIELDS
@@ -66,7 +65,7 @@ class Racer:
         self.lowest = float("inf")
         self.trial_fits = 0
         self._read = 0  # steps of the trace that were read
-        self._count = 0  # rows
+        self.n_read = 0
         self.limit: int | None = None
         self.heldout: Any = None
 
@@ -79,7 +78,7 @@ class Racer:
         steps = [step for step in added if step.kind != "search" or _FIRST_ALPHA in step.extra]
         chosen_alphas = self._chosen_alphas if steps else {}
         if chosen_alphas:  # found by other fits, whose trials are not in the trace
-            first_step = steps[:1] if not self._count else []
+            first_step = steps[:1] if not self.n_read else []
             trials = [
                 replace(step, kind="search", extra=_search_extra(trial))
                 for step in first_step
@@ -95,18 +94,19 @@ class Racer:
         return len(added)
 
     def _append(self, steps: list[Step]) -> None:
-        start, end = self._count, self._count + len(steps)
+        start, end = self.n_read, self.n_read + len(steps)
         for name in dict.fromkeys(name for step in steps for name in step.extra):
             if name not in self._buffers:
                 self._buffers[name] = np.full(len(self._buffers["index"]), np.nan)
         for name, values in self._buffers.items():
             if end > len(values):
                 self._buffers[name] = values = np.concatenate([values, np.empty(end, values.dtype)])
-            values[start:end] = [_value_of(step, name) for step in steps]
+            is_field = name in _STEP_FIELDS
+            values[start:end] = [getattr(step, name) if is_field else step.extra.get(name, np.nan) for step in steps]
             for k in (start + k for k, step in enumerate(steps) if step.kind == "search" and start + k):
                 if np.isnan(values[k]):  # not measured; the weights have not changed
                     values[k] = values[k - 1]
-        self._count = end
+        self.n_read = end
         self.lowest = min([self.lowest, *(step.objective for step in steps if step.objective < self.lowest)])
         self.end_at(self.limit)
 
@@ -127,13 +127,8 @@ class Racer:
     def end_at(self, limit: int | None) -> None:
         """Hide steps after an iteration; None shows all."""
         self.limit = limit
-        length = self._count if limit is None else min(self._count, limit + 1)
+        length = self.n_read if limit is None else min(self.n_read, limit + 1)
         self.columns = {name: values[:length] for name, values in self._buffers.items()}
-
-    def first_rows(self, n_steps: int) -> dict[str, NDArray[Any]]:
-        """The columns of the first `n_steps` rows; with "step" if rows are not iterations."""
-        steps = {"step": np.arange(len(self))} if self.alphas else {}
-        return {name: column[:n_steps] for name, column in (self.columns | steps).items()}
 
     def trials(self, upto: int | None = None) -> int:
         """Number of alphas tried up to a step; None for the last that may be shown."""
@@ -148,17 +143,12 @@ class Racer:
     @property
     def cut(self) -> bool:
         """Whether `limit` hides steps that were read."""
-        return len(self) < self._count
+        return len(self) < self.n_read
 
     @property
     def outcome(self) -> Outcome | None:
         """How the run ended; "stopped" if it ended beyond `limit`."""
         return _STOPPED_EARLIER if self.cut and self.run.outcome is not None else self.run.outcome
-
-    @property
-    def n_read(self) -> int:
-        """Number of rows read, shown or not."""
-        return self._count
 
     @property
     def has_unread_steps(self) -> bool:
@@ -182,7 +172,7 @@ class Racer:
             trials=self.trials(upto),
             alphas=tuple(float(alpha) for alpha in alphas if alpha == alpha),  # NaN if an order has none yet
             order=self.run.recipe.params["order"] if alphas and self._chosen_alphas else None,
-            loss=self.loss,
+            loss=str(self.recipe.params.get("objective", "nll")),
             bounded=self.bounded,
             heldout=self.heldout,
         )
@@ -202,10 +192,6 @@ def _search_extra(trial: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in trial.items() if name.startswith(ALPHAS)} | {
         "search_log_loss": trial["log_loss"]
     }
-
-
-def _value_of(step: Step, name: str) -> Any:
-    return getattr(step, name) if name in _STEP_FIELDS else step.extra.get(name, float("nan"))
 
 
 class RaceReader:
@@ -232,7 +218,6 @@ class RaceReader:
         self.head = 0
         self.last_shown = 0
         self.to_zero = False
-        self._outcomes: list[Outcome | None] = []
         self.limit: int | None = None
         if limit is not None:
             self.end_at(limit)
@@ -290,19 +275,13 @@ class RaceReader:
     @property
     def is_finished(self) -> bool:
         """Whether the race has ended and all of it was shown."""
-        return (
-            self.race.ended
-            and self.last_shown >= self.last
-            and not any(racer.has_unread_steps for racer in self.racers)
-        )
+        all_shown = self.last_shown >= self.last and not any(racer.has_unread_steps for racer in self.racers)
+        return self.race.ended and all_shown
 
     def pull(self) -> int:
         """Read new steps and outcomes, and update `to_zero`; return the number of steps."""
         new = sum([racer.pull() for racer in self.racers])
-        outcomes = [racer.outcome for racer in self.racers]
-        if not self.to_zero and (new or outcomes != self._outcomes):
-            self._outcomes = outcomes
-            self.to_zero = falls_to_zero(racer.summary() for racer in self.racers)
+        self.to_zero = self.to_zero or falls_to_zero(racer.summary() for racer in self.racers)
         return new
 
     def follow(self, speed: float = 1.0, replay: bool = False) -> bool:
@@ -341,19 +320,16 @@ class RaceReader:
 
     def curves(self) -> list[RacerCurve]:
         """Curves of the picture: up to the head, and faintly up to the furthest step shown."""
-        best = self._best()
-        end = self.last_shown + 1
-        return [
-            RacerCurve(
-                name=racer.name,
-                label=racer.label,
-                columns=racer.first_rows(end),
-                rows=racer.run.trace.rows or 1.0,
-                best=best[racer.key],
-                upto=self.head if self.head < self.last_shown else None,
+        best, curves = self._best(), []
+        for racer in self.racers:
+            steps = {"step": np.arange(len(racer))} if racer.alphas else {}  # rows that are no iterations
+            columns = {name: column[: self.last_shown + 1] for name, column in (racer.columns | steps).items()}
+            rows, upto = racer.run.trace.rows or 1.0, self.head if self.head < self.last_shown else None
+            curve = RacerCurve(
+                name=racer.name, label=racer.label, columns=columns, rows=rows, best=best[racer.key], upto=upto
             )
-            for racer in self.racers
-        ]
+            curves.append(curve)
+        return curves
 
     def _best(self) -> dict[Any, float]:
         """The lowest value of every objective."""

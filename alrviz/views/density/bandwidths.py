@@ -81,7 +81,7 @@ class BandwidthView(NotebookViewer):
         ]
         if film is not None:
             buttons.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
-        self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
+        self._numbers = Numbers(buttons, lambda: "" if self.path is None else numbers_html(self.path), title=numbers)
         # A page with many pictures may place pictures and texts separately.
         self.top, self.rest = stack(*self.places), stack(self.sentence, self._numbers)
         self.layout = ViewLayout(self.top, self.rest)
@@ -135,9 +135,6 @@ class BandwidthView(NotebookViewer):
         times_text = f"{n_moves:,} time{'s' if n_moves != 1 else ''}"
         step_text = f"Step {int(path.iterations[k]):,}: NLL per row {', '.join(losses)} nats"
         say(self.sentence, f"<p class='quiet'>{step_text}; bandwidths moved {times_text} so far.</p>")
-
-    def _numbers_html(self) -> str:
-        return "" if self.path is None else numbers_html(self.path)
 
     def _csv(self) -> str:
         return "" if self.path is None else to_csv(path_frame(self.path), {"alrviz": __version__})

@@ -35,7 +35,6 @@ class DensityRatioView(NotebookViewer):
         scene: the frame, or None for an empty view.
         on_bandwidth: called with a column's name and a bandwidth, in the column's units, while its slider is dragged;
             without it there are no sliders.
-        max_pictures: number of columns shown by default: the most important ones.
         per_row: pictures per row.
         height: CSS height of a picture.
         numbers: title of the folded table, different for each view on a page.
@@ -57,7 +56,6 @@ class DensityRatioView(NotebookViewer):
         scene: DensityFrame | None = None,
         *,
         on_bandwidth: Callable[[str, float], None] | None = None,
-        max_pictures: int = MAX_PICTURES,
         per_row: int = 3,
         height: str = f"{HEIGHT_PX}px",
         numbers: str = "Numbers",
@@ -65,13 +63,8 @@ class DensityRatioView(NotebookViewer):
         **params: Any,
     ):
         super().__init__(**params)
-        self._on_bandwidth, self._max_pictures, self._per_row, self._height = (
-            on_bandwidth,
-            max_pictures,
-            per_row,
-            height,
-        )
-        self._provenance = provenance
+        self._on_bandwidth, self._provenance = on_bandwidth, provenance
+        self._per_row, self._height = per_row, height
         self.scene: DensityFrame | None = None
         self._column_names: tuple[str, ...] = ()
         self.cells: dict[str, RatioCell] = {}
@@ -104,7 +97,7 @@ class DensityRatioView(NotebookViewer):
         if names != self._column_names:
             self._column_names = names
             still_chosen_names = [name for name in self.chosen_columns if name in names]
-            self._columns.param.update(options=list(names), visible=len(names) > self._max_pictures)
+            self._columns.param.update(options=list(names), visible=len(names) > MAX_PICTURES)
             if still_chosen_names == self.chosen_columns:
                 self._lay_out()
             else:
@@ -145,7 +138,7 @@ class DensityRatioView(NotebookViewer):
             return []
         if self.chosen_columns:
             return [name for name in self._column_names if name in self.chosen_columns]
-        most_important = sorted(self.scene.columns, key=lambda ratio: -ratio.importance)[: self._max_pictures]
+        most_important = sorted(self.scene.columns, key=lambda ratio: -ratio.importance)[:MAX_PICTURES]
         strongest_columns = {ratio.column for ratio in most_important}
         return [name for name in self._column_names if name in strongest_columns]
 
@@ -186,21 +179,19 @@ class DensityRatioView(NotebookViewer):
         return self._provenance() + step_text
 
     def _numbers_html(self) -> str:
-        return "" if self.scene is None else numbers_html(self.scene)
+        """Return the table with the weights and bandwidths of all columns."""
+        lines = []
+        for ratio in () if self.scene is None else self.scene.columns:
+            weight_text = ", ".join(f"{value:.4g}" for value in np.atleast_1d(ratio.weight)[:8])
+            bandwidth_text = f"{ratio.bandwidth:.4g}" if np.isfinite(ratio.bandwidth) else "&ndash;"
+            relative = ratio.bandwidth / ratio.silverman
+            relative_text = f"{relative:.4g}" if np.isfinite(relative) else "&ndash;"
+            lines.append(
+                (safe(ratio.column, 60), weight_text, bandwidth_text, relative_text, f"{ratio.importance:.4g}")
+            )
+        return html_table(("column", "w", "h", "h / Silverman's", "spread of w &phi; (nats)"), lines)
 
     def _csv(self) -> str:
         if self.scene is None:
             return ""
         return to_csv(scene_frame(self.scene), {"alrviz": __version__, "step": self.scene.iteration})
-
-
-def numbers_html(scene: DensityFrame) -> str:
-    """Return the table with the weights and bandwidths of all columns."""
-    lines = []
-    for ratio in scene.columns:
-        weight_text = ", ".join(f"{value:.4g}" for value in np.atleast_1d(ratio.weight)[:8])
-        bandwidth_text = f"{ratio.bandwidth:.4g}" if np.isfinite(ratio.bandwidth) else "&ndash;"
-        relative = ratio.bandwidth / ratio.silverman
-        relative_text = f"{relative:.4g}" if np.isfinite(relative) else "&ndash;"
-        lines.append((safe(ratio.column, 60), weight_text, bandwidth_text, relative_text, f"{ratio.importance:.4g}"))
-    return html_table(("column", "w", "h", "h / Silverman's", "spread of w &phi; (nats)"), lines)

@@ -57,7 +57,7 @@ class GramMatrixView(NotebookViewer):
             *picture_buttons({"the Gram matrix": self.picture}, lambda _: self.origin()),
             csv_button("alrviz-gram.csv", self._csv, "the kernel of every pair of rows shown"),
         ]
-        self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
+        self._numbers = Numbers(buttons, lambda: "" if self.gram is None else numbers_html(self.gram), title=numbers)
         # The column around the figure fades, because a style set on a figure that is replaced at once would be lost.
         self._fading_part = pn.Column(self.picture.pane, margin=0)
         self.layout = ViewLayout(self.sentence, self._fading_part, self._numbers)
@@ -81,9 +81,6 @@ class GramMatrixView(NotebookViewer):
         self.picture.show(gram_picture(gram, dark=self.dark, size=self._size))
         say(self.sentence, sentence_html(gram))
         self._numbers.refresh()
-
-    def _numbers_html(self) -> str:
-        return "" if self.gram is None else numbers_html(self.gram)
 
     def _csv(self) -> str:
         gram = self.gram

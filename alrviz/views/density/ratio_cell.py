@@ -15,7 +15,7 @@ from alrviz.pictures.density import density_picture
 from alrviz.studies.density.density_frames import ColumnRatio
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.panes import Updating, as_high, html, say, stack
-from alrviz.views.core.saving import Origin, by_version
+from alrviz.views.core.saving import Origin
 from alrviz.views.core.style import safe
 from alrviz.views.core.transport import change, live_slider
 
@@ -38,8 +38,8 @@ class RatioCell:
         self,
         column: str,
         on_slide: Callable[[str, float], None] | None,
-        height: str = f"{HEIGHT_PX}px",
-        provenance: Callable[[], str] = by_version,
+        height: str,
+        provenance: Callable[[], str],
     ):
         self.column, self._on_slide, self._provenance = column, on_slide, provenance
         self.picture = LiveFigure("alrviz-density-ratio")

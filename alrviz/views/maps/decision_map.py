@@ -122,7 +122,9 @@ class DecisionMapView(NotebookViewer):
         self.head = pn.Row(self.menus.panel, pn.HSpacer(), self.status, **widget_params)
         save = csv_button("alrviz-map.csv", self._csv, "the value of every class at every place of the map")
         buttons = [*picture_buttons({"the decision map": self.picture}, lambda _: self.origin()), save]
-        self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
+        self._numbers = Numbers(
+            buttons, lambda: "" if self.surface is None else texts.numbers_html(self.surface), title=numbers
+        )
         # The column around the figure fades, because a style set on a figure that is replaced at once would be lost.
         self._fading_part = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
         body = stack(*([self.head] if controls else []), self._fading_part)
@@ -272,9 +274,6 @@ class DecisionMapView(NotebookViewer):
     def _show_status(self) -> None:
         late = self._map.busy and (self.surface is None or self.outdated)
         say(self.status, f"<span class='quiet'>{'asking the model &hellip;' if late else ''}</span>")
-
-    def _numbers_html(self) -> str:
-        return "" if self.surface is None else texts.numbers_html(self.surface)
 
     def _show_outdated(self) -> None:
         """Fade a map of outdated settings, and show title and "outdated"."""

@@ -73,7 +73,7 @@ class Player:
             return False
         new_reader.pull()
         new_reader.move(new_reader.last)
-        self.playing = not race.ended and (race.control.phase in ("preparing", "running") or race.control.queued)
+        self.playing = not race.ended and race.control.phase in ("queued", "preparing", "running")
         self.reader = new_reader
         return True
 
@@ -349,7 +349,7 @@ class Player:
         if race is None or reader is None:
             state |= {"running": False, "head": 0, "last": 0, "step_name": "iteration"}
             return state | {"may_step": True, "may_stop": self.is_waiting}
-        under_way = not race.ended and (race.control.phase != "waiting" or race.control.queued)
+        under_way = not race.ended and race.control.phase != "waiting"
         return state | {
             "running": self.playing and not self.outdated,
             "head": reader.head,
@@ -381,7 +381,7 @@ def _activity_html(player: Player) -> str:
         return "stopped" if player.is_stopped else f"<b>recorded earlier</b>{step_html}"
     if race.ended and not player.playing:
         return _ended_html(player, race)
-    if race.control.phase in ("waiting", "preparing"):
+    if race.control.phase in ("waiting", "queued", "preparing"):
         return _activity(race)
     if player.playing and race.control.turn:
         return f"running, in turns: number {race.control.turn} in the queue"

@@ -23,7 +23,7 @@ from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPa
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
 from alrviz.studies.core.export import race_provenance
 from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
-from alrviz.studies.maps.film_maps import film_axes, film_map
+from alrviz.studies.maps.decision_map import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_summary import UNDECIDED, leader_text
@@ -199,18 +199,21 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         scenes.append(density_frame_of(model.model, run.encoded, labels, iteration=step, previous=previous))
         models.append(model)
     x = [path.iterations[places].astype(float)]
-    columns, losses = _column_lines(path, x), _loss_line(reader, path, x)
-    nothing: list[Any] = [None] * len(columns)
+    light, dark = (family_shades(reader.racers[0].label, 2, ground) for ground in (False, True))
+    names = (reader.racers[0].name, "validation rows")
+    losses = [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
+    columns = _column_lines(path, x)
+    no_lines: list[Any] = [None] * len(columns)
     training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "test"))
     ratios = [path.ratios[places, d] for d in range(len(columns))]
     nll = View(
         label="NLL per row (nats)", short="training", log=False,
-        train=[None if part is None else part[places] for part in (training, validation)] + nothing,
-        heldout=[None if heldout is None else heldout[places], None, *nothing],
+        train=[None if part is None else part[places] for part in (training, validation)] + no_lines,
+        heldout=[None if heldout is None else heldout[places], None, *no_lines],
     )  # fmt: skip
     widths = View(
         label="bandwidth over Silverman's, log scale", short="h / Silverman's", log=True,
-        train=[None, None, *ratios], heldout=[None, None, *nothing], grey={"Silverman's": 1.0},
+        train=[None, None, *ratios], heldout=[None, None, *no_lines], grey={"Silverman's": 1.0},
     )  # fmt: skip
     outcome_text = run.outcome.sentence if run.outcome is not None else "the fit goes on"
     end_text = (
@@ -229,13 +232,6 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         ground=_ground(scenes[-1], models, race.dataset),
         about=_about(race),
     )  # fmt: skip
-
-
-def _loss_line(reader: RaceReader, path: BandwidthPath, x: Any) -> list[ReplayLine]:
-    label = reader.racers[0].label
-    light, dark = (family_shades(label, 2, ground) for ground in (False, True))
-    names = (reader.racers[0].name, "validation rows")
-    return [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
 
 
 def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:

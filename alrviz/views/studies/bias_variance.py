@@ -14,7 +14,8 @@ import panel as pn
 import param
 
 from alrviz.pictures import bias_variance as pictures
-from alrviz.pictures.bias_variance import AXES, KINDS, legend_rows, share_text, varying
+from alrviz.pictures.bias_variance import AXES, KINDS, LEGEND_WIDTH_PX, share_text, varying
+from alrviz.pictures.labels import legend_rows
 from alrviz.pictures.palette import family_colour
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -89,7 +90,7 @@ class BiasVarianceView(StudyView):
         self._offer(varying(table))
         drawn_pictures = pictures.bias_variance(table, self.axis, self.definition, dark=self.dark)
         # A long legend makes the pictures higher instead of covering them.
-        extra_px = LEGEND_ROW_PX * max(0, legend_rows(drawn_pictures["error"].key[0]) - 3)
+        extra_px = LEGEND_ROW_PX * max(0, legend_rows(drawn_pictures["error"].key[0], LEGEND_WIDTH_PX) - 3)
         height_css = f"calc({self._height} + {extra_px}px)"
         self._picture_box.param.update(
             height=330 + extra_px, styles={"height": height_css, "flex": f"0 0 {height_css}"}
@@ -101,11 +102,11 @@ class BiasVarianceView(StudyView):
 
     def _offer(self, axes: list[str]) -> None:
         """Offer the settings with more than one value in the grid."""
-        offered = _axis_options(axes or ["order"])
-        if self._axes.options != offered:
+        options = _axis_options(axes or ["order"])
+        if self._axes.options != options:
             with param.parameterized.discard_events(self):
-                self.axis = self.axis if self.axis in axes else next(iter(offered.values()))
-            self._axes.param.update(options=offered, value=self.axis)
+                self.axis = self.axis if self.axis in axes else next(iter(options.values()))
+            self._axes.param.update(options=options, value=self.axis)
         self._axes.visible = len(axes) > 1
 
 

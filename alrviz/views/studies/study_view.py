@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TICK_MS = 100
 TICKS_PER_REFRESH = 5  # while the study runs
 REST_PER_DRAW_SECOND = 10  # pause after drawing, so that large pictures do not block the page
+NO_STUDY_HTML = "<span class='quiet'>No study yet.</span>"
 _RUN_HINT = "Run (space)"
 _RESUME_HINT = "Resume: finished fits are kept (space)"
 _WAITS_HTML = "<p class='quiet'>It runs as soon as its cost is known.</p>"
@@ -197,7 +198,7 @@ class StudyView(NotebookViewer):
     def _empty(self) -> None:
         """Show the state without a study."""
         self.body.visible = False
-        self.tell_none()
+        self.tell(NO_STUDY_HTML)
 
     def _fold_numbers(
         self, files: Sequence[Any], pictures: Mapping[str, LiveFigure], table: Callable[[Any], str]
@@ -218,19 +219,12 @@ class StudyView(NotebookViewer):
         """Show this HTML as the sentence above the picture."""
         say(self.sentence, f"<div class='sentence'>{text}</div>")
 
-    def tell_none(self) -> None:
-        """Set the sentence to "No study yet."."""
-        self.tell("<span class='quiet'>No study yet.</span>")
-
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""
         study = self.study
-        title = (
-            f"{type(self).__name__.removesuffix('View')}: {subject}"
-            if study is None
-            else f"{', '.join(study.names)}: {subject}"
-        )
-        return Origin(title, "" if study is None else caption(study_provenance(study), study.recipes))
+        if study is None:
+            return Origin(f"{type(self).__name__.removesuffix('View')}: {subject}")
+        return Origin(f"{', '.join(study.names)}: {subject}", caption(study_provenance(study), study.recipes))
 
     # -- the study -----------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 """The dialogs of the Convergence page: the script of "copy as Python", and the read-only link to a race."""
 
 from collections.abc import Sequence
-from urllib.parse import urljoin
 
 import panel as pn
 import panel_material_ui as pmui
@@ -9,7 +8,7 @@ from param.parameterized import Event
 
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import LazyDialog, copy_button, dialog, script_dialog
-from alrviz.explorer.shell.qr import LOCAL_ADDRESS_HINT, is_local, qr_html
+from alrviz.explorer.shell.qr import local_hint, page_url, qr_html
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.scripts import script
 from alrviz.fitting.recipe import Recipe
@@ -56,8 +55,8 @@ class RaceDialogs:
         if entry is None:
             self._text.object = _NO_RACE
         else:
-            self._text.object = _SHARE + (LOCAL_ADDRESS_HINT if is_local() else "")
-            self._link.value = reader_link(self.session.registry.share_link(entry))
+            self._text.object = _SHARE + local_hint()
+            self._link.value = page_url(f"race/{self.session.registry.share_link(entry)}")
             self._code.object = qr_html(self._link.value, show_link=False)
             self._keep.value = entry.keep
         self._share.open()
@@ -75,10 +74,3 @@ class RaceDialogs:
     def _on_keep(self, event: Event) -> None:
         if self.session.runs.entry is not None:
             self.session.runs.entry.keep = bool(event.new)
-
-
-def reader_link(secret: str) -> str:
-    """Return the address of the read-only page of a race; relative if the address of this page is unknown."""
-    location = pn.state.location
-    path = f"race/{secret}"
-    return path if location is None else urljoin(location.href.split("?")[0].split("#")[0].rstrip("/") + "/", path)

@@ -13,9 +13,8 @@ import pandas as pd
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz.data.compression import is_packed
 from alrviz.data.leaks import percent_told
-from alrviz.data.source import first_lines
+from alrviz.data.source import first_lines, is_packed
 from alrviz.data.target import TargetReason
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.pages.data.readings import Reading, compare_readings

@@ -159,7 +159,7 @@ class InteractionsPage(StudyPage):
     def _open_model(self, name: str, data: bytes) -> None:
         """Compute the effects of a model file on the session's table."""
         dataset, name = self.session.table.dataset, safe_name(name)
-        claim = self.session.registry.tables.claim(self.session.owner)
+        claim = MemoryReservation(self.session.registry.tables, self.session.owner)
         try:
             claim.resize(_unpacked_bytes(data))
         except TableError as error:
