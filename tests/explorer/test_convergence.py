@@ -38,7 +38,7 @@ from alrviz.studies.race.milestones import milestones
 from alrviz.studies.race.race import race
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.studies.race.verdict import verdict
-from alrviz.views.core.trace_reader import RaceReader
+from alrviz.views.core.trace_reader import RaceReader, value_at
 from tests.explorer.pages import OWNER, opened, session_of
 from tests.explorer.pages import until as until_said
 
@@ -67,9 +67,8 @@ def test_first_screen_is_recorded_and_then_live():
     until(page, lambda: not getattr(view.race, "recorded", False))
     until(page, lambda: ended(page))
     assert "times faster" in view.sentence.object
-    assert view.race.runs[0].trace[-1].index == int(
-        view.player.reader.value_at_head(view.player.reader.racers[0], "index")
-    )
+    reader = view.player.reader
+    assert view.race.runs[0].trace[-1].index == value_at(reader.racers[0], "index", reader.head)
     assert "parameters" in page.starter.pane.object
     assert page.session.runs.entry.owner == page.session.owner
 
