@@ -199,9 +199,9 @@ def _try_mdl_cuts(
         smooth_names = [name for name, levels in zip(cut_rows.encoded.names, mdl_smooth, strict=True) if levels]
         names = ", ".join(smooth_names[:5]) + f" and {len(smooth_names) - 5} more" * (len(smooth_names) > 5)
         smooth_text = f" (smooth: {names})" if names else ""
-        changed, numeric = set(differs.nonzero()[0]), set(cut_rows.encoder.numeric_)
-        changes = [f"numbers are cut by MDL{smooth_text}"] * bool(changed & numeric)
-        changes += ["ordered levels are not smoothed"] * bool(changed - numeric)
+        changed_columns, numeric = set(differs.nonzero()[0]), set(cut_rows.encoder.numeric_)
+        changes = [f"numbers are cut by MDL{smooth_text}"] * bool(changed_columns & numeric)
+        changes += ["ordered levels are not smoothed"] * bool(changed_columns - numeric)
         reason = (
             f"; {' and '.join(changes)}, with smooth levels alone it was {_loss_text(smooth_trial.loss)} at {order}"
         )

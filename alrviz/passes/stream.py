@@ -400,19 +400,19 @@ class StreamPasses:
             sums += parts[0].sum(axis=0)
             line += parts[1:, :, :3].sum(axis=1)
             keys = keys if gradient_cells is self.cells else gradient_cells.keys(span_codes)
-            for k, (summed, over) in enumerate(by_rows if has_gradient else ()):
+            for k, (row_sums, total) in enumerate(by_rows if has_gradient else ()):
                 if k:
                     loss.score_hessian_diagonal(z, r, *rows, 0, m)
 
-                def scatter(part: int, keys: Any = keys, summed: Floats = summed, m: int = m) -> None:
+                def scatter(part: int, keys: Any = keys, row_sums: Floats = row_sums, m: int = m) -> None:
                     span_codes = edges[part], edges[part + 1]
-                    row_kernels.scatter(keys, gradient_cells.first, r, summed, 0, m, *span_codes, False, self._lanes)
+                    row_kernels.scatter(keys, gradient_cells.first, r, row_sums, 0, m, *span_codes, False, self._lanes)
 
                 run_parts(scatter, n_jobs, n_jobs)
-                over += r[:m].sum(axis=0)
+                total += r[:m].sum(axis=0)
         if gradient_rows is not None:  # cut early: each thread and each level of the tree keeps such a sum
-            by_rows = [(summed[gradient_rows, : self.n_classes], over) for summed, over in by_rows]
-        return (sums, line, *(part for each in by_rows for part in each))
+            by_rows = [(row_sums[gradient_rows, : self.n_classes], total) for row_sums, total in by_rows]
+        return (sums, line, *(array for pair in by_rows for array in pair))
 
     def _forward(
         self, keys: NDArray[np.unsignedinteger], table: Floats, bias: Floats, z: Floats, begin: int, end: int

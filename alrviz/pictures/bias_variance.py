@@ -90,7 +90,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
         lines[part] = tuple(_line(rows, axis, column, places, ends, d) for rows, d in zip(parts, shifts, strict=True))
     labels = tuple(str(rows["label"].iloc[0]) for rows in parts)
     dashed = tuple(not any(value in places for value in rows[axis]) for rows in parts)
-    ticks = tuple(_tick(axis, value) for value in values)
+    ticks = tuple(f"{100 * value:g} %" if axis == "train_share" else in_digits(value) for value in values)
     named_colours = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
     titles = {
         "bias": definition.on_axis(definition.bias_words),
@@ -112,9 +112,9 @@ def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
     """The lines of a summary along an axis, by name."""
     if not len(table):
         return {}
-    about = zip(table["name"], table["label"], table[axis], strict=True)
-    names = [_without(str(name), str(label), axis, value) for name, label, value in about]
-    lines = {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
+    racers = zip(table["name"], table["label"], table[axis], strict=True)
+    names = [_without(str(name), str(label), axis, value) for name, label, value in racers]
+    lines = {name: table[[name == line_name for line_name in names]] for name in dict.fromkeys(names)}
     return {_called(name, rows, axis): rows for name, rows in lines.items()}
 
 
@@ -147,12 +147,6 @@ def _without(name: str, label: str, axis: str, value: Any) -> str:
     return f"{name} ".replace(f" {setting_text} ", " ", 1).strip()
 
 
-def _tick(axis: str, value: Any) -> str:
-    if axis == "train_share":
-        return f"{100 * value:g} %"
-    return in_digits(value)
-
-
 def _line(rows: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
     rows_with_value = rows[rows[column].notna()]
     x = np.array([places.get(value, np.nan) + shift for value in rows_with_value[axis]], float)
@@ -170,9 +164,9 @@ def _line(rows: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float
 def _ranges(lines: Mapping[str, Sequence[Data]]) -> dict[str, Range]:
     """One span for all parts, each around its own middle."""
     ends = {}
-    for part, of in lines.items():
-        every = np.concatenate([np.empty(0), *(line[key] for line in of for key in ("low", "high"))])
-        ends[part] = (float(every.min()), float(every.max())) if len(every) else (0.05, 0.05)
+    for part, part_lines in lines.items():
+        heights = np.concatenate([np.empty(0), *(line[key] for line in part_lines for key in ("low", "high"))])
+        ends[part] = (float(heights.min()), float(heights.max())) if len(heights) else (0.05, 0.05)
     span = 1.16 * max(high - low for low, high in ends.values()) or 0.1
     starts = {part: (low + high - span) / 2 for part, (low, high) in ends.items()}
     for part, (low, _) in ends.items():

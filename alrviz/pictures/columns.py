@@ -63,8 +63,8 @@ class ColumnPicture:
 def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
     """Return one rectangle per bar and class that has rows: its edges, its colour, and what it stands for."""
     tops = np.cumsum(picture.counts, axis=1)
-    where = np.argwhere(picture.counts > 0)
-    bar, cls = where[:, 0], where[:, 1]
+    filled_cells = np.argwhere(picture.counts > 0)
+    bar, cls = filled_cells[:, 0], filled_cells[:, 1]
     gap = 0.06 * np.diff(picture.edges)[bar] if picture.words else 0.0
     colours = np.array(class_colours(len(classes)))
     total = np.maximum(tops[:, -1], 1)

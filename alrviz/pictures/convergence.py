@@ -104,10 +104,9 @@ def convergence(
     log_x = span == "log"
     zero = zero_place((curve.columns for curve in curves), axis) if log_x else None
     log = is_log(measure, to_zero)
-    gaps = measure == "gap"
-    floor = gap_floor(values(c.columns, measure, "train", c.rows, c.best) for c in curves) if gaps else None
+    levels, floor = grey_levels(measure, baseline or {}, curves)
 
-    def of(curve: RacerCurve, part: str) -> Data:
+    def points_of(curve: RacerCurve, part: str) -> Data:
         line = points(
             curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor, zero=zero
         )
@@ -116,42 +115,37 @@ def convergence(
             places = np.union1d(places, np.arange(min(MAX_MARKED_POINTS, len(line["y"]))))
         return {key: column[places] for key, column in line.items()}
 
-    curve_pairs = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
+    curve_pairs = [(points_of(curve, "train"), points_of(curve, "heldout")) for curve in curves]
     train, heldout, beyond = [], [], []
     for curve, (full, dashed) in zip(curves, curve_pairs, strict=True):
         train.append(_cut(full, curve.upto))
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
-    every = [part for pair in curve_pairs for part in pair]
-    baseline_values = baseline or {}
-    levels = {
-        words: baseline_values[key]
-        for key, words in MEASURES[measure].grey
-        if np.isfinite(baseline_values.get(key, np.nan))
-    }
-    levels |= {} if floor is None else {BEST: floor}
+    all_lines = [part for pair in curve_pairs for part in pair]
     names = [curve.name for curve in curves]
     kinds = _kinds(measure)
     height = HEIGHT - LEGEND_ROW_PX * (legend_rows([*names, *kinds], WIDTH) - 1)
-    view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
-    within = view if size is None else replace(view, width=size[0], height=size[1])
+    view = box(
+        (p["x"] for p in all_lines), (p["y"] for p in all_lines), list(levels.values()), log, names, height, log_x
+    )
+    frame_area = view if size is None else replace(view, width=size[0], height=size[1])
     drawn_lines = [*(line for pair in curve_pairs for line in pair)] if rests else []
     ends_of = heldout if MEASURES[measure].train is None else train
     ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in ends_of]
-    heads, words, grey = marks(curves, ends, levels, within, dark, drawn_lines)
-    markers = [_markers(line, k, len(curves), within) for k, line in enumerate(ends_of)]
+    heads, words, grey = marks(curves, ends, levels, frame_area, dark, drawn_lines)
+    markers = [_markers(line, k, len(curves), frame_area) for k, line in enumerate(ends_of)]
     parts: dict[str, Any] = {
         "dots": tuple({"visible": len(line["x"]) <= MAX_MARKED_POINTS} for line in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
-        "legend": {"ncols": legend_columns([*names, *kinds], within.width)},
+        "legend": {"ncols": legend_columns([*names, *kinds], frame_area.width)},
         "kinds": tuple({"visible": kind in kinds} for kind, _ in KINDS),
     }
     if log_x:  # where an x of 0 stands on a logarithmic axis
         zeros = {} if zero is None else {zero: "0"}
         parts["ticks"] = {"ticks": [*zeros, *(tick for tick in _TICKS if zero is None or tick > zero)]}
         parts["x"] = {"major_label_overrides": zeros}
-    along, up = ("log" if log else "linear" for log in (view.log_x, view.log))
+    x_scale, y_scale = ("log" if log else "linear" for log in (view.log_x, view.log))
     return Picture(
         draw=partial(_draw, curves=curves, dark=dark),
         x=(view.left, view.right), y=(view.bottom, view.top),
@@ -162,9 +156,19 @@ def convergence(
             "grey": grey,
             "heads": with_room(heads, len(names)), "words": with_room(words, len(names) + _LEVELS),
         },
-        streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": along, "y_axis_type": up},
+        streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": x_scale, "y_axis_type": y_scale},
         key=(tuple((curve.name, curve.label) for curve in curves), log, log_x, dark),
     )  # fmt: skip
+
+
+def grey_levels(
+    measure: str, baseline: Mapping[str, float], curves: Sequence[RacerCurve]
+) -> tuple[dict[str, float], float | None]:
+    """Return the heights of the grey lines of a measure by their words, and where gaps of 0 are drawn (`gap_floor`)."""
+    gaps = [values(curve.columns, measure, "train", curve.rows, curve.best) for curve in curves]
+    floor = gap_floor(gaps) if measure == "gap" else None
+    heights = {words: baseline[key] for key, words in MEASURES[measure].grey if np.isfinite(baseline.get(key, np.nan))}
+    return heights | ({} if floor is None else {BEST: floor}), floor
 
 
 def penalties(curves: Sequence[RacerCurve]) -> list[RacerCurve]:
@@ -204,8 +208,8 @@ def _markers(line: Data, number: int, racers: int, view: VisibleArea) -> Data:
         return {"x": np.empty(0), "y": np.empty(0)}
     x_pixels, _ = view.pixels(np.asarray(line["x"], np.float64), np.asarray(line["y"], np.float64))
     marker_pixels = np.arange((number + 0.5) / racers * MARKER_STEP_PX, x_pixels[-1], MARKER_STEP_PX)
-    at = np.unique(np.searchsorted(x_pixels, marker_pixels))
-    return {"x": line["x"][at], "y": line["y"][at]}
+    marked_points = np.unique(np.searchsorted(x_pixels, marker_pixels))
+    return {"x": line["x"][marked_points], "y": line["y"][marked_points]}
 
 
 def marks(
@@ -311,15 +315,15 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
 
 def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
     """Return the tooltip of a point; while alphas are tried, a step need not be an iteration."""
-    along = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
+    x_tip = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
     step = ("step" if trials else "iteration", "@step")
-    return [("racer", "$name"), step, *along, (MEASURES[measure].words, "@y{0.[000000]}")]
+    return [("racer", "$name"), step, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def _kinds(measure: str) -> list[str]:
     """Return the words for the lines that a measure has: of training rows, of test rows, or neither."""
-    of = MEASURES[measure]
-    columns = (of.train, of.heldout) if of.of_rows else (None, None)
+    definition = MEASURES[measure]
+    columns = (definition.train, definition.heldout) if definition.of_rows else (None, None)
     return [words for (words, _), column in zip(KINDS, columns, strict=True) if column is not None]
 
 
@@ -345,5 +349,5 @@ def min_max(y: np.ndarray, limit: int = MAX_DRAWN_POINTS) -> np.ndarray:
     begin = 1 + size * np.arange(stretches)
     lowest = begin + np.where(is_nan, np.inf, table).argmin(axis=1)
     highest = begin + np.where(is_nan, -np.inf, table).argmax(axis=1)
-    there = ~is_nan.all(axis=1)
-    return np.unique(np.concatenate([[0], lowest[there], highest[there], [len(y) - 1]]))
+    has_number = ~is_nan.all(axis=1)
+    return np.unique(np.concatenate([[0], lowest[has_number], highest[has_number], [len(y) - 1]]))

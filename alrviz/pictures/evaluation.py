@@ -115,14 +115,14 @@ def curves(
     other_classes = (
         [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
     )
-    chosen = evaluation.classes.index(label)
-    numbers = [chosen, *(k for k in other_classes if k != chosen)][: LINES + 1]
+    class_number = evaluation.classes.index(label)
+    numbers = [class_number, *(k for k in other_classes if k != class_number)][: LINES + 1]
     lines = tuple(_line(curve, evaluation, evaluation.classes[k]) for k in numbers)
-    share = float(shares[chosen])
+    share = float(shares[class_number])
     ring: dict[str, list[float]] = {"x": [], "y": []}
     if threshold is not None:
-        at = evaluation.at(threshold, label=label)
-        x, y = 1 - at.specificity if curve.x == "fallout" else at[curve.x], at[curve.y]
+        figures_at = evaluation.at(threshold, label=label)
+        x, y = 1 - figures_at.specificity if curve.x == "fallout" else figures_at[curve.x], figures_at[curve.y]
         ring = {"x": [x], "y": [y]} if np.isfinite([x, y]).all() else ring
     high = max((float(np.nanmax(line["y"], initial=1.0)) for line in lines), default=1.0) if kind == "lift" else 1.0
     chance = {"roc": (0.0, 1.0), "precision": (share, share), "lift": (1.0, 1.0)}[kind]
@@ -219,26 +219,26 @@ def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
     plot.parts |= {"lines": tuple(lines), "dots": tuple(dots), "legend": legend}
 
 
-def groups(table: pd.DataFrame, overall: float, of: str = "error", *, dark: bool = False) -> Picture:
+def groups(table: pd.DataFrame, overall: float, figure: str = "error", *, dark: bool = False) -> Picture:
     """Return the picture of the errors of groups with their intervals: a table of `Evaluation.groups`.
 
-    overall: the error of all rows, a dashed line. of: "error", or "sensitivity".
+    overall: the error of all rows, a dashed line. figure: "error", or "sensitivity".
     """
     n = len(table)
     names = [f"{short(str(group), 18)} ({rows:,})" for group, rows in zip(table.group, table.rows, strict=True)]
     y = n - 1 - np.arange(n) + 0.5
-    low, high = (table[end if of == "error" else f"{of}_{end}"].to_numpy() for end in ("low", "high"))
-    data = {"y": y, "x": table[of].to_numpy(), "low": low, "high": high, "name": names}
+    low, high = (table[end if figure == "error" else f"{figure}_{end}"].to_numpy() for end in ("low", "high"))
+    data = {"y": y, "x": table[figure].to_numpy(), "low": low, "high": high, "name": names}
     return Picture(
-        draw=partial(_draw_groups, names=names, of=of, dark=dark),
+        draw=partial(_draw_groups, names=names, figure=figure, dark=dark),
         x=(0.0, min(1.01, float(np.nanmax([*high, overall]) * 1.06 or 1.0))), y=(0.0, float(n)),
-        labels=(f"{of}, with its 95 % interval", ""),
+        labels=(f"{figure}, with its 95 % interval", ""),
         data={"groups": data, "all": {"x": [overall] * 2, "y": [0.0, float(n)]}},
-        key=("groups", of, tuple(names), dark),
+        key=("groups", figure, tuple(names), dark),
     )  # fmt: skip
 
 
-def _draw_groups(plot: Plot, names: Sequence[str], of: str, dark: bool) -> None:
+def _draw_groups(plot: Plot, names: Sequence[str], figure: str, dark: bool) -> None:
     fig, source = plot.figure, plot["groups"]
     _in_percent(fig.xaxis[0])
     fig.ygrid.visible = False
@@ -246,4 +246,4 @@ def _draw_groups(plot: Plot, names: Sequence[str], of: str, dark: bool) -> None:
     fig.segment("low", "y", "high", "y", source=source, line_color=BLUE, line_width=2.6)
     dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=9)
     level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=40)  # with their rows
-    fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), (of, "@x{0.0 %}")]))
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), (figure, "@x{0.0 %}")]))

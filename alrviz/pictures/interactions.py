@@ -222,8 +222,8 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     level_axis(fig.xaxis[0], names, most=_ON_LINE)
     if percent:
         fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
-    every = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too
-    fig.add_tools(HoverTool(renderers=[every], tooltips=_TIPS, mode="vline"))
+    invisible_line = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too
+    fig.add_tools(HoverTool(renderers=[invisible_line], tooltips=_TIPS, mode="vline"))
 
 
 def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -234,9 +234,9 @@ def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:
     if len(strength) < 3:
         return np.arange(len(strength))
     closeness = strength / (strength.max() or 1.0)
-    apart = 1.0 - closeness
-    np.fill_diagonal(apart, 0.0)
-    order: NDArray[np.intp] = leaves_list(linkage(squareform(apart, checks=False), "average", optimal_ordering=True))
+    distance = 1.0 - closeness
+    np.fill_diagonal(distance, 0.0)
+    order: NDArray[np.intp] = leaves_list(linkage(squareform(distance, checks=False), "average", optimal_ordering=True))
     return order
 
 
@@ -256,15 +256,19 @@ def matrix(
     pairs = strength[np.ix_(best, best)].copy()
     np.fill_diagonal(pairs, 0.0)
     shown_columns = best[seriated(pairs)]
-    n, most, single = len(shown_columns), float(pairs.max(initial=0.0)) or 1.0, float(np.diag(strength).max()) or 1.0
+    n, strongest_pair, single = (
+        len(shown_columns),
+        float(pairs.max(initial=0.0)) or 1.0,
+        float(np.diag(strength).max()) or 1.0,
+    )
     y, x = (at.ravel() for at in np.indices((n, n)))
     value = strength[shown_columns[y], shown_columns[x]]
-    on = y == x
-    alpha = np.sqrt(np.clip(value / np.where(on, single, most), 0, 1))
+    is_diagonal = y == x
+    alpha = np.sqrt(np.clip(value / np.where(is_diagonal, single, strongest_pair), 0, 1))
     names = [str(columns[j]) for j in shown_columns]
     data: Data = {
         "left": x + 0.03, "right": x + 0.97, "bottom": n - 1 - y + 0.03, "top": n - y - 0.03, "value": value,
-        "alpha": alpha, "colour": np.where(on, ORDER_COLOURS[0], ORDER_COLOURS[1]), "across": [names[k] for k in x],
+        "alpha": alpha, "colour": np.where(is_diagonal, *ORDER_COLOURS[:2]), "across": [names[k] for k in x],
         "up": [names[k] for k in y],
     }  # fmt: skip
     return Picture(
@@ -293,50 +297,56 @@ def _draw_matrix(plot: Plot, names: Sequence[str]) -> None:
 
 def heat_map(
     values: NDArray[np.float64], rows: NDArray[np.float64], names: tuple[Sequence[str], Sequence[str]],
-    titles: tuple[str, str], what: str, *, signed: bool, panels: Sequence[str] = ("",), dark: bool = False,
+    titles: tuple[str, str], value_name: str, *, signed: bool, panels: Sequence[str] = ("",), dark: bool = False,
 ) -> Picture:  # fmt: skip
     """Return the picture of the cells of two columns: values (L1, L2), NaN for absent cells, and their rows; for three
     columns a panel for each of some levels of the third, (P, L1, L2).
 
-    signed: whether colours tell above from below 0, else only how much; `what` the values are called.
+    signed: whether colours tell above from below 0, else only how much; value_name: what the values are.
     """
-    values, rows = (of.reshape(len(panels), *of.shape[-2:]) for of in (values, rows))
+    values, rows = (array.reshape(len(panels), *array.shape[-2:]) for array in (values, rows))
     up, across = values.shape[1:]
-    beside = min(len(panels), max(1, round(np.sqrt(1.6 * len(panels) * (up + 1) / (across + 1)))))
-    deep = -(-len(panels) // beside)
+    panels_per_row = min(len(panels), max(1, round(np.sqrt(1.6 * len(panels) * (up + 1) / (across + 1)))))
+    deep = -(-len(panels) // panels_per_row)
     gap = 0 if len(panels) == 1 else 1  # between panels, for their titles
     p, y, x = (at.ravel() for at in np.indices(values.shape))
-    left, top = (p % beside) * (across + gap) + x, deep * (up + gap) - (p // beside) * (up + gap) - gap - y
+    left, top = (
+        (p % panels_per_row) * (across + gap) + x,
+        deep * (up + gap) - (p // panels_per_row) * (up + gap) - gap - y,
+    )
     value, weight = values.ravel(), rows.ravel()
     size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    seen = weight > 0
+    has_rows = weight > 0
     strength = np.nan_to_num(np.abs(value) / size) * (opacity(weight) if signed else 1.0)
-    colour, alpha = np.where(value < 0, AGAINST_COLOUR, FOR_COLOUR), np.where(seen, strength, 0.0)
-    written = values.size <= _MAX_NUMBERED_CELLS
+    colour, alpha = np.where(value < 0, AGAINST_COLOUR, FOR_COLOUR), np.where(has_rows, strength, 0.0)
+    has_numbers = values.size <= _MAX_NUMBERED_CELLS
+    is_written = has_rows & np.isfinite(value) & has_numbers
+    words = [f"{v:.2f}" if shown else "" for v, shown in zip(value, is_written, strict=True)]
     data: Data = {
         "left": left + 0.02, "right": left + 0.98, "bottom": top - 0.98, "top": top - 0.02, "value": value,
         "colour": colour, "alpha": alpha, "rows": weight,
         "across": [names[1][k] for k in x.tolist()], "up": [names[0][k] for k in y.tolist()],
-        "panel": [panels[k] for k in p.tolist()], "hatch": np.where(seen, " ", "/"), "x": left + 0.5, "y": top - 0.5,
-        "words": [f"{v:.2f}" if s and np.isfinite(v) and written else "" for v, s in zip(value, seen, strict=True)],
-        "ink": [ink_on(on_ground(one, part, dark)) for one, part in zip(colour, alpha, strict=True)],
+        "panel": [panels[k] for k in p.tolist()], "hatch": np.where(has_rows, " ", "/"),
+        "x": left + 0.5, "y": top - 0.5, "words": words,
+        "ink": [ink_on(on_ground(cell_colour, part, dark)) for cell_colour, part in zip(colour, alpha, strict=True)],
     }  # fmt: skip
     k = np.arange(len(panels))
     heads: Data = {
-        "x": (k % beside) * (across + gap) + across / 2, "y": (deep - k // beside) * (up + gap) - 0.5 * gap,
+        "x": (k % panels_per_row) * (across + gap) + across / 2,
+        "y": (deep - k // panels_per_row) * (up + gap) - 0.5 * gap,
         "words": [short(name, 2 * MAX_LEVEL_CHARS) for name in panels],
     }  # fmt: skip
-    levels = tuple([*[""] * gap, *names[0]] * deep), tuple([*names[1], *[""] * gap] * beside)
-    key = "" if written else f"   (darkest: {'±' if signed else ''}{size:.2g})"
+    levels = tuple([*[""] * gap, *names[0]] * deep), tuple([*names[1], *[""] * gap] * panels_per_row)
+    key = "" if has_numbers else f"   (darkest: {'±' if signed else ''}{size:.2g})"
     return Picture(
-        draw=partial(_draw_heat, names=levels, what=what, gap=gap, dark=dark),
-        x=(0.0, float(beside * (across + gap) - gap)),
+        draw=partial(_draw_heat, names=levels, value_name=value_name, gap=gap, dark=dark),
+        x=(0.0, float(panels_per_row * (across + gap) - gap)),
         y=(0.0, float(deep * (up + gap))), labels=(titles[1] + key, titles[0]), data={"cells": data, "heads": heads},
-        key=(levels, what, len(panels), dark),
+        key=(levels, value_name, len(panels), dark),
     )  # fmt: skip
 
 
-def _draw_heat(plot: Plot, names: tuple[Sequence[str], Sequence[str]], what: str, gap: int, dark: bool) -> None:
+def _draw_heat(plot: Plot, names: tuple[Sequence[str], Sequence[str]], value_name: str, gap: int, dark: bool) -> None:
     fig, cells = plot.figure, plot["cells"]
     fig.grid.visible = False
     boxes = fig.quad(
@@ -348,18 +358,18 @@ def _draw_heat(plot: Plot, names: tuple[Sequence[str], Sequence[str]], what: str
     level_axis(fig.xaxis[0], names[1])
     level_axis(fig.yaxis[0], names[0][::-1], tilts=False)
     panel = [("", "@panel")] if gap else []
-    tips = [*panel, ("", "@up & @across"), (what, "@value{0.000}"), ("rows", "@rows{0,0}")]
+    tips = [*panel, ("", "@up & @across"), (value_name, "@value{0.000}"), ("rows", "@rows{0,0}")]
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=tips))
 
 
 def cell_map(
     codes: NDArray[np.int64], values: NDArray[np.float64], rows: NDArray[np.float64], levels: Sequence[Sequence[str]],
-    columns: Sequence[str], what: str, *, about: str = "", signed: bool = True, dark: bool = False,
+    columns: Sequence[str], value_name: str, *, about: str = "", signed: bool = True, dark: bool = False,
 ) -> Picture:  # fmt: skip
     """Return the heat map of the cells (S, 2) of two columns; of three (S, 3) a panel for each level of the third, of
     more than six levels for those with most rows.
 
-    values, rows: (S,) of each cell. levels, columns: names. what: the values' name; about: what else is to be said.
+    values, rows: (S,) of each cell. levels, columns: names. about: further words of the title.
     """
     third = codes[:, 2] if len(columns) > 2 else np.zeros(len(codes), np.int64)
     weight_of = np.bincount(third, rows, len(levels[2]) if len(columns) > 2 else 1)
@@ -374,7 +384,7 @@ def cell_map(
         )
     heads = [f"{columns[2]} = {levels[2][level]}" for level in panels] if len(columns) > 2 else [""]
     titles = (columns[0], f"{columns[1]}   ({about})" if about else columns[1])
-    return heat_map(grid, weight, (levels[0], levels[1]), titles, what, signed=signed, panels=heads, dark=dark)
+    return heat_map(grid, weight, (levels[0], levels[1]), titles, value_name, signed=signed, panels=heads, dark=dark)
 
 
 def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
@@ -382,8 +392,8 @@ def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
     shown_steps, hidden_steps = row.frame.head(STEPS), row.frame.iloc[STEPS:]
     steps = [("intercept", row.intercept, "what the classes have without any column")]
     steps += [
-        (f"{name} = {levels}", value, f"{rows:,.0f} rows" if seen else "a cell that no row has")
-        for name, levels, value, rows, seen in shown_steps[["levels", "log_odds", "rows", "seen"]].itertuples()
+        (f"{name} = {levels}", value, f"{rows:,.0f} rows" if has_rows else "a cell that no row has")
+        for name, levels, value, rows, has_rows in shown_steps[["levels", "log_odds", "rows", "seen"]].itertuples()
     ]
     if len(hidden_steps):
         steps.append((f"{len(hidden_steps):,} others", float(hidden_steps["log_odds"].sum()), "their sum"))
@@ -395,10 +405,10 @@ def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
     return bar_picture(bars, f"log-odds of {short(str(row.of))} against {short(str(row.against))}", dark=dark)
 
 
-def kept_curve(table: pd.DataFrame, now: float | None, of: str = "test", *, dark: bool = False) -> Picture:
+def kept_curve(table: pd.DataFrame, current_loss: float | None, of: str = "test", *, dark: bool = False) -> Picture:
     """Return the picture of `keep_best`: log loss and 0-1 loss against the number of tuples kept.
 
-    now: the loss with the tuples that are muted; None where none is. of: whose log loss it is.
+    current_loss: with the muted tuples left out; None where none is muted. of: whose log loss it is.
     """
     table = table.iloc[1:]  # with the intercept alone there is nothing to see
     x = table["kept"].to_numpy(float)
@@ -407,16 +417,16 @@ def kept_curve(table: pd.DataFrame, now: float | None, of: str = "test", *, dark
     line: Data = {"x": x, "y": losses, "kept": table["kept"].tolist(), "added": table["added"].fillna("").tolist(),
                   "error": table["error"].tolist()}  # fmt: skip
     low, high = float(losses.min()), float(losses.max())
-    if now is not None:
-        high, low = max(high, now), min(low, now)
-    air = 0.12 * (high - low) or 0.1
+    if current_loss is not None:
+        high, low = max(high, current_loss), min(low, current_loss)
+    air, n_ends = 0.12 * (high - low) or 0.1, 0 if current_loss is None else 2
     return Picture(
         draw=partial(_draw_curve, dark=dark), x=(0.9, float(x.max()) ** 1.12 * 1.15), y=(low - 1.5 * air, high + air),
         labels=("tuples kept, the best first", f"{of} log loss"),
         data={
             "line": line,
             "best": {"x": [x[best]], "y": [losses[best]], "words": [f"{int(table['kept'].iloc[best])} kept"]},
-            "now": {"x": [] if now is None else [0.9, float(x.max())], "y": [] if now is None else [now, now]},
+            "now": {"x": [0.9, float(x.max())][:n_ends], "y": [current_loss, current_loss][:n_ends]},
         },
         axes={"x_axis_type": "log"}, key=dark,
     )  # fmt: skip

@@ -22,6 +22,7 @@ from alrviz.pictures.palette import GREY
 
 WIDTH, HEIGHT = 575, 230  # assumed pixels of the drawing frame: those of a window of 1280x720
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
+_MANTISSAS, _MIN_TICKS, _MAX_TICKS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)), 3, 7  # of `log_ticks`
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
 LEGEND_SAMPLE_PX = 38  # px of a legend's entry beside its words
 INVERTED, COVERED, CROSSED, ALONG = 1.5, 40.0, 0.6, 2.4
@@ -84,6 +85,25 @@ def round_up(x: float) -> float:
     return next((m * power for m in _ROUND if m * power >= x * (1 - 1e-12)), 10 * power)
 
 
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return round numbers from `low` to `high` for a logarithmic axis, at most seven.
+
+    Bokeh's own ticker turns to equal steps below two decades: 1, 1.5, 2, 2.5, and none below 0.5. Here steps are equal
+    only where fewer than three of the usual numbers fit.
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for mantissas in _MANTISSAS:
+        numbers = [float(f"{mantissa}e{power}") for power in powers for mantissa in mantissas]
+        ticks = [number for number in numbers if low <= number <= high]
+        if len(ticks) <= _MAX_TICKS:
+            break
+    if len(ticks) >= _MIN_TICKS:
+        return ticks[:: -(-len(ticks) // _MAX_TICKS)]
+    step = 10.0 ** math.floor(math.log10((high - low) / 2))
+    ticks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return ticks[:: -(-len(ticks) // _MAX_TICKS)]
+
+
 def box(
     xs: Iterable[np.ndarray],
     ys: Iterable[np.ndarray],
@@ -106,9 +126,9 @@ def box(
     room = max([0.1 * WIDTH, *(LETTER * len(text) + 12 for text in words)])
     share = 1 - min(room / WIDTH, 0.3)  # of the width, for the lines
     if log_x:
-        least = min((float(part.min()) for part in xs), default=0.5)
-        left = least / 1.15
-        right = round_up(left * (max(x, 10 * least) / left) ** (1 / share))
+        lowest = min((float(part.min()) for part in xs), default=0.5)
+        left = lowest / 1.15
+        right = round_up(left * (max(x, 10 * lowest) / left) ** (1 / share))
     else:
         right = round_up(x / share) if x else 10.0
         left = -0.015 * right
@@ -183,10 +203,10 @@ def place(
         total = costs[:, None] + cost + free.cost(left[k], left[k] + widths[k], low)
         for j in order[:n]:
             if left[k] < left[j] + widths[j] and left[j] < left[k] + widths[k]:
-                above = low - places[:, j : j + 1]
-                total += COVERED * (np.abs(above) < LINE)
+                distance_above = low - places[:, j : j + 1]
+                total += COVERED * (np.abs(distance_above) < LINE)
                 if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:
-                    total += INVERTED * ((above > 0) != (at[k, 1] > at[j, 1]))
+                    total += INVERTED * ((distance_above > 0) != (at[k, 1] > at[j, 1]))
         best_before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
         at_low = np.tile(np.arange(len(low)), len(best_before) // len(low))
         costs, places = total[best_before, at_low], places[best_before]
@@ -229,9 +249,9 @@ class _Free:
             return np.zeros(len(low))
         part = slice(max(int(left / _BIN_PX), 0), max(int(np.ceil(right / _BIN_PX)), 1))
         bottom, top = (low + end for end in (_EDGE_PX, LINE - _EDGE_PX))
-        met = (self._high[:, part] > bottom[:, None, None]) & (self._low[:, part] < top[:, None, None])
-        along = met.sum(axis=2) * _BIN_PX / (right - left)
-        return (self._weight * (CROSSED * met.any(axis=2) + ALONG * along)).sum(axis=1)
+        is_touched = (self._high[:, part] > bottom[:, None, None]) & (self._low[:, part] < top[:, None, None])
+        covered_share = is_touched.sum(axis=2) * _BIN_PX / (right - left)
+        return (self._weight * (CROSSED * is_touched.any(axis=2) + ALONG * covered_share)).sum(axis=1)
 
 
 def legend_columns(words: Sequence[str], width: float) -> int:

@@ -71,10 +71,10 @@ def learning_curve(
     rings: Data = {"x": [], "y": [], "words": []}
     for crossing in crossed:
         line = lines[crossing.racer]
-        at = np.flatnonzero(line["x"] == crossing.seen)
-        if len(at) and not crossing.from_start:
-            rings["x"].append(float(line["x"][at[0]]))
-            rings["y"].append(float(line["y"][at[0]]))
+        ring_indices = np.flatnonzero(line["x"] == crossing.seen)
+        if len(ring_indices) and not crossing.from_start:
+            rings["x"].append(float(line["x"][ring_indices[0]]))
+            rings["y"].append(float(line["y"][ring_indices[0]]))
             rings["words"].append(crossing_text(crossing, rows))
     return Picture(
         draw=partial(_draw, racers=racers, leaking=frozenset(leaking), measure=measure, dark=dark),

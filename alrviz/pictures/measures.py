@@ -84,10 +84,10 @@ def axis_label(measure: str, to_zero: bool = False) -> str:
 
 def along_label(axis: str, span: str = "all", measure: str = "") -> str:
     """Return the horizontal axis's label, with the part left out and a logarithmic scale."""
-    label, more = AXES[axis][1], SPANS[span][1]
+    label, suffix = AXES[axis][1], SPANS[span][1]
     if (axis, measure) == ("iterations", "alpha"):
         label = "steps: trials of alpha, then iterations"
-    return f"first {FIRST_ITERATIONS} {label}" if (axis, span) == ("iterations", "first") else label + more
+    return f"first {FIRST_ITERATIONS} {label}" if (axis, span) == ("iterations", "first") else label + suffix
 
 
 def first_steps(columns: Columns) -> Columns:
@@ -96,14 +96,14 @@ def first_steps(columns: Columns) -> Columns:
     return {name: columns[name][:count] for name in columns}
 
 
-def zero_place(every: Iterable[Columns], axis: str) -> float | None:
+def zero_place(frames: Iterable[Columns], axis: str) -> float | None:
     """Return the position of 0 (iteration 0) on a logarithmic horizontal axis: half of the smallest positive value.
 
     None where nothing is 0.
     """
     if axis == "iterations":
         return 0.5
-    x = np.concatenate([*(np.asarray(columns[AXES[axis][0]], float) for columns in every), np.empty(0)])
+    x = np.concatenate([*(np.asarray(columns[AXES[axis][0]], float) for columns in frames), np.empty(0)])
     if not (x == 0).any():
         return None
     return float(x[x > 0].min() / 2) if (x > 0).any() else 0.5
@@ -141,9 +141,9 @@ def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
     best = [gap[: int((gap <= 0).argmax()) + 1] for gap in lines if (gap <= 0).any()]
     if not best:
         return None
-    above = np.concatenate(lines)
-    least = float(above[above > 0].min()) if (above > 0).any() else 1.0
-    return max(least / 3, *(_left_to_go(gap) for gap in best))
+    gaps_of_all = np.concatenate(lines)
+    smallest = float(gaps_of_all[gaps_of_all > 0].min()) if (gaps_of_all > 0).any() else 1.0
+    return max(smallest / 3, *(_left_to_go(gap) for gap in best))
 
 
 def _left_to_go(gap: np.ndarray) -> float:
@@ -151,8 +151,8 @@ def _left_to_go(gap: np.ndarray) -> float:
     step = max(1, (len(gap) - 1) // 10)
     if len(gap) <= 2 * step:
         return 0.0
-    before, last = float(gap[-1 - 2 * step] - gap[-1 - step]), float(gap[-1 - step])
-    return min(last, last * last / (before - last)) if 0 < last < before else max(last, 0.0)
+    earlier_fall, last = float(gap[-1 - 2 * step] - gap[-1 - step]), float(gap[-1 - step])
+    return min(last, last * last / (earlier_fall - last)) if 0 < last < earlier_fall else max(last, 0.0)
 
 
 def points(

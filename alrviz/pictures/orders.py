@@ -56,7 +56,7 @@ def orders(
     auto_line, auto = automatic or {}, max(compared) + 1
     reach = auto_line["log_loss"] + np.nan_to_num(auto_line["se"]) * np.array([-1, 1]) if auto_line else np.empty(0)
     low, high = padded([*folds["ys"], mean - spread, mean + spread, level, reach], 0.3, 0.18)
-    here = [k for k, order in enumerate(by_order) if order == chosen]
+    chosen_places = [k for k, order in enumerate(by_order) if order == chosen]
     means = {
         "x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error,
         "words": [loss_text(value) for value in mean], **_beside(mean),
@@ -80,14 +80,14 @@ def orders(
     values = (
         (auto, auto_line["log_loss"], *reach, auto_line["se"], loss_text(auto_line["log_loss"])) if auto_line else ()
     )
-    alone = {name: [values[k]] if auto_line else [] for k, name in enumerate(columns)}
+    automatic_point = {name: [values[k]] if auto_line else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
             draw=partial(_losses, **look), key=key,
             x=(min(places) - _MARGIN_ORDERS, max(places) + _MARGIN_ORDERS), y=(low, high),
             labels=("", "test log loss (nats per row)"),
-            data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": absent_words,
-                  "reference": reference_line, "automatic": alone},
+            data={"folds": folds, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
+                  "absent": absent_words, "reference": reference_line, "automatic": automatic_point},
         )
     }  # fmt: skip
     for name, title in COSTS.items():
@@ -130,11 +130,11 @@ def _beside(y: Any) -> Data:
     """Return the side of each point's label, away from the line: below at a minimum, else above on the free side."""
     places = []
     for k, value in enumerate(y):
-        before, after = y[k - 1] if k else value, y[k + 1] if k + 1 < len(y) else value
-        if value <= before and value <= after and len(y) > 1:
+        previous, following = y[k - 1] if k else value, y[k + 1] if k + 1 < len(y) else value
+        if value <= previous and value <= following and len(y) > 1:
             places.append(("center", 0, 32))
         else:
-            places.append(("left", 8, -8) if before >= value or value > after else ("right", -8, -8))
+            places.append(("left", 8, -8) if previous >= value or value > following else ("right", -8, -8))
     return {name: [place[k] for place in places] for k, name in enumerate(("align", "dx", "dy"))}
 
 
@@ -161,10 +161,10 @@ def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dar
     fig, means, reference = plot.figure, plot["means"], plot["reference"]
     colour, ink, quiet = family_colour(label), readable(family_colour(label), dark), readable(GREY, dark)
     _dress(fig, {order: order_name(order) for order in orders} | ({} if auto is None else {auto: "AutoClassifier"}))
-    alone = plot["automatic"]
-    fig.segment("x", "low", "x", "high", source=alone, line_color=_AUTO, line_width=3)
-    single = fig.scatter("x", "y", source=alone, color=_AUTO, size=11, marker="diamond")
-    write(fig, alone, readable(_AUTO, dark), bold=True, front=dark, align="center", y_offset=-8)
+    automatic_point = plot["automatic"]
+    fig.segment("x", "low", "x", "high", source=automatic_point, line_color=_AUTO, line_width=3)
+    single = fig.scatter("x", "y", source=automatic_point, color=_AUTO, size=11, marker="diamond")
+    write(fig, automatic_point, readable(_AUTO, dark), bold=True, front=dark, align="center", y_offset=-8)
     thin = fig.multi_line("xs", "ys", source=plot["folds"], line_color=GREY, line_alpha=0.6, line_width=1.2)
     fig.line("x", "y", source=means, line_color=colour, line_width=3)
     fig.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)

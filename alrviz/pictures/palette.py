@@ -74,7 +74,7 @@ def readable(colour: str, dark: bool = False) -> str:
 
 def on_ground(colour: str, amount: float, dark: bool = False) -> str:
     """Return what a colour (#rrggbb) so opaque, from 0 to 1, looks like on the ground."""
-    channels = ((int(one[k : k + 2], 16) for one in (GROUNDS[dark], colour)) for k in (1, 3, 5))
+    channels = ((int(channel_colour[k : k + 2], 16) for channel_colour in (GROUNDS[dark], colour)) for k in (1, 3, 5))
     return "#" + "".join(f"{round(a + amount * (b - a)):02X}" for a, b in channels)
 
 
@@ -83,9 +83,9 @@ def ink_on(colour: str) -> str:
     return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, colour))
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other_colour: str) -> float:
     """Contrast of two colours as WCAG 2 defines it, from 1 to 21."""
-    low, high = sorted(map(_luminance, (one, other)))
+    low, high = sorted(map(_luminance, (colour, other_colour)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -107,8 +107,8 @@ def difference(one: str, other: str) -> float:
 
 def _lab(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
     linear = _linear(colour)
-    seen = [min(max(sum(map(float.__mul__, row, linear)), 0.0), 1.0) for row in sight]
-    parts = (sum(map(float.__mul__, row, seen)) for row in _XYZ)
+    perceived = [min(max(sum(map(float.__mul__, row, linear)), 0.0), 1.0) for row in sight]
+    parts = (sum(map(float.__mul__, row, perceived)) for row in _XYZ)
     x, y, z = (cbrt(part) if part > 0.008856 else 7.787 * part + 16 / 116 for part in parts)
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
@@ -125,11 +125,11 @@ def _racer_colours(labels: tuple[str, ...], dark: bool) -> tuple[str, ...]:
     spare_colours = [colour for colour in spare_colours if contrast(colour, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]]
     colours: list[str] = []
     for k, colour in enumerate(family_colours):
-        if all(difference(colour, other) >= _MIN_DIFFERENCE for other in colours):
+        if all(difference(colour, taken) >= _MIN_DIFFERENCE for taken in colours):
             colours.append(colour)
             continue
         taken_colours = {*colours, *family_colours[k + 1 :]}
-        colours.append(max(spare_colours, key=lambda one: min(difference(one, other) for other in taken_colours)))
+        colours.append(max(spare_colours, key=lambda spare: min(difference(spare, taken) for taken in taken_colours)))
     return tuple(colours)
 
 

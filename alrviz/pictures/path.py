@@ -105,13 +105,13 @@ def _line(part: pd.DataFrame, column: str, name: str) -> Data:
 
 def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
     """Return the range of the vertical axis, from the paths (`lines`) and the references (`levels`) near them."""
-    every = np.concatenate([np.empty(0), *(line["y"] for line in lines)])
-    every = every[np.isfinite(every)]
-    if not len(every):
-        every = np.array(levels)
-    if not len(every):
+    heights = np.concatenate([np.empty(0), *(line["y"] for line in lines)])
+    heights = heights[np.isfinite(heights)]
+    if not len(heights):
+        heights = np.array(levels)
+    if not len(heights):
         return 0.0, 1.0
-    low, high = float(every.min()), float(every.max())
+    low, high = float(heights.min()), float(heights.max())
     margin = 0.3 * ((high - low) or abs(high))
     inside_levels = [value for value in levels if low - margin <= value <= high + margin]
     low, high = min([low, *inside_levels]), max([high, *inside_levels])
@@ -154,7 +154,7 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
     _mark_alphas(plot, alphas)
     first = across(alphas)[0]
     fig.segment(first, "y", end, "y", source=plot["levels"], line_color="colour", line_dash=[2, 4], line_width=1.8)
-    dots, colours = [], racer_colours([of.label for of in paths], dark)
+    dots, colours = [], racer_colours([part.label for part in paths], dark)
     for colour, full, dashed in zip(colours, plot["train"], plot["heldout"], strict=True):
         fig.line("x", "y", source=full, line_color=colour, line_width=2.6)
         fig.line("x", "y", source=dashed, line_color=colour, line_width=2.6, line_dash=[7, 5])
@@ -162,8 +162,8 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
     fig.scatter("x", "y", source=plot["best"], size=18, fill_color=None, line_color="colour", line_width=3)
     trail, latest_points = (ColumnDataSource({"x": [], "train": [], "heldout": [], "colour": []}) for _ in range(2))
     _add_head(plot)
-    for of in ("train", "heldout"):
-        fig.scatter("x", of, source=trail, size=5, color="colour", fill_alpha=1.0 if of == "train" else 0.0)
+    for part in ("train", "heldout"):
+        fig.scatter("x", part, source=trail, size=5, color="colour", fill_alpha=1.0 if part == "train" else 0.0)
     fig.scatter("x", "train", source=latest_points, size=11, color="colour")
     fig.scatter("x", "heldout", source=latest_points, size=11, line_color="colour", line_width=3, fill_color=None)
     write(fig, plot["words"], x=end, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")

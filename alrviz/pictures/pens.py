@@ -55,23 +55,23 @@ class Pen:
                 self.stroke(points[run], colour, width, dash)
 
     def mark(
-        self, kind: str, at: tuple[float, float], size: float, fill: Any, line: Any, width: float, angle: float = 0.0
+        self, kind: str, centre: tuple[float, float], size: float, fill: Any, line: Any, width: float, angle: float = 0
     ) -> None:
-        """Draw a marker, as Bokeh does. kind: its name in Bokeh. at: (x, y) of its middle in pixels. size, width:
+        """Draw a marker, as Bokeh does. kind: its name in Bokeh. centre: (x, y) in pixels. size, width:
         pixels.
         """
         half = size / 2
         if kind in ("dash", "x", "cross"):
             for turn in _ANGLES.get(kind, (angle,)):
-                away = half * np.array([math.cos(turn), math.sin(turn)])
-                self.line(np.array([at - away, at + away]), line if line is not None else fill, width)
+                half_line = half * np.array([math.cos(turn), math.sin(turn)])
+                self.line(np.array([centre - half_line, centre + half_line]), line if line is not None else fill, width)
         elif kind in _SIDES:
             sides, first = _SIDES[kind]
             angles = first + 2 * math.pi * np.arange(sides) / sides
             reach = half * {3: 1.15, 4: 1.25, 6: 1.05}[sides] * (1.1 if kind == "square" else 1.0)
-            self.area(np.array(at) + reach * np.column_stack([np.cos(angles), np.sin(angles)]), fill, line, width)
+            self.area(np.array(centre) + reach * np.column_stack([np.cos(angles), np.sin(angles)]), fill, line, width)
         else:
-            self.circle(at, half, fill, line, width)
+            self.circle(centre, half, fill, line, width)
 
     def part(self, box: Box) -> "Pen":
         """Return a pen for a part of the picture, from its left upper corner; `put` puts it in its place."""
@@ -89,12 +89,12 @@ class Pen:
             self._draw.text((x * self.unit, y * self.unit), words, font=letters, fill=colour, anchor=anchor)
             return
         box = letters.getbbox(words)
-        written = Image.new("L", (int(box[2]) + 4, int(box[3]) + 6), 0)
-        ImageDraw.Draw(written).text((2, 2), words, font=letters, fill=255)
-        turned = written.rotate(math.degrees(tilt), expand=True, resample=Image.Resampling.BICUBIC)
+        letters_image = Image.new("L", (int(box[2]) + 4, int(box[3]) + 6), 0)
+        ImageDraw.Draw(letters_image).text((2, 2), words, font=letters, fill=255)
+        turned_image = letters_image.rotate(math.degrees(tilt), expand=True, resample=Image.Resampling.BICUBIC)
         x_share, y_share = {"m": 0.5, "r": 1.0}.get(anchor[0], 0.0), {"m": 0.5}.get(anchor[1], 0.0)
-        at = (round(x * self.unit - turned.width * x_share), round(y * self.unit - turned.height * y_share))
-        self.image.paste(Image.new("RGB", turned.size, colour), at, turned)
+        left, top = x * self.unit - turned_image.width * x_share, y * self.unit - turned_image.height * y_share
+        self.image.paste(Image.new("RGB", turned_image.size, colour), (round(left), round(top)), turned_image)
 
     def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
         """Draw a line through finite points."""
@@ -109,9 +109,9 @@ class Pen:
         if len(corners) > 2 and outline is not None:
             self._draw.line([*corners, *corners[:2]], fill=outline, width=self._thickness(width))
 
-    def circle(self, at: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
+    def circle(self, centre: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
         """Draw a circle."""
-        box = [(side + away) * self.unit for away in (-radius, radius) for side in at]
+        box = [(side + offset) * self.unit for offset in (-radius, radius) for side in centre]
         self._draw.ellipse(box, fill=fill, outline=line, width=self._thickness(width))
 
     def pixels(self, picture: Image.Image, box: Box) -> None:
@@ -135,13 +135,13 @@ def _dashed(points: Points, dash: list[float]) -> Iterator[Points]:
         yield points
         return
     ends = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-    at, k = 0.0, 0
-    while at < ends[-1]:
-        to = min(at + dash[k % len(dash)], ends[-1])
+    dash_start, k = 0.0, 0
+    while dash_start < ends[-1]:
+        dash_end = min(dash_start + dash[k % len(dash)], ends[-1])
         if k % 2 == 0:
-            where = np.concatenate([[at], ends[(ends > at) & (ends < to)], [to]])
-            yield np.column_stack([np.interp(where, ends, points[:, c]) for c in (0, 1)])
-        at, k = to, k + 1
+            places = np.concatenate([[dash_start], ends[(ends > dash_start) & (ends < dash_end)], [dash_end]])
+            yield np.column_stack([np.interp(places, ends, points[:, c]) for c in (0, 1)])
+        dash_start, k = dash_end, k + 1
 
 
 class SvgPen(Pen):
@@ -166,14 +166,14 @@ class SvgPen(Pen):
 
     def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
         """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
-        side, down = _ANCHORS.get(anchor[0], "start"), _DOWN.get(anchor[1], 0.0) * size
+        side, drop = _ANCHORS.get(anchor[0], "start"), _DOWN.get(anchor[1], 0.0) * size
         turn_attribute = f' transform="rotate({-math.degrees(tilt):.1f} {x:.1f} {y:.1f})"' if tilt else ""
         if tilt > 1.5:  # the label of a vertical axis, which stands in the middle of its place
-            side, down = "middle", 0.35 * size
+            side, drop = "middle", 0.35 * size
             turn_attribute = f' transform="rotate({-math.degrees(tilt):.1f} {x + size / 2:.1f} {y:.1f})"'
             x += size / 2
         self.parts.append(
-            f'<text x="{x:.1f}" y="{y + down:.1f}" font-size="{size:.1f}" text-anchor="{side}"'
+            f'<text x="{x:.1f}" y="{y + drop:.1f}" font-size="{size:.1f}" text-anchor="{side}"'
             f"{_ink('fill', colour)}{turn_attribute}>{escape(plain(words))}</text>"
         )
 
@@ -188,10 +188,10 @@ class SvgPen(Pen):
         if len(points) > 2:
             self.parts.append(f'<path d="{_path(points)}Z"{_ink("fill", fill)}{_edge(outline, width)}/>')
 
-    def circle(self, at: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
+    def circle(self, centre: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
         """Draw a circle."""
         look_attributes = f"{_ink('fill', fill)}{_edge(line, width)}"
-        self.parts.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{radius:g}"{look_attributes}/>')
+        self.parts.append(f'<circle cx="{centre[0]:.1f}" cy="{centre[1]:.1f}" r="{radius:g}"{look_attributes}/>')
 
     def pixels(self, picture: Image.Image, box: Box) -> None:
         """Put an image into a box."""
@@ -213,13 +213,13 @@ def _edge(colour: Any, width: float) -> str:
     return "" if colour is None else f'{_ink("stroke", colour)} stroke-width="{width:g}"'
 
 
-def _ink(what: str, colour: Any) -> str:
+def _ink(attribute_name: str, colour: Any) -> str:
     """Return the attributes of a colour."""
     if colour is None or isinstance(colour, str):
-        return f' {what}="{escape(colour or "none")}"'
+        return f' {attribute_name}="{escape(colour or "none")}"'
     red, green, blue, opacity = colour
-    attribute = f' {what}="#{red:02x}{green:02x}{blue:02x}"'
-    return attribute if opacity == 255 else f'{attribute} {what}-opacity="{opacity / 255:.2f}"'
+    attribute = f' {attribute_name}="#{red:02x}{green:02x}{blue:02x}"'
+    return attribute if opacity == 255 else f'{attribute} {attribute_name}-opacity="{opacity / 255:.2f}"'
 
 
 def one_line(words: str) -> str:

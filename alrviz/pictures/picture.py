@@ -132,13 +132,13 @@ class Plot:
                 part.update(**changed_properties)
 
 
-def pairs(models: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+def pairs(models: Mapping[str, Any], properties: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Yield each model with its properties to set: both by name, or by name and number.
 
     Raises:
         ValueError: if there is none of this name, or not as many.
     """
-    for name, part in wanted.items():
+    for name, part in properties.items():
         if name not in models:
             raise ValueError(f"the figure has no {name!r}; it has {', '.join(models)}. {_OTHER}")
         parts, values = _as_tuple(models[name]), _as_tuple(part)
@@ -154,7 +154,7 @@ def _as_tuple(part: Any) -> tuple[Any, ...]:
     return part if isinstance(part, tuple) else (part,)
 
 
-def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **more: Any) -> figure:
+def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **figure_params: Any) -> figure:
     """A figure that shows `x` by `y` under these axis labels; `more` goes to Bokeh's `figure`."""
     fig = figure(
         name=name,
@@ -165,7 +165,7 @@ def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **more: Any) -
         min_border_right=24,
         tools="pan,box_zoom,reset",
         toolbar_location="right",
-        **more,
+        **figure_params,
     )
     fig.toolbar.logo = None
     fig.toolbar.autohide = True

@@ -84,8 +84,8 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
             continue
         name, axis, scale = ("x", fig.x_range, fig.x_scale) if y is None else ("y", fig.y_range, fig.y_scale)
         place = _share(axis, scale, labels[k][name])
-        for other, label in zip(marks[:k], labels, strict=False):
-            has_same_axes = (other[0] is None, other[1] is None) == (x is None, y is None)
+        for earlier_mark, label in zip(marks[:k], labels, strict=False):
+            has_same_axes = (earlier_mark[0] is None, earlier_mark[1] is None) == (x is None, y is None)
             if not has_same_axes or abs(_share(axis, scale, label[name]) - place) >= (
                 MIN_LABEL_DISTANCE if y is not None else 2 * MIN_LABEL_DISTANCE
             ):
@@ -98,10 +98,10 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
 
 def _share(axis: Any, scale: Any, value: float) -> float:
     """Return the position of a value on an axis, from 0 to 1."""
-    low, high, at = float(axis.start), float(axis.end), value
+    low, high, position = float(axis.start), float(axis.end), value
     if isinstance(scale, LogScale):
-        low, high, at = math.log(low), math.log(high), math.log(at)
-    return (at - low) / (high - low)
+        low, high, position = math.log(low), math.log(high), math.log(position)
+    return (position - low) / (high - low)
 
 
 def _inside(axis: Any, value: float | None) -> float:

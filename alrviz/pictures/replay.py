@@ -150,10 +150,10 @@ def kept_steps(last: int, ends: Sequence[int] = (), most: int = STEPS) -> np.nda
     >>> kept_steps(10, [7], most=4)
     array([ 0,  4,  7,  8, 10])
     """
-    every = 1
-    while last // every >= most:
-        every *= 2
-    return np.union1d(np.arange(0, last + 1, every), np.array([end for end in (*ends, last) if 0 <= end <= last], int))
+    stride = 1
+    while last // stride >= most:
+        stride *= 2
+    return np.union1d(np.arange(0, last + 1, stride), np.array([end for end in (*ends, last) if 0 <= end <= last], int))
 
 
 def content(film: Film, first: int = 0) -> dict[str, Any]:
@@ -185,8 +185,8 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
                 "floor": view.floor,
                 "along": view.along or [axis.label for axis in film.axes],
                 "lines": [{"y": _numbers(y, _MAX_DIFFERENCE_DIGITS if view.less else _DIGITS, steps),
-                           "held": _numbers(held, at=steps)}
-                          for y, held in zip(view.train, view.heldout, strict=True)],
+                           "held": _numbers(heldout, at=steps)}
+                          for y, heldout in zip(view.train, view.heldout, strict=True)],
             }
             for view in film.views
         ],

@@ -52,8 +52,8 @@ class ReplayDelta:
 
     def _common(self, steps: list[int]) -> int:
         """Number of first steps that players have for good."""
-        most = min(self._settled, len(steps))
-        return next((k for k in range(most) if steps[k] != self._steps[k]), most)
+        n_common = min(self._settled, len(steps))
+        return next((k for k in range(n_common) if steps[k] != self._steps[k]), n_common)
 
 
 def _line(message: dict[str, Any]) -> bytes:
@@ -78,15 +78,15 @@ def _alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
 def _difference(old: Any, new: Any) -> Any:
     """Return the parts of `new` that differ from `old`; columns are always included."""
     if isinstance(new, dict):
-        known: Any = old if isinstance(old, dict) else {}
+        old_parts: Any = old if isinstance(old, dict) else {}
         return {
-            key: part if key in COLUMNS else _difference(known.get(key), part)
+            key: part if key in COLUMNS else _difference(old_parts.get(key), part)
             for key, part in new.items()
-            if key not in known or _has_columns(part) or known[key] != part
+            if key not in old_parts or _has_columns(part) or old_parts[key] != part
         }
     if isinstance(new, list) and new and all(isinstance(part, dict) for part in new):
-        known = old if isinstance(old, list) and len(old) == len(new) else [None] * len(new)
-        return [_difference(before, part) for before, part in zip(known, new, strict=True)]
+        old_parts = old if isinstance(old, list) and len(old) == len(new) else [None] * len(new)
+        return [_difference(old_part, part) for old_part, part in zip(old_parts, new, strict=True)]
     return new
 
 

@@ -61,7 +61,7 @@ def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
         x=x, y=y, axes={"x_axis_type": "log", "y_axis_type": "log"},
         labels=("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale"),
         data={
-            "dots": tuple(_columns(mine.iloc[:: max(1, len(mine) // MAX_POINTS)], "scale") for mine in shown_dots),
+            "dots": tuple(_columns(part.iloc[:: max(1, len(part) // MAX_POINTS)], "scale") for part in shown_dots),
             "lines": tuple(_columns(line, "middle") for line in middle),
             "names": {
                 "x": [first["hessian"] for _, first in named_lines], "y": [first["middle"] for _, first in named_lines],

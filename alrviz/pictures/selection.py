@@ -66,16 +66,17 @@ class _Blocks:
         self._wide, self.top = wide, 1 - HEAD_PX / high
         fits = max(1, int(high * self.top / ROW_PX))  # names below each other
         self._across = [ceil(count / fits) for count in nodes]
-        self.named = [across <= 2 and wide / len(nodes) > 85 * across for across in self._across]
-        shares = [0.62 * across + 0.2 if named else 1.0 for across, named in zip(self._across, self.named, strict=True)]
+        self.named = [columns <= 2 and wide / len(nodes) > 85 * columns for columns in self._across]
+        widths = zip(self._across, self.named, strict=True)
+        shares = [0.62 * columns + 0.2 if has_names else 1.0 for columns, has_names in widths]
         self.begin = np.concatenate([[0.0], np.cumsum(shares) / sum(shares)])
         self._rows, self.sizes = [], []
-        for k, (count, named) in enumerate(zip(nodes, self.named, strict=True)):
+        for k, (count, has_names) in enumerate(zip(nodes, self.named, strict=True)):
             px = 0.9 * wide * (self.begin[k + 1] - self.begin[k])
-            if not named:
+            if not has_names:
                 self._across[k] = max(1, round(sqrt(count * px / (high * self.top))))
             self._rows.append(ceil(count / self._across[k]))
-            step = ROW_PX if named else min(px / self._across[k], high * self.top / self._rows[k])
+            step = ROW_PX if has_names else min(px / self._across[k], high * self.top / self._rows[k])
             self.sizes.append(float(np.clip(0.72 * step, 1.5, 11.0)))
 
     def cells(self, k: int, states: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], float, float]:
@@ -89,11 +90,11 @@ class _Blocks:
 
     def at(self, k: int, ranks: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x and y of nodes of these ranks in level k."""
-        across = self._across[k]
+        columns = self._across[k]
         # The lines of a first level lead to the right, those of others come from the left: names are on the other side.
         x_share = 0.5 if not self.named[k] else 0.92 if self.left(k) else 0.12
-        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % across + x_share) / across)
-        return x, self.top * (1 - (ranks // across + 0.5) / self._rows[k])
+        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % columns + x_share) / columns)
+        return x, self.top * (1 - (ranks // columns + 0.5) / self._rows[k])
 
     def left(self, k: int) -> bool:
         """Whether the names of a level are on the left of their nodes."""
@@ -104,15 +105,15 @@ class _Blocks:
         px = 0.9 * self._wide * (self.begin[k + 1] - self.begin[k]) / self._across[k]
         return max(4, int((0.88 * px - 14) / LETTER))
 
-    def head(self, k: int, kept: int, looked: int, words: str) -> str:
+    def head(self, k: int, n_kept: int, n_scored: int, words: str) -> str:
         """Return the head of level k, "kept of looked words kept", or its first parts if there is no room for it.
 
         kept, looked: numbers of tuples; words: such as "pairs".
         """
         px = self._wide * (self.begin[k + 1] - self.begin[k])
-        counts_text = f"{kept:,} of {looked:,}"
+        counts_text = f"{n_kept:,} of {n_scored:,}"
         texts = (f"{counts_text} {words} kept", f"{counts_text} {words}", counts_text)
-        return next((one for one in texts if LETTER * len(one) < px), counts_text)
+        return next((text for text in texts if LETTER * len(text) < px), counts_text)
 
 
 def tuples(
@@ -124,64 +125,67 @@ def tuples(
     size: of the frame, px, where it is known.
     """
     first = search.order + 1 - levels
-    totals = [search.total(first + at) for at in range(levels)]
+    totals = [search.total(first + depth) for depth in range(levels)]
     blocks = _Blocks([min(total, MAX_TUPLES_PER_LEVEL) for total in totals], size or (WIDTH, HEIGHT))
     nodes: dict[str, list[Any]] = {name: [] for name in ("kept", "discarded", "waiting")}
     edges: list[tuple[float, ...]] = []
     names: Data = {"x": [], "y": [], "words": [], "colour": [], "align": [], "dx": []}
     images: Data = {"image": [], "x": [], "wide": [], "high": []}
     palette = _pixels([(GREY, 0.15), (GREY, 0.3), (GREY, 0.6), (family_colour(label), 1.0)])
-    heads = [tuples_text(first + at) for at in range(levels)]
+    heads = [tuples_text(first + depth) for depth in range(levels)]
     ink, quiet = INKS[dark], readable(GREY, dark)
     place_by_tuple: dict[tuple[int, ...], tuple[float, float]] = {}
-    for at, (level, complete) in enumerate(_shown(search)):
-        by_rank, dot = _order(level)[:MAX_TUPLES_PER_LEVEL], blocks.sizes[at]
-        x, y = blocks.at(at, np.arange(len(by_rank)))
+    for depth, (level, complete) in enumerate(_shown(search)):
+        by_rank, dot = _order(level)[:MAX_TUPLES_PER_LEVEL], blocks.sizes[depth]
+        x, y = blocks.at(depth, np.arange(len(by_rank)))
         is_kept, is_scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
-        if (many := min(totals[at], MAX_TUPLES_PER_LEVEL)) > MAX_MARKS:
-            states = np.zeros(many if complete and totals[at] <= MAX_TUPLES_PER_LEVEL else len(by_rank), np.intp)
+        if (n_drawn := min(totals[depth], MAX_TUPLES_PER_LEVEL)) > MAX_MARKS:
+            states = np.zeros(n_drawn if complete and totals[depth] <= MAX_TUPLES_PER_LEVEL else len(by_rank), np.intp)
             states[: len(by_rank)] = 1 + is_scored + (is_scored & is_kept)
-            image, left_end, image_width = blocks.cells(at, palette[states])
+            image, left_end, image_width = blocks.cells(depth, palette[states])
             for name, value in zip(images, (image, left_end, image_width, blocks.top), strict=True):
                 images[name].append(value)
         # Marks over the cells: of those kept, to be pointed at.
-        marks = np.arange(len(by_rank)) < MAX_MARKS if many > MAX_MARKS else np.ones(len(by_rank), bool)
+        marks = np.arange(len(by_rank)) < MAX_MARKS if n_drawn > MAX_MARKS else np.ones(len(by_rank), bool)
         shown_by_state = {"kept": is_kept & marks, "discarded": is_scored & ~is_kept, "waiting": ~is_scored}
         parts = {
-            name: of if many <= MAX_MARKS or name == "kept" else np.zeros_like(of)
-            for name, of in shown_by_state.items()
+            name: is_shown if n_drawn <= MAX_MARKS or name == "kept" else np.zeros_like(is_shown)
+            for name, is_shown in shown_by_state.items()
         }
-        for what, of in parts.items():
-            nodes[what].append((x[of], y[of], np.full(of.sum(), dot), np.flatnonzero(of) + 1, by_rank[of], level))
-        if complete and many <= MAX_MARKS:  # those of which no part was kept
-            waiting_places = np.arange(len(by_rank), totals[at])
+        for state, is_shown in parts.items():
+            sizes, node_ranks = np.full(is_shown.sum(), dot), np.flatnonzero(is_shown) + 1
+            nodes[state].append((x[is_shown], y[is_shown], sizes, node_ranks, by_rank[is_shown], level))
+        if complete and n_drawn <= MAX_MARKS:  # those of which no part was kept
+            waiting_places = np.arange(len(by_rank), totals[depth])
             nodes["waiting"].append(
                 (
-                    *blocks.at(at, waiting_places),
+                    *blocks.at(depth, waiting_places),
                     np.full(len(waiting_places), dot / 2),
                     waiting_places + 1,
                     waiting_places,
                     None,
                 )
             )
-        if blocks.named[at]:
-            left = blocks.left(at)
+        if blocks.named[depth]:
+            is_left = blocks.left(depth)
             names["x"] += x.tolist()
             names["y"] += y.tolist()
-            names["words"] += [short(search.name(level.tuples[k]), blocks.letters(at)) for k in by_rank]
-            names["align"] += ["right" if left else "left"] * len(x)
-            names["dx"] += [-10 if left else 10] * len(x)
-            names["colour"] += [ink if one else quiet for one in is_kept]
+            names["words"] += [short(search.name(level.tuples[k]), blocks.letters(depth)) for k in by_rank]
+            names["align"] += ["right" if is_left else "left"] * len(x)
+            names["dx"] += [-10 if is_left else 10] * len(x)
+            names["colour"] += [ink if is_one_kept else quiet for is_one_kept in is_kept]
         new_place_by_tuple = {
             tuple(level.tuples[k].tolist()): (float(px), float(py))
-            for k, px, py, one in zip(by_rank, x, y, is_kept, strict=True) if one
+            for k, px, py, is_one_kept in zip(by_rank, x, y, is_kept, strict=True) if is_one_kept
         }  # fmt: skip
         for columns, end in islice(new_place_by_tuple.items(), MAX_TUPLES_WITH_LINES if place_by_tuple else 0):
             lesser = (columns[:j] + columns[j + 1 :] for j in range(len(columns)))
             edges += [(*place_by_tuple[part], *end) for part in lesser if part in place_by_tuple]
         place_by_tuple = new_place_by_tuple
-        heads[at] = (
-            blocks.head(at, len(level.kept), len(level.tuples), heads[at]) if complete else f"{heads[at]}: scoring …"
+        heads[depth] = (
+            blocks.head(depth, len(level.kept), len(level.tuples), heads[depth])
+            if complete
+            else f"{heads[depth]}: scoring …"
         )
     ends = np.array(edges, np.float32).reshape(-1, 4).T
     return Picture(
@@ -189,7 +193,7 @@ def tuples(
         x=(0.0, 1.0), y=(0.0, 1.0), labels=("", ""), key=(levels, label, dark),
         data={
             "images": images, "edges": dict(zip(("x0", "y0", "x1", "y1"), ends, strict=True)),
-            **{what: _nodes(search, parts) for what, parts in nodes.items()}, "names": names,
+            **{state: _nodes(search, parts) for state, parts in nodes.items()}, "names": names,
             "heads": {"x": blocks.begin[:-1] + 0.02, "y": [(1 + blocks.top) / 2] * levels, "words": heads},
         },
     )  # fmt: skip
@@ -198,11 +202,11 @@ def tuples(
 def _nodes(search: Search, parts: Sequence[Any]) -> Data:
     columns: Data = {"x": [], "y": [], "size": [], "rank": [], "score": []}
     words: list[str] = []
-    for x, y, size, rank, which, level in parts:
-        scores = np.full(len(x), np.nan) if level is None else level.scores[which]
+    for x, y, size, rank, numbers, level in parts:
+        scores = np.full(len(x), np.nan) if level is None else level.scores[numbers]
         for name, values in zip(columns, (x, y, size, rank, scores), strict=True):
             columns[name].append(np.asarray(values, np.float32))  # half as much to send while a hand drags
-        names = [] if level is None else [search.name(level.tuples[k]) for k in which[:MAX_MARKS]]
+        names = [] if level is None else [search.name(level.tuples[k]) for k in numbers[:MAX_MARKS]]
         words += names + [""] * (len(x) - len(names))
     return {name: np.concatenate([*values, np.empty(0, np.float32)]) for name, values in columns.items()} | {
         "name": words
@@ -235,15 +239,20 @@ def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = 
 
     search, label, levels, dark: as in `tuples`.
     """
-    first, every = search.order + 1 - levels, _shown(search)
+    first, shown_levels = search.order + 1 - levels, _shown(search)
     lines: list[Data] = []
-    for level, _ in every:
+    for level, _ in shown_levels:
         scores = level.scores[_order(level)]
         scores = scores[~np.isnan(scores)]
-        at = np.unique(np.linspace(0, max(len(scores) - 1, 0), 600).astype(int)) if len(scores) else np.empty(0, int)
-        x = (at + 0.5) / max(len(level.scores), 1)
+        places = np.unique(np.linspace(0, len(scores) - 1, 600).astype(int)) if len(scores) else np.empty(0, int)
+        x = (places + 0.5) / max(len(level.scores), 1)
         lines.append(
-            {"x": x, "y": scores[at], "rank": at + 1.0, "size": np.full(len(at), 6.0 if len(at) <= 60 else 2.6)}
+            {
+                "x": x,
+                "y": scores[places],
+                "rank": places + 1.0,
+                "size": np.full(len(places), 6.0 if len(places) <= 60 else 2.6),
+            }
         )
     lines += [{"x": [], "y": [], "rank": [], "size": []}] * (levels - len(lines))
     values = np.concatenate([np.asarray(line["y"], float) for line in lines])
@@ -283,25 +292,25 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     label: label of the family, for its colour.
     """
     has_gains = search.gains is not None and search.mi is not None
-    mi, gain = (np.empty(0) if one is None or not has_gains else one for one in (search.mi, search.gains))
+    mi, gain = (np.empty(0) if values is None or not has_gains else values for values in (search.mi, search.gains))
     state = np.zeros(len(mi), np.int8)  # not looked at
     last = search.levels[-1] if search.levels else None
     if has_gains and last is not None:
-        looked = search.numbers(last.tuples)
-        state[looked] = 1
-        state[looked[last.kept]] = 2
+        scored_tuples = search.numbers(last.tuples)
+        state[scored_tuples] = 1
+        state[scored_tuples[last.kept]] = 2
     tells = np.zeros(len(mi), bool) if search.tells is None or not has_gains else search.tells
     best_tuples = [
         int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MAX_NAMED_TUPLES] if tells[k]
     ]
-    every = search.all_tuples() if has_gains else np.empty((0, search.order), np.int32)
+    all_tuples = search.all_tuples() if has_gains else np.empty((0, search.order), np.int32)
     high, low = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
     right = float(mi.max(initial=0.0)) or 1.0
     air = 0.1 * (high - low) or 1e-3
     x, y = (-0.03 * right, 1.06 * right), (low - air, high + 1.6 * air)
     sides, words = (
         [bool(mi[k] > 0.5 * right) for k in best_tuples],
-        [short(search.name(every[k]), 30) for k in best_tuples],
+        [short(search.name(all_tuples[k]), 30) for k in best_tuples],
     )
     shifts = place(
         VisibleArea(*x, *y, height=160, width=320), mi[best_tuples].tolist(), gain[best_tuples].tolist(), words, sides
@@ -313,7 +322,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
         draw=partial(_draw_gains, label=label, dark=dark),
         x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
         data={
-            **{name: {"x": mi[places], "y": gain[places], "name": [name_of(every[k]) for k in places],
+            **{name: {"x": mi[places], "y": gain[places], "name": [name_of(all_tuples[k]) for k in places],
                       "size": np.full(len(places), 9.0 if len(mi) <= MIN_TUPLES_FOR_SMALL_MARKS else 5.0)}
                for name, places in parts.items()},
             "names": {
@@ -385,7 +394,7 @@ def _line(part: pd.DataFrame, name: str) -> Data:
     error = np.nan_to_num(part.se.to_numpy(float)) if name == "log_loss" else 0.0
     text = {"parameters": short_count, "train_seconds": short_seconds}.get(name, loss_text)
     return {
-        "x": part.kept.to_numpy(float), "y": y, "low": y - error, "high": y + error, "words": [text(one) for one in y],
+        "x": part.kept.to_numpy(float), "y": y, "low": y - error, "high": y + error, "words": list(map(text, y)),
     }  # fmt: skip
 
 

@@ -40,23 +40,23 @@ def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes
     width: px as on a page; the PNG has half as many again. Several figures stand in pairs, the last one of an odd
     number by itself.
     """
-    beside = 1 if len(figures) < 2 else MAX_COLUMNS
-    high = HEIGHT if beside == 1 else int(HEIGHT * 0.8)
+    per_row = 1 if len(figures) < 2 else MAX_COLUMNS
+    high = HEIGHT if per_row == 1 else int(HEIGHT * 0.8)
     lines, unit = _wrapped(words, width - 24, 16), SCALE * OVERSAMPLING
     top = 22 * len(lines) + (14 if lines else 4)
-    rows = math.ceil(len(figures) / beside)
+    rows = math.ceil(len(figures) / per_row)
     image = Image.new("RGB", (round(width * unit), round((top + max(rows * high, 4)) * unit)), GROUND)
     pen = Pen(image, unit)
     for k, line in enumerate(lines):
         pen.text(12, 8 + 22 * k, line, 16, INK, "la")
     for k, figure in enumerate(figures):
-        figure_width = width if k == len(figures) - 1 and k % beside == 0 else width / beside
+        figure_width = width if k == len(figures) - 1 and k % per_row == 0 else width / per_row
         FigureDrawing(
-            figure, pen, ((k % beside) * width / beside, top + (k // beside) * high, figure_width, high)
+            figure, pen, ((k % per_row) * width / per_row, top + (k // per_row) * high, figure_width, high)
         ).draw()
     out = io.BytesIO()
-    few = image.reduce(OVERSAMPLING).quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    few.save(out, "PNG", optimize=True)
+    small_image = image.reduce(OVERSAMPLING).quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    small_image.save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
@@ -93,8 +93,8 @@ def _paint(colour: Any, alpha: Any = 1.0) -> Any:
     return (*ImageColor.getrgb(text)[:3], round(255 * min(max(float(alpha), 0.0), 1.0)))
 
 
-def _dash(given: Any) -> Any:
-    return _DASHES.get(given, []) if isinstance(given, str) else [] if given is None else given
+def _dash(pattern: Any) -> Any:
+    return _DASHES.get(pattern, []) if isinstance(pattern, str) else [] if pattern is None else pattern
 
 
 def _words(text: Any) -> str:
@@ -121,7 +121,8 @@ class FigureDrawing:
         low = 26 + (min(long * 0.7, 80) if tilt else 0)
         left = self.left + widest + (18 if y_axis is None or not _words(y_axis.axis_label) else 40)
         right = self.left + self.wide - 24
-        legends = [part for part in figure.select({"type": Legend}) if part.visible]
+        placed = [*figure.above, *figure.below, *figure.left, *figure.right, *figure.center]
+        legends = [part for part in placed if isinstance(part, Legend) and part.visible]
         lines = [self._legend_lines(legend, right - left) for legend in legends]
         top = self.top + 12 + LEGEND_ROW_PX * sum(map(len, lines))
         bottom = self.top + self.high - low - (22 if x_axis is not None and _words(x_axis.axis_label) else 0)
@@ -137,9 +138,9 @@ class FigureDrawing:
                 y += LEGEND_ROW_PX
         self.ink = self.pen.part(self.frame)
         self._grid(x_ticks, y_ticks)
-        glyphs = [one for one in figure.renderers if one.visible and hasattr(one, "glyph")]
-        marks = [one for one in figure.select({"type": (Span, BoxAnnotation, Label)}) if one.visible]
-        for part in sorted([*glyphs, *marks], key=lambda one: _LEVELS.index(one.level)):
+        glyphs = [part_drawn for part_drawn in figure.renderers if part_drawn.visible and hasattr(part_drawn, "glyph")]
+        marks = [part for part in placed if isinstance(part, Span | BoxAnnotation | Label) and part.visible]
+        for part in sorted([*glyphs, *marks], key=lambda part_drawn: _LEVELS.index(part_drawn.level)):
             (self._glyph if hasattr(part, "glyph") else self._annotation)(part)
         self.pen.put(self.ink, left, top)
         self._axes(x_axis, y_axis, x_ticks, y_ticks, tilt)
@@ -163,17 +164,17 @@ class FigureDrawing:
                 x = left + float(self._x(place))
                 pen.line(np.array([[x, bottom], [x, bottom + 4]]), QUIET)
                 pen.text(x, bottom + 7, words, 13, INK, "ra" if tilt else "ma", tilt)
-            along = _words(x_axis.axis_label)  # in the middle, or as far to the left as it has to be to be seen whole
-            x = min((left + right) / 2, self.left + self.wide - 4 - pen.width(along, 14) / 2)
-            pen.text(x, bottom + self.below, along, 14, INK, "md")
+            x_label = _words(x_axis.axis_label)  # in the middle, or as far to the left as it has to be to be seen whole
+            x = min((left + right) / 2, self.left + self.wide - 4 - pen.width(x_label, 14) / 2)
+            pen.text(x, bottom + self.below, x_label, 14, INK, "md")
         if y_axis is not None:
             pen.line(np.array([[left, top], [left, bottom]]), QUIET)
             for place, words in y_ticks:
                 y = top + float(self._y(place))
                 pen.line(np.array([[left - 4, y], [left, y]]), QUIET)
                 pen.text(left - 7, y, words, 13, INK, "rm")
-            if up := _words(y_axis.axis_label):
-                pen.text(self.left + 4, (top + bottom) / 2, up, 14, INK, "lm", math.pi / 2)
+            if y_label := _words(y_axis.axis_label):
+                pen.text(self.left + 4, (top + bottom) / 2, y_label, 14, INK, "lm", math.pi / 2)
 
     @property
     def _size(self) -> tuple[float, float]:
@@ -213,16 +214,16 @@ class FigureDrawing:
     def _draw_scatter(self, marks: Marks) -> None:
         names = "marker", "size", "fill_color", "fill_alpha", "line_color", "line_alpha", "line_width", "angle"
         places = self._x(marks.each("x")), self._y(marks.each("y"))
-        every = zip(*places, *map(marks.each, names), strict=True)
-        for x, y, kind, size, fill, opacity, line, alpha, width, angle in every:
+        marks_drawn = zip(*places, *map(marks.each, names), strict=True)
+        for x, y, kind, size, fill, opacity, line, alpha, width, angle in marks_drawn:
             if np.isfinite([x, y]).all() and size:
                 inks = _paint(fill, opacity), _paint(line, alpha)
                 self.ink.mark(str(kind), (x, y), size, *inks, width, float(angle or 0.0))
 
     def _draw_varea(self, marks: Marks) -> None:
         x, *sides = self._x(marks.get("x")), self._y(marks.get("y1")), self._y(marks.get("y2"))
-        up, down = (np.column_stack([x, side]) for side in sides)
-        outline = np.vstack([up, down[::-1]])
+        upper, lower = (np.column_stack([x, side]) for side in sides)
+        outline = np.vstack([upper, lower[::-1]])
         fill = _paint(marks.get("fill_color"), marks.get("fill_alpha"))
         self.ink.area(outline[np.isfinite(outline).all(axis=1)], fill)
 
@@ -263,8 +264,10 @@ class FigureDrawing:
         if isinstance(part, Span):
             if part.location is None:
                 return
-            at = float((self._y if part.dimension == "width" else self._x)(part.location))
-            ends = [[0, at], [figure_width, at]] if part.dimension == "width" else [[at, 0], [at, figure_height]]
+            position = float((self._y if part.dimension == "width" else self._x)(part.location))
+            ends = [[position, 0], [position, figure_height]]
+            if part.dimension == "width":
+                ends = [[0, position], [figure_width, position]]
             self.ink.line(
                 np.array(ends), _paint(part.line_color, part.line_alpha), part.line_width, _dash(part.line_dash)
             )
@@ -282,7 +285,7 @@ class FigureDrawing:
                 "top": 0.0,
                 "bottom": figure_height,
             }  # of the frame, which a node may name
-            x, y = (corner.get(getattr(at, "symbol", ""), at) for at in (part.x, part.y))
+            x, y = (corner.get(getattr(position, "symbol", ""), position) for position in (part.x, part.y))
             if not hasattr(part.x, "symbol"):
                 x = float(self._x(x)) if part.x_units == "data" else float(x)
             if not hasattr(part.y, "symbol"):
@@ -346,12 +349,12 @@ def _span(bokeh_range: Any) -> tuple[float, float]:
 
 def _share(values: Any, span: tuple[float, float], log: bool) -> NDArray[np.float64]:
     """Return the positions of values on an axis, from 0 to 1."""
-    at, (low, high) = np.asarray(values, dtype=float), span
+    positions, (low, high) = np.asarray(values, dtype=float), span
     if log:
         with np.errstate(divide="ignore", invalid="ignore"):
-            at = np.log10(np.where(at > 0, at, np.nan))
+            positions = np.log10(np.where(positions > 0, positions, np.nan))
         low, high = math.log10(max(low, 1e-300)), math.log10(max(high, 1e-300))
-    return np.asarray((at - low) / ((high - low) or 1.0))
+    return np.asarray((positions - low) / ((high - low) or 1.0))
 
 
 def _ticks(axis: Any, span: tuple[float, float], log: bool, count: int) -> Ticks:

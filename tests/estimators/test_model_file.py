@@ -10,6 +10,7 @@ import types
 import warnings
 import zipfile
 from collections import Counter
+from functools import cache
 from importlib.resources import files
 
 import joblib
@@ -243,7 +244,7 @@ def test_votes_on_grids_and_far_from_them_are_scored_alike(n_classes, tmp_path):
 
 
 @pytest.mark.parametrize("model", [NaiveBayesClassifier(), KDBClassifier(k=2), AnDEClassifier(), DLRClassifier()])
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     seed=st.integers(0, 2**20), n_classes=st.integers(2, 4), rows=st.integers(12, 60), gaps=st.sampled_from([0.0, 0.3])
 )
@@ -268,8 +269,13 @@ def script_of(file):
     module = types.ModuleType("score")
     module.__file__ = "score.py"
     with zipfile.ZipFile(file) as zipped:
-        exec(zipped.read("score.py"), module.__dict__)
+        exec(compiled(zipped.read("score.py")), module.__dict__)
     return module
+
+
+@cache
+def compiled(script):
+    return compile(script, "score.py", "exec")
 
 
 def test_the_modules_of_the_script_have_no_name_in_common():

@@ -36,13 +36,16 @@ def test_boosting_is_scikit_learns_on_numbers_and_codes():
 def test_boosting_weighs_classes_by_their_labels_and_takes_a_class_of_one_row():
     X, y = mixed()
     plain, heavy = (
-        make_estimator(Recipe("hgb", class_weight=weight)).fit(X, y).predict_proba(X[:200])[:, 1].mean()
+        make_estimator(Recipe("hgb", n_estimators=10, class_weight=weight))
+        .fit(X, y)
+        .predict_proba(X[:200])[:, 1]
+        .mean()
         for weight in (None, {"yes": 50.0})
     )
     assert heavy > plain
     many, _ = mixed(12_000)
     few = np.array(["k"] * 6000 + ["l"] * 5999 + ["m"])
-    model = make_estimator(Recipe("hgb", n_estimators=3)).fit(many, few)
+    model = make_estimator(Recipe("hgb", n_estimators=1)).fit(many, few)
     assert model.predict_proba(many[:5]).shape == (5, 3)
 
 
@@ -78,6 +81,6 @@ def test_more_memory_than_allowed_is_refused_with_the_numbers(family):
 def test_heavier_rows_move_forest_and_svm():
     X, y = mixed()
     weights = np.where(y == "yes", 5.0, 0.1)
-    for recipe in (Recipe("rf"), Recipe("hgb"), Recipe("svm")):
+    for recipe in (Recipe("rf", n_estimators=20), Recipe("hgb", n_estimators=20), Recipe("svm")):
         plain, heavy = (make_estimator(recipe).fit(X, y, w).predict_proba(X)[:, 1].mean() for w in (None, weights))
         assert heavy > plain + 0.05

@@ -61,7 +61,7 @@ def test_features_are_the_definition(given_table, wider, m, leave_out):
     np.testing.assert_allclose(features.rows(*new, np.log(h)).phi, expected, rtol=0, atol=digits)
 
 
-@pytest.mark.parametrize("ratio", [10, 16, 20, 40])
+@pytest.mark.parametrize("ratio", [10, 40])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_grids_are_within_a_thousandth(classes, leave_out, ratio, gridded, monkeypatch):
@@ -86,13 +86,13 @@ def slope_by_differences(compute, log_h, d, step=1e-5):
 
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
-@pytest.mark.parametrize("classes", [2, 3, 6])
+@pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_dphi_is_the_derivative_of_phi(classes, leave_out, how, monkeypatch):
     monkeypatch.setattr(sources, "_VOTE_NS", how)
     given_table = table(150, classes, weights="parts", apart=2.0)
     features = DensityFeatures(*given_table)
-    for wider in (-MAX_LOG_SHIFT, -1.5, 0.1, 3.0, MAX_LOG_SHIFT):
+    for wider in (-MAX_LOG_SHIFT, -1.5, 3.0, MAX_LOG_SHIFT):
         log_h = np.log(features.silverman) + wider
         grids = features.spacing(log_h)
         found = features.training(log_h, leave_out)

@@ -42,7 +42,7 @@ def rows_with_gaps(model, n=120, gaps=0.4, seed=5):
 def test_scores_are_sums_over_all_completions(structure, rows):
     """Of six rows some levels were never seen, and many not under many parents' levels: they count alone."""
     model = network(structure, rows=rows)
-    codes = rows_with_gaps(model)
+    codes = rows_with_gaps(model, n=60)
 
     def log_p(row):
         return model.scores(np.array(row, np.uint16)[:, None])[0]

@@ -25,6 +25,11 @@ def study(**options):
     return alrviz.bias_variance(alrviz.load_demo("monks-1"), given.pop("recipes", RECIPES), **given)
 
 
+@pytest.fixture(scope="module")
+def done():
+    return study().run()
+
+
 @pytest.fixture
 def slow(monkeypatch):
     slowed(monkeypatch, 0.05)
@@ -119,8 +124,8 @@ def test_what_failed_is_said_in_its_cell_and_computed_again(monkeypatch):
     assert len(view.pictures["bias"].plot["lines"][0].data["x"]) == 2
 
 
-def test_the_definition_is_switched_and_each_adds_up():
-    view = alrviz.BiasVarianceView(study().run())
+def test_the_definition_is_switched_and_each_adds_up(done):
+    view = alrviz.BiasVarianceView(done)
     view._numbers.open = True
     table = view.study.summary()
     for kind, column in (("unbiased", "bias_unbiased"), ("Domingos", "bias_domingos"), ("plug-in", "bias")):
@@ -153,17 +158,6 @@ def test_a_long_legend_makes_the_pictures_higher():
     assert view._picture_box.height > 400
 
 
-def test_an_outdated_study_is_faded_and_run_asks_for_another():
-    first, second = study().run(), study(rounds=2)
-    view = alrviz.BiasVarianceView(first, rerun=lambda: second)
-    view.outdated = True
-    assert view.body.styles["opacity"] != "1"
-    view.press_run()
-    assert view.study is second
-    assert view.body.styles["opacity"] == "1"
-    until(view, lambda: second.phase == "done")
-
-
 def test_without_a_study_nothing_can_be_pressed():
     view = alrviz.BiasVarianceView()
     assert "No study yet" in view.sentence.object
@@ -172,16 +166,16 @@ def test_without_a_study_nothing_can_be_pressed():
     assert view.csv_of_summary() == view.csv_of_fits() == ""
 
 
-def test_dark_draws_the_same_in_other_colours():
-    view = alrviz.BiasVarianceView(study().run())
+def test_dark_draws_the_same_in_other_colours(done):
+    view = alrviz.BiasVarianceView(done)
     light = view.pictures["bias"].plot
     view.dark = True
     assert view.pictures["bias"].plot is not light
     np.testing.assert_array_equal(view.pictures["bias"].plot["lines"][0].data["y"], light["lines"][0].data["y"])
 
 
-def test_the_csv_has_the_grid_or_every_fit_and_what_made_them():
-    view = alrviz.BiasVarianceView(study().run())
+def test_the_csv_has_the_grid_or_every_fit_and_what_made_them(done):
+    view = alrviz.BiasVarianceView(done)
     for text, frame in ((view.csv_of_summary(), view.study.summary()), (view.csv_of_fits(), view.study.frame())):
         assert any(line.startswith("# data: ") for line in text.splitlines())
         np.testing.assert_array_equal(pd.read_csv(io.StringIO(text), comment="#").error, frame.error)

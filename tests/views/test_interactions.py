@@ -200,7 +200,9 @@ def test_the_tables_are_those_that_are_shown(view):
 
 
 def test_bands_come_while_it_computes():
-    study = alrviz.effect_bands(alrviz.load_demo("led", 200), alrviz.Recipe("lr", order=1, alpha=1.0), refits=3)
+    study = alrviz.effect_bands(
+        alrviz.load_demo("led", 200), alrviz.Recipe("lr", order=1, alpha=1.0), refits=3, n_jobs=1
+    )
     view = alrviz.InteractionsView(study)
     assert not view.body.visible
     assert "Press Run" in view.sentence.object

@@ -22,6 +22,11 @@ def study(**options):
     return alrviz.learning_curve(alrviz.load_demo("monks-1"), given.pop("recipes", RECIPES), **given)
 
 
+@pytest.fixture(scope="module")
+def done():
+    return study().run()
+
+
 @pytest.fixture
 def slow(monkeypatch):
     slowed(monkeypatch, 0.1)
@@ -68,8 +73,8 @@ def test_what_failed_is_said_and_computed_again(monkeypatch):
     assert len(view.picture.plot["lines"][1].data["x"]) > 0
 
 
-def test_measure_and_zoom_are_switched():
-    view = alrviz.LearningCurveView(study(repeats=3).run())
+def test_measure_and_zoom_are_switched(done):
+    view = alrviz.LearningCurveView(done)
     view._numbers.open = True
     table = view.study.summary()
     first = table[table.racer == 0]
@@ -101,17 +106,6 @@ def test_a_curve_that_has_counted_the_rows_that_judge_it_is_marked(theta, marked
     assert ("judge" in view.text()) == any(marked), "the sentence compares orders of alr"
 
 
-def test_an_outdated_study_is_faded_and_run_asks_for_another():
-    first, second = study().run(), study(repeats=1)
-    view = alrviz.LearningCurveView(first, rerun=lambda: second)
-    view.outdated = True
-    assert view.body.styles["opacity"] != "1"
-    view.press_run()
-    assert view.study is second
-    assert view.body.styles["opacity"] == "1"
-    until(view, lambda: second.phase == "done")
-
-
 def test_without_a_study_nothing_can_be_pressed():
     view = alrviz.LearningCurveView()
     assert "No study yet" in view.sentence.object
@@ -119,16 +113,16 @@ def test_without_a_study_nothing_can_be_pressed():
     assert view.csv_of_summary() == view.csv_of_fits() == ""
 
 
-def test_dark_draws_the_same_in_other_colours():
-    view = alrviz.LearningCurveView(study().run())
+def test_dark_draws_the_same_in_other_colours(done):
+    view = alrviz.LearningCurveView(done)
     light = view.picture.plot
     view.dark = True
     assert view.picture.plot is not light
     np.testing.assert_array_equal(view.picture.plot["lines"][0].data["y"], light["lines"][0].data["y"])
 
 
-def test_the_csv_has_the_means_or_every_point_and_what_made_them():
-    view = alrviz.LearningCurveView(study().run())
+def test_the_csv_has_the_means_or_every_point_and_what_made_them(done):
+    view = alrviz.LearningCurveView(done)
     for text, frame in ((view.csv_of_summary(), view.study.summary()), (view.csv_of_fits(), view.study.frame())):
         assert any(line.startswith("# data: ") for line in text.splitlines())
         np.testing.assert_array_equal(pd.read_csv(io.StringIO(text), comment="#").error, frame.error)

@@ -16,6 +16,7 @@ from functools import partial
 from itertools import count
 from types import SimpleNamespace
 
+import numpy as np
 import panel as pn
 import pytest
 from bokeh.document import Document
@@ -27,6 +28,7 @@ from PIL import Image
 import alrviz
 from alrviz.errors import AlrvizError
 from alrviz.pictures.convergence import min_max
+from alrviz.studies.density.gram import gram
 from alrviz.views.core import kernel_lock, live_figure, notebook, notebook_comm
 from alrviz.views.core.notebook import EXEC_MIME, NotebookViewer
 from alrviz.views.core.notebook_comm import MATERIAL_BUNDLE, Link, compressed_resource
@@ -92,6 +94,11 @@ def kernel(monkeypatch):
 def small_race():
     recipes = [alrviz.Recipe("lr", alpha=0, max_iter=8), alrviz.Recipe("alr", alpha=0, max_iter=8)]
     return alrviz.race(alrviz.load_demo("led", rows=200), recipes)
+
+
+def small_view():
+    """A view with few parts: of what is sent and when, the view itself makes no difference."""
+    return alrviz.GramMatrixView(gram(np.array([[[-1.0, -2.0, 1.5]]]), [0, 0, 1], ["no", "yes"]))
 
 
 def text_of(bundle):
@@ -315,7 +322,7 @@ def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, mon
 
 
 def test_a_message_that_is_never_answered_holds_back_nothing_for_long(kernel, monkeypatch):
-    view = alrviz.RaceView(small_race())
+    view = small_view()
     page = opened(kernel, view)
     page.say(ready=True)
     page.say(done=True)
@@ -348,13 +355,13 @@ def test_what_the_page_changes_reaches_the_view_and_does_not_come_back(kernel):
 
 
 def test_an_error_of_a_handler_reaches_the_page(kernel):
-    page = opened(kernel, alrviz.RaceView(small_race()))
+    page = opened(kernel, small_view())
     page.say(patch="no JSON")
     assert "JSONDecodeError" in next(data["error"] for data, _ in page.sent if "error" in data)
 
 
 def test_a_page_that_could_not_read_a_change_gets_the_whole_view(kernel):
-    view = alrviz.RaceView(small_race())
+    view = small_view()
     page = opened(kernel, view)
     page.say(ready=True)
     view.sentence.object = "said since"
@@ -364,7 +371,7 @@ def test_a_page_that_could_not_read_a_change_gets_the_whole_view(kernel):
 
 def test_a_page_that_has_gone_leaves_nothing_behind(kernel):
     before = dict(pn.state._views)
-    view = alrviz.RaceView(small_race())
+    view = small_view()
     page = opened(kernel, view)
     page.say(bye=True)
     assert not notebook_comm.links
@@ -373,7 +380,7 @@ def test_a_page_that_has_gone_leaves_nothing_behind(kernel):
 
 
 def test_a_view_of_another_kernel_is_not_found(kernel):
-    opened(kernel, alrviz.RaceView(small_race()))
+    opened(kernel, small_view())
     page = PageComm()
     kernel.targets["alrviz"](page, {"content": {"data": {"key": "of yesterday"}}})
     assert page.closed
@@ -381,7 +388,7 @@ def test_a_view_of_another_kernel_is_not_found(kernel):
 
 
 def test_style_sheets_that_a_change_brings_are_of_this_machine(kernel):
-    view = alrviz.RaceView(small_race())
+    view = alrviz.RaceView()
     page = opened(kernel, view)
     page.say(ready=True)
     view.outdated = True  # changes styles; Panel's theme names its sheets again
@@ -389,17 +396,15 @@ def test_style_sheets_that_a_change_brings_are_of_this_machine(kernel):
     assert "https://cdn" not in json.dumps(page.patches())
 
 
-@pytest.mark.parametrize("name", ["scripts", "font", MATERIAL_BUNDLE])
-def test_what_pages_load_comes_packed_from_this_machine(kernel, name):
-    page = opened(kernel, alrviz.RaceView(small_race()))
-    page.say(want=name)
-    data, (buffer,) = page.sent[-1]
-    assert data == {"resource": name}
-    assert len(gzip.decompress(buffer)) > 100_000
-    if name == "font":
-        assert b"data:font/woff2;base64,d09GMg" in gzip.decompress(compressed_resource(name)), (
-            "a woff2 file begins with wOF2"
-        )
+def test_what_pages_load_comes_packed_from_this_machine(kernel):
+    page = opened(kernel, small_view())
+    for name in ("scripts", "font", MATERIAL_BUNDLE):
+        page.say(want=name)
+        data, (buffer,) = page.sent[-1]
+        assert data == {"resource": name}
+        assert len(gzip.decompress(buffer)) > 100_000
+    font = gzip.decompress(compressed_resource("font"))
+    assert b"data:font/woff2;base64,d09GMg" in font, "a woff2 file begins with wOF2"
 
 
 def test_the_rules_of_material_are_text_that_moves_with_a_view():
@@ -537,12 +542,11 @@ def test_a_race_in_a_loop_is_saved_at_its_end():
 
 def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
     """What a notebook lays out beside other things loses no message either, and keeps its picture."""
-    study, race = small_study(), small_race()
-    views_ = alrviz.OrderStudyView(study), alrviz.RaceView(race)
-    layout = pn.Column("# Two at once", pn.Row(*views_))
+    study = small_study()
+    layout = pn.Column("# Two at once", pn.Row(alrviz.OrderStudyView(study), small_view()))
     assert kernel.shows.format(layout) == ({}, {})
     (shown,) = kernel.published
-    assert shown.data["text/plain"].startswith("OrderStudyView, RaceView: Press Run")
+    assert shown.data["text/plain"].startswith("OrderStudyView, GramMatrixView: Press Run")
     assert len(text_of(shown.data)) < 300_000
     (key,) = notebook._Output.by_key
     page = PageComm()
@@ -613,7 +617,7 @@ def test_what_panel_makes_of_a_view_is_saved_with_all_inside(tmp_path):
 
 def test_link_shows_nothing_of_panel_that_was_not_asked_for(kernel):
     """A view that is laid out beside other things keeps Panel's own way."""
-    view = alrviz.RaceView(small_race())
+    view = small_view()
     root = pn.Row(view).get_root()
     assert root.tags == []
     Link(view, PageComm())

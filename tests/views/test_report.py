@@ -66,6 +66,17 @@ def without_boosting(monkeypatch):
     monkeypatch.setattr(report_module, "MAX_REFERENCE_WORK", 0)
 
 
+@pytest.fixture
+def without_drawing(monkeypatch):
+    """Pictures are made but not drawn, which takes four fifths of the time of a report."""
+
+    def figure_html(picture, words, caption="", *, note="", **size):
+        return f"<figure aria-label='{html.escape(words)}'>{caption}{note}</figure>"
+
+    for section in ("quality", "effects", "groups", "importance"):
+        monkeypatch.setattr(f"alrviz.views.report.{section}.figure_html", figure_html)
+
+
 @pytest.fixture(scope="module")
 def facts(data):
     return report_facts(data, alrviz.LRClassifier(order=2), holdout=0.3, seed=1)
@@ -109,6 +120,7 @@ def test_it_is_one_file_that_fetches_and_runs_nothing(shown):
     assert page.count("<figure>") >= 9
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_the_code_makes_the_same_report(facts, tmp_path, monkeypatch, shown):
     _, text = read(shown)
     assert "alrviz.save_report(dataset," in text
@@ -122,6 +134,7 @@ def test_the_code_makes_the_same_report(facts, tmp_path, monkeypatch, shown):
     assert f"log loss (nats)</td><td>{row}" in again
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_no_name_begins_a_line_of_the_code(facts):
     name = "a.csv" + "".join(f"{end}import antigravity" for end in ("\n", "\r", "\u2028", "\u2029", "\x85", "\x0b"))
     hostile = replace(facts, dataset=replace(facts.dataset, name=name))
@@ -131,6 +144,7 @@ def test_no_name_begins_a_line_of_the_code(facts):
     compile(code, "report", "exec")
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_what_a_model_card_says_is_shown_and_what_is_none_is_refused(data, facts, tmp_path):
     _, text = read(report_html(facts, {"intended_use": "a lesson & <b>no</b> more"}))
     assert "a lesson & <b>no</b> more" in text
@@ -198,6 +212,7 @@ def test_what_every_value_says_can_be_read_and_added_up():
     assert "added up" not in report_html(made, rows=False).split("<h3>How columns act")[1]
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_columns_that_say_the_same_are_told_and_what_is_lost_without_both(facts, shown):
     rng = np.random.default_rng(0)
     a = rng.choice(list("pqrs"), 800)
@@ -240,6 +255,7 @@ def test_a_pair_of_columns_that_say_the_same_is_drawn_as_their_sum():
     assert f"{2 * parts[:, k].max():.2f}" in drawn
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_how_far_a_column_is_known_from_another_is_a_share_of_what_is_not_known():
     codes = np.array([[0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 0, 1], [0] * 4]).repeat(600, axis=1)
     known = dependence(codes, range(4)).set_index(["column", "other"]).known
@@ -265,6 +281,7 @@ def test_what_no_column_would_give_stands_beside_every_figure(facts, shown):
     assert said[3:] == [number(alone.brier), ece, "0.5", number(alone.average_precision, 3)]
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_groups_are_compared_by_every_column_of_few_values_and_by_the_most_important_others():
     rng = np.random.default_rng(0)
     n = 4000
@@ -307,6 +324,7 @@ def test_groups_are_compared_by_every_column_of_few_values_and_by_the_most_impor
     )
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data, monkeypatch, shown):
     monkeypatch.undo()
     splits = split_holdout(data.y, 0.3, 1)
@@ -342,6 +360,7 @@ def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data,
     assert "by 0.000 &plusmn; 0.000 nats, no more than chance" in same
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_a_model_without_errors_is_said_to_fail_nowhere():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.choice(["p", "q"], 600), "year": rng.choice([1952.0, 1957.0, 2007.0], 600)})
@@ -356,6 +375,7 @@ def test_a_model_without_errors_is_said_to_fail_nowhere():
     assert "are worse than the class shares" not in text
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_what_is_worse_than_saying_nothing_is_said_first():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 5, (200, 6)), columns=list("abcdef")).astype(str)
@@ -442,11 +462,13 @@ def test_an_interval_that_holds_one_number_is_called_by_it():
     assert points.levels[1:].tolist() == labels[1 : len(points)]
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_rows_of_the_table_can_be_left_out(facts, shown):
     assert "The rows that it got most wrong" in shown
     assert "The rows that it got most wrong" not in report_html(facts, rows=False)
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_a_run_is_reported_as_it_was_fitted(data):
     run = alrviz.Run(data, alrviz.Recipe("alr", order=2, max_iter=10))
     run.start()
@@ -461,6 +483,7 @@ def test_a_run_is_reported_as_it_was_fitted(data):
     assert "There are no test rows" in report_html(report_of_run(unheld))
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
     monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 100)
     data = alrviz.load_demo("monks-1")
@@ -486,6 +509,7 @@ def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
     assert "Why this one:" not in given
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_a_model_that_is_no_sum_of_effects_is_reported_without_them():
     data = alrviz.load_demo("tic-tac-toe")
     forest = make_pipeline(OrdinalEncoder(), RandomForestClassifier(5, random_state=0))
@@ -508,6 +532,7 @@ def test_many_classes_numbers_and_names_that_are_hostile():
     assert "Classes most often confused" in text
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_what_chance_gives_is_not_said_to_be_found():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, (400, 4)), columns=list("abcd")).astype(str)
@@ -547,6 +572,7 @@ def test_what_few_rows_cannot_tell_is_not_called_trust(rows, wrong, words, unit)
     assert ("too sure of itself" in sentence) == wrong
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_a_column_that_tells_the_class_is_told_first():
     frame = alrviz.load_demo("monks-1").frame
     data = alrviz.read_table(frame.assign(told=frame["class"]), target="class")
@@ -569,6 +595,7 @@ def test_later_rows_may_have_a_class_of_their_own_and_a_hostile_column_to_be_spl
     assert f".split_by(time={evil!r})" in text
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_the_command_writes_it(tmp_path, capsys):
     alrviz.load_demo("monks-1").frame.to_csv(tmp_path / "monks.csv", index=False)
     out = tmp_path / "report.html"
@@ -611,6 +638,7 @@ def test_how_points_were_found_is_told_twice(shown):
     assert re.search(rf"a score table that looks at [a-z0-9 ()]+, by {words} Version", text)
 
 
+@pytest.mark.usefixtures("without_drawing")
 @pytest.mark.parametrize(
     ("model", "words"),
     [
@@ -624,6 +652,7 @@ def test_what_a_model_makes_of_numbers_is_told(model, words):
     assert words in text
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_numbers_that_no_cut_divides_are_told_as_left_out():
     rng = np.random.default_rng(0)
     noise = alrviz.Dataset.from_arrays(rng.normal(size=(200, 2)), np.repeat(["p", "q"], 100))
@@ -631,6 +660,7 @@ def test_numbers_that_no_cut_divides_are_told_as_left_out():
     assert "no column of numbers could be cut into intervals that tell of the class: the model leaves them out" in text
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_rows_held_out_of_a_table_read_in_batches_are_told_as_they_are_drawn(data, facts, shown):
     _, text = read(shown)
     assert "test rows, drawn at random, class by class" in text

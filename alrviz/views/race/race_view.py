@@ -137,10 +137,11 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.line = pn.Row(
             self.sentence, self.status, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-told"]
         )
-        left = stack(self.head, self.picture.pane, self.transport.panel)
+        picture_column = stack(self.head, self.picture.pane, self.transport.panel)
         # Fixed height, so that the buttons do not move when the text beside them grows. Panel needs the number.
-        left.param.update(height=HEIGHT_PX, styles={"height": height}, css_classes=["alrviz-pictures", "alrviz-room"])
-        self.body = side_by_side(left, self.side, PICTURE_WIDTH_PX, SIDE_WIDTH_PX)
+        classes = ["alrviz-pictures", "alrviz-room"]
+        picture_column.param.update(height=HEIGHT_PX, styles={"height": height}, css_classes=classes)
+        self.body = side_by_side(picture_column, self.side, PICTURE_WIDTH_PX, SIDE_WIDTH_PX)
         self.layout = ViewLayout(self.line, self.body, self._numbers)
 
     # -- which race ---------------------------------------------------------------------------------------------------
@@ -255,9 +256,9 @@ class RaceView(PlayerButtons, NotebookViewer):
     def axes(self) -> NumberAxes:
         """Columns on the axes of the picture; none for a gap or a penalty, which are no columns of a trace."""
         reader = MEASURES[self.measure]
-        up = () if self.measure in ("gap", "alpha") else (reader.train, reader.heldout)
+        columns = () if self.measure in ("gap", "alpha") else (reader.train, reader.heldout)
         return NumberAxes(
-            self.picture, "iteration" if self.axis == "iterations" else "", tuple(name for name in up if name)
+            self.picture, "iteration" if self.axis == "iterations" else "", tuple(name for name in columns if name)
         )
 
     def _resized(self) -> None:
@@ -318,12 +319,12 @@ class RaceView(PlayerButtons, NotebookViewer):
         reader = self.player.reader
         if reader is None:
             return ""
-        frame, about = reader.race.frame(), race_provenance(reader.race, __version__)
+        frame, provenance = reader.race.frame(), race_provenance(reader.race, __version__)
         if reader.cut:
             count = frame["racer"].map({k: len(racer) + racer.trial_fits for k, racer in enumerate(reader.racers)})
             frame = frame[frame.groupby("racer").cumcount() < count]
-            about |= {"stopped at": reader.limit, "computed to": reader.computed}
-        return to_csv(frame, about, reader.race.recipes)
+            provenance |= {"stopped at": reader.limit, "computed to": reader.computed}
+        return to_csv(frame, provenance, reader.race.recipes)
 
 
 class MeasureMenu:

@@ -46,10 +46,11 @@ def reference_sentence(facts: ReportFacts) -> str:
     )
 
 
-def _comparison(evaluation: Evaluation, other: Evaluation) -> str:
+def _comparison(evaluation: Evaluation, other_evaluation: Evaluation) -> str:
     """Return by how much the log losses of two models differ, with a standard error paired by row."""
     weight = np.ones(len(evaluation.y)) if evaluation.weight is None else evaluation.weight
-    differences = (row_losses(evaluation.log_p, evaluation.y) - row_losses(other.log_p, other.y))[weight > 0]
+    losses, other_losses = (row_losses(of_model.log_p, of_model.y) for of_model in (evaluation, other_evaluation))
+    differences = (losses - other_losses)[weight > 0]
     w = weight[weight > 0] / weight.sum()
     mean = float(w @ differences)
     error = float(np.sqrt(w @ (differences - mean) ** 2 * (w @ w)))

@@ -102,11 +102,11 @@ class BiasVarianceView(StudyView):
 
     def _offer(self, axes: list[str]) -> None:
         """Offer the settings with more than one value in the grid."""
-        offered = _axis_options(axes or ["order"])
-        if self._axes.options != offered:
+        options = _axis_options(axes or ["order"])
+        if self._axes.options != options:
             with param.parameterized.discard_events(self):
-                self.axis = self.axis if self.axis in axes else next(iter(offered.values()))
-            self._axes.param.update(options=offered, value=self.axis)
+                self.axis = self.axis if self.axis in axes else next(iter(options.values()))
+            self._axes.param.update(options=options, value=self.axis)
         self._axes.visible = len(axes) > 1
 
 

@@ -73,13 +73,13 @@ class CompareView(StudyView):
         for menu in (self._x_menu, self._y_menu):
             menu.param.watch(lambda _: self._menu_changed(), "value")
         self.param.watch(lambda *_: self.redraw(), ["measure", "across", "up"])
-        left = stack(self._measures, self._means, self._pairs)
+        tables = stack(self._measures, self._means, self._pairs)
         width_css = f"max({SIDE_WIDTH_PX}px, {self._height} + {SIDE_WIDTH_PX - 372}px)"  # it grows as a square
         self._picture_part = pn.Column(
             pn.Row(self._x_menu, self._y_menu, margin=0), as_high(self.picture.pane, self._height, 372),
             width=SIDE_WIDTH_PX, margin=0, styles={"width": width_css},
         )  # fmt: skip
-        self.body = side_by_side(left, self._picture_part, MAIN_WIDTH_PX, width_css, margin=(14, 0, 6, 0))
+        self.body = side_by_side(tables, self._picture_part, MAIN_WIDTH_PX, width_css, margin=(14, 0, 6, 0))
         contents_text = "with recipes, seed, data hashes and version"
         files = [
             csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {contents_text}"),

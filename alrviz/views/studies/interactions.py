@@ -362,9 +362,10 @@ class InteractionsView(StudyView, RowSettings):
 
     def _contributions_csv(self) -> str:
         explanation, study = self.explanation, self.study
-        about = self._provenance if study is None else study_provenance(study)
+        provenance = self._provenance if study is None else study_provenance(study)
         return "" if explanation is None else row_csv(
-            explanation, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
+            explanation, {**provenance, "row": self.row, "changes": self.changes},
+            () if study is None else study.recipes,
         )  # fmt: skip
 
     def page(self) -> bytes:

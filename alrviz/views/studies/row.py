@@ -157,7 +157,7 @@ class RowPart:
             change(self.level, value=current if current in levels else None)
             self.undo.visible = bool(changes)
         self.sum.show(pictures.row_sum(explanation, dark=host.dark), subject=(effects, row, of, against))
-        p, before = explanation.probabilities, as_is.probabilities[explanation.of]
+        p, probability_as_is = explanation.probabilities, as_is.probabilities[explanation.of]
         best, truth = p.idxmax(), effects.classes[effects.encoded.y[row]]
         changes_text = "; ".join(
             f"{safe(column_name, 40)} were <b>{safe(level, 40)}</b>" for column_name, level in changes.items()
@@ -167,7 +167,7 @@ class RowPart:
             f"Row {row:,} is of class <b>{safe(truth)}</b> and "
             + (f"would be predicted, if {changes_text}," if changes else "predicted")
             + f" as <b>{safe(best)}</b> (P {p.max():.3f}); P({safe(explanation.of)}) = {p[explanation.of]:.3f}"
-            + (f", as it is {before:.3f}." if changes else "."),
+            + (f", as it is {probability_as_is:.3f}." if changes else "."),
         )
         probabilities = explanation.what_if(name)[explanation.of].loc[levels]
         labels = [f"» {level}" if level == current else str(level) for level in probabilities.index]
@@ -238,11 +238,11 @@ class RowView(NotebookViewer, RowSettings):
             self._numbers.refresh()
 
 
-def row_csv(explanation: RowExplanation, about: dict[str, Any], recipes: Any = ()) -> str:
+def row_csv(explanation: RowExplanation, provenance: dict[str, Any], recipes: Any = ()) -> str:
     """Return the contribution of each tuple to a row's log-odds, and the intercept, as a CSV."""
     frame = explanation.frame.reset_index()
-    about = {**about, "log-odds of": explanation.of, "against": explanation.against, "intercept": explanation.intercept}
-    return to_csv(frame, about, recipes)
+    odds = {"log-odds of": explanation.of, "against": explanation.against, "intercept": explanation.intercept}
+    return to_csv(frame, {**provenance, **odds}, recipes)
 
 
 def row_html(explanation: RowExplanation) -> str:
