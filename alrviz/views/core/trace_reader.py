@@ -194,6 +194,12 @@ def _search_extra(trial: Mapping[str, float]) -> dict[str, float]:
     }
 
 
+def value_at(racer: Racer, column: str, step: int) -> float:
+    """Return a racer's value at a step, or at its last step if that is earlier; NaN if it has none."""
+    values = racer.columns.get(column, ())
+    return float(values[min(step, len(values) - 1)]) if len(values) else float("nan")
+
+
 class RaceReader:
     """The racers of a race and the step that is shown.
 
@@ -312,11 +318,6 @@ class RaceReader:
         """Set the head, limited to steps that may be shown."""
         self.head = min(max(head, 0), max(self.last, 0))
         self.last_shown = max(self.last_shown, self.head)
-
-    def value_at_head(self, racer: Racer, column: str) -> float:
-        """A racer's value at the head, or at its last step if that is earlier; NaN if it has none."""
-        values = racer.columns.get(column, ())
-        return float(values[min(self.head, len(values) - 1)]) if len(values) else float("nan")
 
     def curves(self) -> list[RacerCurve]:
         """Curves of the picture: up to the head, and faintly up to the furthest step shown."""

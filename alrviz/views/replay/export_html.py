@@ -16,8 +16,8 @@ from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.models.density_model import DensityModel
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.convergence import BEST, RacerCurve, penalties
-from alrviz.pictures.measures import AXES, MEASURES, along_label, axis_label, gap_floor, is_log, values
+from alrviz.pictures.convergence import RacerCurve, grey_levels, penalties
+from alrviz.pictures.measures import AXES, along_label, axis_label, is_log, values
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_shades, racer_colours, readable
 from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPanel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
@@ -148,16 +148,12 @@ def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: 
         + [None] * len(trailing)
         for part in ("train", "heldout")
     )
-    gap = name == "gap"
-    minima = [curve.best / curve.rows for curve in (*racers, *alphas)] if gap else []
-    floor = gap_floor(values(c.columns, name, "train", c.rows, c.best) for c in curves) if gap else None
-    levels = reader.levels()
-    grey_levels = {words: levels[key] for key, words in MEASURES[name].grey if np.isfinite(levels.get(key, np.nan))}
-    grey_levels |= {} if floor is None else {BEST: floor}
+    minima = [curve.best / curve.rows for curve in (*racers, *alphas)] if name == "gap" else []
+    levels, floor = grey_levels(name, reader.levels(), curves)
     label = axis_label(name, reader.to_zero)
     return View(
         label=label, short=SHORT_NAMES[name], log=is_log(name, reader.to_zero), train=train, heldout=heldout,
-        less=minima, floor=floor or 0.0, grey=grey_levels,
+        less=minima, floor=floor or 0.0, grey=levels,
         along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 
