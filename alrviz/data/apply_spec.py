@@ -1,6 +1,6 @@
 """Read rows by the spec of a table that was read before (`Dataset.spec`): nothing is guessed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -67,8 +67,7 @@ def read_new_rows(
 def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable:
     """Return all columns of `spec` as `Values`, without other columns of the source, on which there is a note.
 
-    Raises:
-        TableError: a missing column, or one that is used and has no readable value.
+    Raises `TableError` for a missing column, or one that is used and has no readable value.
     """
     raw = read_in_layout(source, spec, request)
     notes, columns = list(raw.notes), {column.name: column for column in raw.columns}
@@ -94,14 +93,27 @@ def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable
 
 
 def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> list[ColumnSpec]:
-    """Return the specs for these columns; marks of numbers that `spec` lacks are detected, with a note.
+    """Return the specs for these columns; `TableError` for a missing one.
 
-    Raises:
-        TableError: a missing column.
+    Marks of numbers are detected, with a note, if the spec's table had typed numbers and this one has text.
     """
     columns = {column.name: column for column in raw.columns}
     notes += options.notes_on_columns(columns)
-    return _with_marks(spec.for_columns(columns, options), columns, raw.options, options, notes)
+    specs = spec.for_columns(columns, options)
+    unmarked = [
+        spec
+        for spec in specs
+        if spec.type == "number" and not spec.decimal and isinstance(columns[spec.source], TextColumn)
+    ]
+    if not unmarked:
+        return specs
+    texts = [columns[spec.source].without_texts(spec.missing) for spec in unmarked]
+    given_marks = replace(raw.options, decimal=options.decimal, thousands=options.thousands)
+    decimal, thousands = detect_convention(texts, given_marks)
+    if (decimal, thousands) != (".", ""):
+        convention = f"a decimal {decimal!r}" + (f" and {thousands!r} between thousands" if thousands else "")
+        notes.append(f"numbers in {listed([spec.name for spec in unmarked])} were read with {convention}")
+    return [replace(spec, decimal=decimal, thousands=thousands) if spec in unmarked else spec for spec in specs]
 
 
 def apply_features(
@@ -134,31 +146,6 @@ def read_in_layout(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTab
         raw = apply_layout(data, spec, request, read_bytes)
         return replace(raw, notes=[*notes, *raw.notes])
     return replace(read_bytes(data, request_of_spec), notes=notes)
-
-
-def _with_marks(
-    specs: Sequence[ColumnSpec],
-    columns: Mapping[str, Any],
-    in_force: ReadOptions,
-    options: ReadOptions,
-    notes: list[str],
-) -> list[ColumnSpec]:
-    """Return specs with detected marks of numbers, if the spec's table had numbers and the new one has text."""
-    unmarked = [
-        spec
-        for spec in specs
-        if spec.type == "number" and not spec.decimal and isinstance(columns[spec.source], TextColumn)
-    ]
-    if not unmarked:
-        return list(specs)
-    texts = [columns[spec.source].without_texts(spec.missing) for spec in unmarked]
-    decimal, thousands = detect_convention(
-        texts, replace(in_force, decimal=options.decimal, thousands=options.thousands)
-    )
-    if (decimal, thousands) != (".", ""):
-        convention = f"a decimal {decimal!r}" + (f" and {thousands!r} between thousands" if thousands else "")
-        notes.append(f"numbers in {listed([spec.name for spec in unmarked])} were read with {convention}")
-    return [replace(spec, decimal=decimal, thousands=thousands) if spec in unmarked else spec for spec in specs]
 
 
 def _source_series(column: TextColumn | Values) -> pd.Series:

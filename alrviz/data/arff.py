@@ -49,8 +49,7 @@ class Attribute:
 def read_arff(data: Buffer, request: ReadRequest) -> RawTable:
     """Return the columns of an ARFF file; "?" is missing unless `options.missing` is set.
 
-    Raises:
-        TableError: the file is no ARFF table, or exceeds the limits.
+    Raises `TableError` if the file is no ARFF table, or exceeds the limits.
     """
     options = request.options
     data, encoding, notes = to_utf8(data, options.encoding, request.stop)

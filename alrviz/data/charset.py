@@ -43,8 +43,7 @@ CONTROLS = bytes(set(range(1, 32)) - {9, 10, 12, 13, 26, 27})  # control charact
 def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer, str, list[str]]:
     """Return the text as UTF-8 without a byte order mark, its encoding (detected if None), and notes.
 
-    Raises:
-        TableError: `data` are no text, or not in the given encoding.
+    Raises `TableError` if `data` are no text, or not in the given encoding.
     """
     notes: list[str] = []
     if encoding is None:

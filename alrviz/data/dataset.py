@@ -213,8 +213,7 @@ class Dataset:
     def with_kinds(self, /, **kinds: str) -> "Dataset":
         """Return the same table, with the same rules of `split_by`, with the kinds of these columns changed.
 
-        Raises:
-            TableError: no such column, or no kind of that name.
+        Raises `TableError` for no such column, or no kind of that name.
         """
         targets = [name for name, kind in kinds.items() if kind == "target" and name != self.target]
         if len(targets) > 1:
@@ -300,8 +299,7 @@ def dataset_of(
 ) -> Dataset:
     """Return the table as a data set; a target of None, and kinds of columns not in `kinds`, are guessed.
 
-    Raises:
-        TableError: no such column, no kind of that name, or a target that cannot be a class or be guessed.
+    Raises `TableError` for no such column, no kind of that name, or a target that cannot be a class or be guessed.
     """
     notes, is_guessed = list(table.notes), target is None
     if target is None:

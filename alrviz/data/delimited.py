@@ -39,8 +39,7 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
 
     `width` is the number of columns (default: the commonest number of fields).
 
-    Raises:
-        TableError: the text is no table, or exceeds the limits.
+    Raises `TableError` if the text is no table, or exceeds the limits.
     """
     options, stop = request.options, request.stop
     data, encoding, notes = to_utf8(data, options.encoding, stop)
@@ -119,13 +118,10 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
     head = re.match(rb"(?:[ \t]*" + mark + rb"[^\r\n]*\r?\n)+", data[start : start + DETECTION_BYTES])
     names_line = b""
     if head is not None:
-        lines = head[0].splitlines()
-        lines_below = data[start + head.end() : start + head.end() + DETECTION_BYTES].splitlines()[:10]
-        counts = [
-            {bytes([delimiter]): line.count(bytes([delimiter])) for delimiter in b",;\t|"} for line in lines_below
-        ]
-        if any(count and lines[-1].count(d) == count for row in counts[:1] for d, count in row.items()):
-            names_line = lines[-1]
+        last_comment = head[0].splitlines()[-1]
+        row = data[start + head.end() : start + head.end() + DETECTION_BYTES].partition(b"\n")[0]
+        if any(row.count(d) and row.count(d) == last_comment.count(d) for d in (b",", b";", b"\t", b"|")):
+            names_line = last_comment
     elif comment is None:
         return data, "", []  # a single line: a name that begins with "#"
     blanked, n_comments = re.subn(rb"(?m)^[ \t]*" + mark + rb"[^\r\n]*", b"", bytes(data[start:]))

@@ -32,8 +32,7 @@ BATCH_ROWS = 16384  # of a Parquet file, between two checks of the stop token
 def read_frame(frame: pd.DataFrame, request: ReadRequest) -> RawTable:
     """Return the columns of a DataFrame, without its index.
 
-    Raises:
-        TableError: values that cannot be read, no rows, or a table that exceeds the limits.
+    Raises `TableError` for values that cannot be read, no rows, or a table that exceeds the limits.
     """
     n_bytes = int(frame.memory_usage(index=False, deep=False).sum())
     request.limits.check(len(frame), frame.shape[1], n_bytes)
@@ -72,17 +71,15 @@ def error_text(error: Exception) -> str:
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
     """Return one column by its dtype; notes on changed values are added to `notes`.
 
-    Raises:
-        TableError: values that are neither numbers, text, categories nor dates.
+    Raises `TableError` for values that are neither numbers, text, categories nor dates.
     """
     series = series.rename(name)
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return _from_categorical(name, series, notes)
     if pd.api.types.is_bool_dtype(dtype):
-        return Values(
-            name, _categorical(name, series, ["False", "True"], series.astype("boolean").astype("Int8")), "categorical"
-        )
+        codes = series.astype("boolean").astype("Int8")
+        return Values(name, _categorical(name, series, ["False", "True"], codes), "categorical")
     if pd.api.types.is_complex_dtype(dtype):
         raise TableError(f"column {name!r} holds complex numbers; numbers, text, dates or categories were expected")
     if pd.api.types.is_numeric_dtype(dtype):
@@ -215,8 +212,7 @@ def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Seri
 def read_parquet(data: Buffer, request: ReadRequest) -> RawTable:
     """Return the columns of a Parquet file, checked against the limits by its own figures and again while reading.
 
-    Raises:
-        TableError: a file that is damaged, or exceeds the limits.
+    Raises `TableError` for a file that is damaged, or exceeds the limits.
     """
     try:
         schema = pq.read_schema(pa.BufferReader(data))
@@ -243,8 +239,7 @@ def read_arrow(data: Buffer, request: ReadRequest) -> RawTable:
 def read_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], request: ReadRequest) -> RawTable:
     """Return the columns of Arrow's record batches, checked against the limits as they come.
 
-    Raises:
-        TableError: values that cannot be read, no rows, or a table that exceeds the limits.
+    Raises `TableError` for values that cannot be read, no rows, or a table that exceeds the limits.
     """
     request.limits.check(columns=len(schema))
     names, notes = clean_names(list(schema.names))

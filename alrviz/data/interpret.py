@@ -149,11 +149,9 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     if raw.sort == "text":
         notes += [note for text in numbers if text.unit == "%" and (note := percent_note(text.present))]
         words = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
-        of_table = [
-            cross_table_note([values.series for values in columns]),
-            transposed_note([t.present for t in texts]),
-        ]
-        notes += filter(None, [*map(units_note, words), *of_table])
+        cross_table = cross_table_note([values.series for values in columns])
+        transposed = transposed_note([text.present for text in texts])
+        notes += filter(None, [*map(units_note, words), cross_table, transposed])
     notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])
     stated = {name: decision.stated_missing for name, decision in decisions.items()}
     options_by_column = {name: {"missing": tokens} for name, tokens in stated.items() if tokens != everywhere}
@@ -244,9 +242,8 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
         spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
         notes = list[str]([stray_note(text.present, text.stray, text.stated_missing)] if text.stray else [])
         if text.limit:
-            rows = text.present.count(
-                text.present.levels.filter(pc.match_substring_regex(text.present.levels, LIMIT)).to_pylist()
-            )
+            is_limit = pc.match_substring_regex(text.present.levels, LIMIT)
+            rows = text.present.count(text.present.levels.filter(is_limit).to_pylist())
             are = "is a limit or a guess" if rows == 1 else "are limits or guesses"
             bare = re.sub(LIMIT, "", text.limit)
             values = f"{plural(rows, 'value')} of {name!r} {are}"

@@ -252,12 +252,14 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
     whole = bool((numbers == np.floor(numbers)).all())
     if values.name.startswith("__index_level_"):
         return KindGuess("ignore", "an id? the index of a data frame", KindCode.ID)
-    if whole and n_levels > max(MAX_KIND_LEVELS, n_present / 20) and _is_key(values.name):
+    ends_in_id = bool(re.search(r"[a-z](Id|ID)$", values.name))
+    is_key = ends_in_id or bool(KEY_NAME.search(values.name.lower()))
+    if whole and n_levels > max(MAX_KIND_LEVELS, n_present / 20) and is_key:
         if 2 * n_levels <= n_present:
             return _group_guess(n_levels, n_present)
         return KindGuess("ignore", f"an id? named like one, {n_levels:,} different numbers", KindCode.ID)
     if whole and n_levels == n_present and n_present > MAX_CODE_LEVELS:
-        has_id_name = ID_NAME.search(values.name.lower()) or re.search(r"[a-z](Id|ID)$", values.name)
+        has_id_name = ends_in_id or ID_NAME.search(values.name.lower())
         if numbers.max() - numbers.min() == n_present - 1 and (has_id_name or np.all(np.abs(np.diff(numbers)) == 1)):
             return KindGuess("ignore", "an id? it counts the rows", KindCode.ID)
         if has_id_name:
@@ -277,10 +279,6 @@ def _digits(numbers: np.ndarray) -> int:
     """Return the number of digits that all of these whole numbers have; 0 if it differs or a number is negative."""
     low, high = float(numbers.min()), float(numbers.max())
     return len(str(int(low))) if low > 0 and high < 2**53 and len(str(int(low))) == len(str(int(high))) else 0
-
-
-def _is_key(name: str) -> bool:
-    return bool(KEY_NAME.search(name.lower()) or re.search(r"[a-z](Id|ID)$", name))
 
 
 def sort_levels(levels: Sequence[str]) -> list[str] | None:

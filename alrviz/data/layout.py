@@ -187,14 +187,6 @@ def _lacks_one_name(row: Sequence[str], rows_below: Sequence[Sequence[str]], wid
     return ends or has_row_names
 
 
-def complete_names(row: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return a name for each of `width` columns, also if the row of names lacks one (see `_lacks_one_name`)."""
-    if len(row) >= width:
-        return list(row)
-    is_last_empty = all(not row_below[-1].strip() for row_below in rows if len(row_below) == width)
-    return [*row, ""] if is_last_empty else ["row name", *row]
-
-
 class NameRows(NamedTuple):
     """The rows of names: their number, the cells of the first, a name for each column, kinds that they state."""
 
@@ -227,7 +219,8 @@ def read_names(rows: Sequence[Sequence[str]], width: int, request: ReadRequest, 
             return NameRows(known_layout.n_names, first, names)
     lacks_one_name = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if lacks_one_name:
-        return NameRows(1, first, complete_names(rows[0], rows[1:], width))
+        is_last_empty = all(not row[-1].strip() for row in rows[1:] if len(row) == width)
+        return NameRows(1, first, [*rows[0], ""] if is_last_empty else ["row name", *rows[0]])
     width = width if declared else max(width, len(rows[0]))
     even = [[*row, *[""] * (width - len(row))] for row in rows if len(row) <= width]
     if header is None and (stated := stated_kinds(even)) is not None:

@@ -462,8 +462,7 @@ class ParseSpec:
 
         The feature "born year" is read from a column of that name, or else from the date "born".
 
-        Raises:
-            TableError: a missing column; it names the nearest one.
+        Raises `TableError` for a missing column; it names the nearest one.
         """
         columns = [column.for_columns(names) for column in self.columns]
         if missing_names := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
@@ -495,8 +494,7 @@ class ParseSpec:
     def from_dict(cls, state: Mapping[str, Any]) -> "ParseSpec":
         """Rebuild the spec from `to_dict`'s state.
 
-        Raises:
-            TableError: another format, an unknown field, or an invalid value.
+        Raises `TableError` for another format, an unknown field, or an invalid value.
         """
         if not isinstance(state, Mapping) or state.get("format") != SPEC_FORMAT:
             number = state.get("format") if isinstance(state, Mapping) else state

@@ -110,8 +110,7 @@ def named_rows(source: Any, names: Sequence[str]) -> Any:
 def frame_of(source: Any) -> pd.DataFrame | None:
     """Return a table in memory as a DataFrame with unchanged values; None for a file, its bytes, or several files.
 
-    Raises:
-        TableError: an array that is not two-dimensional, or columns of unequal length.
+    Raises `TableError` for an array that is not two-dimensional, or columns of unequal length.
     """
     if isinstance(source, pd.DataFrame):
         return source

@@ -148,7 +148,9 @@ def _load_file(source: str | os.PathLike[str], request: ReadRequest, notes: list
         mode = path.stat().st_mode
         for is_kind, type_name in FILE_TYPES.items():
             if is_kind(mode):
-                raise TableFileError(f"{_cut(text)} is {type_name}; a file was expected" + _example_in(path))
+                names = sorted(name for name in _names(path) if not name.startswith(".")) if path.is_dir() else []
+                example = f", such as {_cut(os.path.join(path, names[0]))}" if names else ""
+                raise TableFileError(f"{_cut(text)} is {type_name}; a file was expected{example}")
         status = path.stat()
         request.limits.check(n_bytes=status.st_size)
         with path.open("rb") as file:
@@ -175,12 +177,6 @@ def _names(folder: Path) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return os.listdir()
-
-
-def _example_in(path: Path) -> str:
-    """Return a clause with a file of this folder; "" if it is no folder, or empty."""
-    names = sorted(name for name in _names(path) if not name.startswith(".")) if path.is_dir() else []
-    return f", such as {_cut(os.path.join(path, names[0]))}" if names else ""
 
 
 def _cut(text: str) -> str:
@@ -282,8 +278,7 @@ def first_lines(data: bytes, n_bytes: int) -> bytes:
 def sniff_format(data: Buffer) -> str:
     """Return "parquet", "arrow", "workbook", "stat", "arff", "json" or "delimited".
 
-    Raises:
-        TableError: a format that is no table, such as PDF.
+    Raises `TableError` for a format that is no table, such as PDF.
     """
     if data.startswith(b"PAR1"):
         return "parquet"

@@ -4,7 +4,7 @@ source -> columns of text or values -> numbers, dates, levels
 raw.py                                 interpret.py, or apply_spec.py by a spec
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -60,10 +60,9 @@ class Table:
         given_options: ReadOptions,
         allow_one_column: bool = False,
     ) -> "Table":
-        """Return a table of a raw table's columns of `Values`; the parts of a date (year, month ...) follow it.
+        """Return a table of a raw table's columns of `Values`; a date or blood pressure is followed by its parts.
 
-        Raises:
-            TableError: no rows, or fewer than two columns (one with `allow_one_column`).
+        Raises `TableError` for no rows, or fewer than two columns (one with `allow_one_column`).
         """
         values, options = parsed.columns, parsed.options
         if len(values) < 2 - allow_one_column:
@@ -75,8 +74,13 @@ class Table:
                 code=ONE_COLUMN if values else EMPTY_TABLE,
             )
         require_rows(len(values[0].series))
-        all_values = tuple(add_derived_columns(values))
-        table = cls(name, all_values, options, limits, (), parsed.sheets, given_options, parsed.head, parsed.kinds)
+        names, all_values = {column.name for column in values}, list[Values]()
+        for column in values:
+            parts = date_parts(column) if column.dtype_kind == "M" else pair_parts(column)
+            all_values += [column, *(part for part in parts if part.name not in names)]
+        table = cls(
+            name, tuple(all_values), options, limits, (), parsed.sheets, given_options, parsed.head, parsed.kinds
+        )
         series = {column.name: column.series for column in table.values}
         return replace(table, notes=(*parsed.notes, *sentinel_notes(table.sentinels, series, options)))
 
@@ -127,17 +131,6 @@ class Table:
                 f"no column is called {name!r}{nearest(name, self.names)}; the columns are {listed(self.names)}"
             )
         return self.names.index(name)
-
-
-def add_derived_columns(values: Sequence[Values]) -> list[Values]:
-    """Return the columns, each date or blood pressure followed by the numeric columns derived from it."""
-    names = {column.name for column in values}
-    result: list[Values] = []
-    for column in values:
-        result.append(column)
-        parts = date_parts(column) if column.dtype_kind == "M" else pair_parts(column)
-        result += [part for part in parts if part.name not in names]
-    return result
 
 
 def read_columns(

@@ -136,8 +136,7 @@ def _may_be_class(column: Values) -> bool:
 def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, list[str]]:
     """Return the target as a categorical of strings, and notes.
 
-    Raises:
-        TableError: dates, quartiles of text, or a measured number with `quartiles` None.
+    Raises `TableError` for dates, quartiles of text, or a measured number with `quartiles` None.
     """
     series = column.series
     if column.dtype_kind == "M":

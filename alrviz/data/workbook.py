@@ -356,7 +356,7 @@ class _Column:
 
     @classmethod
     def from_cells(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
-        texts = [_text(value) for value in values]
+        texts = list(map(_text, values))
         is_number = [isinstance(value, int | float) and math.isfinite(value) for value in values]
         lookup = np.array([k if text.strip() else -1 for k, text in enumerate(texts)], dtype=np.int32)
         return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*is_number, False], dtype=bool))

@@ -135,21 +135,19 @@ class Model:
         """Return the codes (a, N) of a table: an arrow table, or a mapping from each column's name to its values."""
         return self._codes(self.values(table))
 
-    def values(self, table: Mapping[str, Any]) -> "list[pa.Array]":
-        """Return the model's columns of a table; unreadable values are missing, and listed in `unread`."""
-        counts: Counts = {}
-        values = self._values(table, counts)
-        check_counts(counts)
-        return values
+    def values(self, table: Mapping[str, Any], counts: Counts | None = None) -> "list[pa.Array]":
+        """Return the model's columns of a table; unreadable values are missing, counted, and listed in `unread`.
 
-    def _values(self, table: Mapping[str, Any], counts: Counts) -> "list[pa.Array]":
-        """Return the model's columns of a table; add numbers of (un)readable values to `counts`."""
+        Raises `TableError` for a column without any readable value.
+        """
+        counts = Counts() if counts is None else counts
         names_in_table = list(table.column_names if isinstance(table, pa.Table) else table)
         names = dict(zip(distinct_names(names_in_table)[0], names_in_table, strict=True))
         features = self.spec.for_columns(names, self.options)
         sources = {feature.source for feature in features}
         columns = {source: source_column(source, _array(table[names[source]])) for source in sources}
         values, self.unread = parse_features(columns, features, counts)
+        check_counts(counts)
         return [pa.array(column, from_pandas=True) for column in values]
 
     def _codes(self, values: "list[pa.Array]") -> "np.ndarray":
@@ -177,8 +175,7 @@ class Model:
         measure = "p" if self.about["probabilities"] else "score"
         self.counts: Counts = {}
         yield ["row", "prediction", *safe_names([f"{measure}({label})" for label in self.classes]), "unseen"]
-        whole_columns = self._values(table, self.counts)  # not slice by slice: an empty cell may have the value above
-        check_counts(self.counts)
+        whole_columns = self.values(table, self.counts)  # not slice by slice: an empty cell may have the value above
         for begin in range(0, table.num_rows, BATCH_ROWS):
             values = [column.slice(begin, BATCH_ROWS) for column in whole_columns]
             codes = self._codes(values)
@@ -190,14 +187,12 @@ class Model:
             for i, best in enumerate(z.argmax(axis=1).tolist()):
                 unseen_notes = [*self.unread.get(begin + i, ())]
                 unseen_notes += [
-                    _unseen_text(column, cells[i]) for column, no_level, cells in columns_with_unseen if no_level[i]
+                    f"{column.name}={cells[i]}"
+                    for column, no_level, cells in columns_with_unseen
+                    if no_level[i] and not column.is_missing(cells[i])
                 ]
-                unseen_cell = safe_cell("; ".join(filter(None, unseen_notes)))
+                unseen_cell = safe_cell("; ".join(unseen_notes))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
-
-
-def _unseen_text(column: Column, value: Any) -> str:
-    return "" if column.is_missing(value) else f"{column.name}={value}"
 
 
 def _softmax(z: "np.ndarray") -> "np.ndarray":

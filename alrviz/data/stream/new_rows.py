@@ -9,7 +9,7 @@ from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_cells import Counts, check_counts, count_notes
 from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.parse_values import clean_names
-from alrviz.data.stream.source import Source, format_of, head_of, open_source
+from alrviz.data.stream.source import FORMATS, Source, format_of, head_of, open_source
 from alrviz.data.text import RawTable, ReadRequest
 from alrviz.stop import NEVER, StopToken
 
@@ -26,7 +26,7 @@ def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[st
         column.fill_down and options.for_column(column.source).fill_down is not False for column in spec.columns
     ):
         return None
-    if path.stat().st_size < MIN_LARGE_BYTES or (kind := format_of(path)) is None:
+    if path.stat().st_size < MIN_LARGE_BYTES or (kind := format_of(path)) not in FORMATS:
         return None
     if kind != "delimited":
         return open_source(path, options)
@@ -44,8 +44,7 @@ def read_batches_again(
 ) -> Iterator[NewRows]:
     """Yield the rows of a file batch by batch; sentences are added to `notes`, the last ones at the end.
 
-    Raises:
-        TableError: a missing column, a damaged file, or at the end a column without any readable value.
+    Raises `TableError` for a missing column, a damaged file, or at the end a column without any readable value.
     """
     features, counts = None, Counts()
     for batch in source.batches(stop, notes=notes):
