@@ -1,4 +1,4 @@
-"""Row passes over super-tables: every row looks up one joint value per block.
+"""Row passes over stacked tables of joint values: every row looks up one joint value per block.
 
     expand:            table[first_b + j, :]  = sum over the block's tuples t of cells[link[j, t], :]
     forward:           z[i, :]                = bias + sum over blocks b of table[first_b + key_b(i), :]

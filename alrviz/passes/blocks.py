@@ -1,4 +1,4 @@
-"""The super-tables of a cover: from cells to joint values before a pass over the rows, and back after it.
+"""The stacked tables of a cover: from cells to joint values before a pass over the rows, and back after it.
 
     blocks.expand(cells, table)                table[j] = sum of the cells of the block's tuples
     blocks.scatter_to_cells(grad, cells)       its transpose

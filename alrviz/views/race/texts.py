@@ -59,7 +59,7 @@ def values_html(reader: RaceReader, unit: str = "iterations", dark: bool = False
             goals = marks.get(racer.name)
             cells += [_count(goals.at(racer.name, goal, unit) if goals else None, unit) for goal in (0, 1)]
         rows.append(cells)
-    titles = ["racer", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in heads)]
+    titles = ["model", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in heads)]
     until = _until(reader, marks, unit) if marks else ""
     title = f"<h2>At {reader.step_name} {reader.head:,} <span class='quiet'>loss per row, in nats</span></h2>"
     return f"{title}{html_table(titles, rows)}{until}"
@@ -160,7 +160,7 @@ def ends_html(reader: RaceReader, dark: bool = False) -> str:
     """Return the table behind the verdict: each racer at its last step shown, its milestones and outcome."""
     marks = _marks(reader)
     has_test = any("heldout_log_loss" in racer.columns for racer in reader.racers)
-    heads = ["racer", "iterations", "F per row", *(["test"] if has_test else [])]
+    heads = ["model", "iterations", "F per row", *(["test"] if has_test else [])]
     heads += [safe(title) for title, _ in _mark_heads(marks, "iterations")] if marks else []
     rows = []
     for racer, name in _racers(reader, dark):

@@ -163,7 +163,7 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgres
         dot_html = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
         body_rows.append([f"{dot_html} {safe(first['name'], 60)}", *row_cells])
     note = f"<p class='quiet'>{definition.bias_words} (solid) + {definition.variance_words} (light) = error</p>"
-    return note + html_table(["racer", *map(share_text, shares)], body_rows, "scroll grid")
+    return note + html_table(["model", *map(share_text, shares)], body_rows, "scroll grid")
 
 
 def _cell(line: Mapping[Any, Any], progress: CellProgress, kind: str, max_value: float) -> str:
