@@ -179,7 +179,7 @@ def prices(folder: Any, sets: list[str]) -> Iterator[Row]:
 def _pass_seconds(objective: DensityObjective, v: Floats, repeats: int = 5) -> float:
     """Median processor's seconds of E and its slopes at new bandwidths; where they stand still, of F at new weights."""
     w, log_h = objective.split(v)
-    weights = objective.at(objective.training(log_h))
+    weights = objective.objective_at(objective.training(log_h))
     taken = []
     for k in range(1, repeats + 2):
         moved = np.concatenate([w.ravel(), log_h + 1e-4 * k])

@@ -25,8 +25,7 @@ from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
-from alrviz.studies.race.heldout import heldout_losses
-from alrviz.studies.race.milestones import UNITS, Milestones, RacerSummary, milestones, paired
+from alrviz.studies.race.milestones import UNITS, Milestones, RacerSummary, heldout_losses, milestones, paired
 from benchmarks._sets import load_set
 from benchmarks._tools import Row, show
 from benchmarks.defaults import SETS

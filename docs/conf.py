@@ -41,12 +41,12 @@ napoleon_use_rtype = False
 
 
 def api_page() -> str:
-    """The page of the public names, a table for each group in the order of `alrviz/__init__.pyi`."""
+    """Return the page of the public names, a table for each folder of the package."""
     groups: dict[str, list[str]] = {}
     for name in sorted(alrviz._names, key=str.lower):
         module = getattr(getattr(alrviz, name), "__module__", "alrviz.errors").split(".")[1]
         groups.setdefault(module, []).append(name)
-    words = {
+    title_by_module = {
         "data": "Tables", "estimators": "Estimators (scikit-learn)", "fitting": "Recipes and runs",
         "studies": "Races and studies", "views": "Views", "errors": "Errors and warnings",
     }  # fmt: skip
@@ -55,31 +55,31 @@ def api_page() -> str:
         "Every public name of `import alrviz`; its examples are run as tests.",
         "",
     ]
-    for module, title in words.items():
-        listed = "\n".join(f"   alrviz.{name}" for name in groups.pop(module))
-        parts.append(f"## {title}\n\n```{{eval-rst}}\n.. autosummary::\n   :toctree: api\n\n{listed}\n```\n")
+    for module, title in title_by_module.items():
+        entries = "\n".join(f"   alrviz.{name}" for name in groups.pop(module))
+        parts.append(f"## {title}\n\n```{{eval-rst}}\n.. autosummary::\n   :toctree: api\n\n{entries}\n```\n")
     if groups:
         raise ValueError(f"public names of modules without a title here: {groups}")
     return "\n".join(parts)
 
 
 def glossary_page() -> str:
-    """The terms as the explorer explains them: one glossary for the screen and the documentation."""
+    """Return the page of the terms, which the explorer shows on hover."""
     from alrviz.explorer.shell.glossary import TERMS
 
-    listed = "\n\n".join(f"{term}\n: {text}" for term, text in sorted(TERMS.items(), key=lambda one: one[0].lower()))
-    return f"# Glossary\n\n{listed}\n"
+    entries = "\n\n".join(f"{term}\n: {text}" for term, text in TERMS.items())
+    return f"# Glossary\n\n{entries}\n"
 
 
-def skip(app: Any, what: str, name: str, thing: object, skipped: bool, options: Any) -> bool | None:
-    """Leave out what a class has from its parents outside the package: pages of Panel's parameters help nobody."""
-    module = getattr(thing, "__module__", "") or ""
-    return True if what == "class" and module and not module.startswith("alrviz") else None
+def skip_foreign_member(app: Any, kind: str, name: str, member: object, is_skipped: bool, options: Any) -> bool | None:
+    """Leave out members that a class inherits from other packages: pages of Panel's parameters help nobody."""
+    module = getattr(member, "__module__", "") or ""
+    return True if kind == "class" and module and not module.startswith("alrviz") else None
 
 
 def setup(app: Any) -> None:
-    """Write the page of names, and let the names in it be found: they are imported when they are first used."""
+    """Write the pages of public names and of the glossary. The import makes lazy names visible to autosummary."""
     import_module("alrviz.views")
     (Path(__file__).parent / "api.md").write_text(api_page(), encoding="utf-8")
     (Path(__file__).parent / "glossary.md").write_text(glossary_page(), encoding="utf-8")
-    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-skip-member", skip_foreign_member)

@@ -2,8 +2,8 @@
 
 Usage: python docs/make_notebooks.py [NAME ...]
 
-Of a view only its picture and words are stored. The script that asks a kernel for the live view is left out: readers
-without a kernel do not need it, and a notebook that is run again makes it anew.
+Only the picture and the text of a view are stored, without the script that asks a kernel for the live view: readers
+without a kernel do not need it, and running the notebook again makes it again.
 """
 
 import sys
@@ -15,7 +15,7 @@ import nbformat
 
 FOLDER = Path(__file__).parent / "notebooks"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-SECONDS = 600  # of a cell, at most
+MAX_CELL_SECONDS = 600
 _STATIC = ("text/plain", "image/png")
 
 
@@ -23,14 +23,14 @@ def run(path: Path) -> Any:
     """Return the notebook with the outputs of a run in its own folder."""
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
-        notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+        notebook, timeout=MAX_CELL_SECONDS, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
     )
     client.execute()
     return notebook
 
 
 def make_static(notebook: Any) -> None:
-    """Leave of each view its picture and words; drop what differs from run to run."""
+    """Reduce the output of each view to picture and text, and drop metadata that differs from run to run."""
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)

@@ -1,12 +1,11 @@
-"""Make the pictures of the documentation: screenshots of the explorer's pages, what each family decides, and what is
-learned of numbers that are cut in one way or another.
+"""Make the pictures of the documentation: screenshots of the explorer, decision maps of the families, fits to numbers.
 
     python docs/make_pictures.py [--chromium FILE] [NAME ...]
 
-They need Playwright and a Chromium. Screenshots are 1280 by 720, as a projector shows them; a page is waited for by the
-words it says when it is done. Maps are of the demo set two-moons, 400 rows (every third drawn), numbers cut into eight
-levels of as many rows each. What is learned of numbers is drawn for tables of 2,000 rows whose probabilities are
-known; log losses, of 20,000 other rows, are printed too. PNGs go to docs/images.
+This needs Playwright and a Chromium. Screenshots have 1280 by 720 pixels, as projectors do, and are taken when a page
+shows the words of its end. Maps are of the demo set two-moons, 400 rows (every third drawn), numbers cut into eight
+levels of equal numbers of rows. Fits to numbers are drawn for generated tables of 2,000 rows with known probabilities;
+log losses of 20,000 other rows are printed too. PNGs are written to docs/images.
 """
 
 import argparse
@@ -34,27 +33,27 @@ CUTS = {"discretize": "quantile", "n_bins": 8}
 
 @dataclass(frozen=True)
 class Page:
-    """A page to be photographed: its link, a press on a button if one is needed, words that say it is done."""
+    """A page for a screenshot: its link, a regular expression of its final text, and a button to press first."""
 
     link: str
-    done: str
-    press: str = ""
+    final_text: str
+    button: str = ""
 
 
-DONE = "fits · done"
+STUDY_END = "fits · done"
 PAGES = {
     "explorer": Page("", "^ended"),
     "tour-preconditioners": Page("?q=preconditioners", "times faster"),
     "tour-boundaries": Page("?page=boundaries", "^ended"),
-    "tour-path": Page("?page=path", DONE, "Run"),
-    "tour-order": Page("?page=order", DONE, "Run"),
-    "tour-bias-variance": Page("?page=bias", DONE, "Run"),
-    "tour-compare": Page("?page=compare", DONE, "Run"),
-    "tour-selection": Page("?page=selection", DONE, "Run"),
-    "tour-interactions": Page("?page=interactions", DONE),
+    "tour-path": Page("?page=path", STUDY_END, "Run"),
+    "tour-order": Page("?page=order", STUDY_END, "Run"),
+    "tour-bias-variance": Page("?page=bias", STUDY_END, "Run"),
+    "tour-compare": Page("?page=compare", STUDY_END, "Run"),
+    "tour-selection": Page("?page=selection", STUDY_END, "Run"),
+    "tour-interactions": Page("?page=interactions", STUDY_END),
     "tour-data": Page("?page=data&data=mixed-types", "Classes"),
 }
-# Two models on one table; what is said of them stands in docs/families.
+# Two models on one table, for the pages in docs/families.
 MAPS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "family-anje": (("anje", {"order": 1}), ("anje", {"order": 2})),
     "family-lr": (("lr", {"order": 1}), ("lr", {"order": 2})),
@@ -85,18 +84,18 @@ NUMBERS: dict[str, tuple[int, str, Callable[..., Any]]] = {
 def main() -> int:
     """Make the pictures named, or all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    every = [*PAGES, *MAPS, *NUMBERS, EVALUATION]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(every)}")
+    all_names = [*PAGES, *MAPS, *NUMBERS, EVALUATION]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(all_names)}")
     parser.add_argument("--chromium", default="/usr/bin/chromium", help="the browser's program")
-    given = parser.parse_args()
-    unknown = sorted({*given.names} - {*every})
+    options = parser.parse_args()
+    unknown = sorted({*options.names} - {*all_names})
     if unknown:
-        parser.error(f"no picture is called {', '.join(unknown)}; there are {', '.join(every)}")
+        parser.error(f"no picture is called {', '.join(unknown)}; there are {', '.join(all_names)}")
     from playwright.sync_api import sync_playwright
 
-    names = given.names or every
+    names = options.names or all_names
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox", "--disable-gpu"])
         for name in (name for name in names if name in MAPS):
             picture_maps(browser, name)
         for name in (name for name in names if name in NUMBERS):
@@ -114,17 +113,17 @@ def main() -> int:
 
 @contextlib.contextmanager
 def served() -> Iterator[str]:
-    """Serve the explorer while the pictures are taken; yield its address. What it keeps is not the user's."""
+    """Serve the explorer while the pictures are taken, with a data folder of its own; yield its address."""
     command = [sys.executable, "-m", "alrviz.cli", "explore", "--no-show", "--token", "none"]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-        own = os.environ | {"ALRVIZ_HOME": home}
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=own)
+        environment = os.environ | {"ALRVIZ_HOME": home}
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
         try:
             assert server.stdout is not None
             for line in server.stdout:
-                found = re.search(r"http://[\w.:]+/\S*", line)
-                if found:
-                    yield found[0]
+                address = re.search(r"http://[\w.:]+/\S*", line)
+                if address:
+                    yield address[0]
                     break
         finally:
             server.send_signal(signal.SIGINT)
@@ -132,22 +131,21 @@ def served() -> Iterator[str]:
 
 
 def photograph(browser: Any, address: str, name: str) -> None:
-    """Take the screenshot of one page in `PAGES` when it says that it is done."""
-    page, shown = PAGES[name], browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
-    shown.goto(address + page.link)
-    if page.press:
-        shown.get_by_role("button", name=re.compile(f"^{page.press}")).and_(shown.locator(":enabled")).first.click(
-            timeout=60_000
-        )
-    shown.get_by_text(re.compile(page.done)).first.wait_for(timeout=180_000)
-    shown.mouse.move(WIDTH - 8, HEIGHT // 2)
+    """Take the screenshot of one page in `PAGES` once it shows its final text."""
+    page, tab = PAGES[name], browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+    tab.goto(address + page.link)
+    if page.button:
+        button = tab.get_by_role("button", name=re.compile(f"^{page.button}")).and_(tab.locator(":enabled"))
+        button.first.click(timeout=60_000)
+    tab.get_by_text(re.compile(page.final_text)).first.wait_for(timeout=180_000)
+    tab.mouse.move(WIDTH - 8, HEIGHT // 2)
     time.sleep(3)  # legends are placed, the last points drawn
-    shown.screenshot(path=IMAGES / f"{name}.png")
-    shown.close()
+    tab.screenshot(path=IMAGES / f"{name}.png")
+    tab.close()
 
 
 def picture_maps(browser: Any, name: str) -> None:
-    """Draw what two models of `MAPS` decide about the same rows, side by side."""
+    """Draw the decision maps of two models of `MAPS` side by side."""
     import alrviz
     from alrviz.pictures.decision_map import decision_map_picture
     from alrviz.studies.maps.decision_map import decision_map
@@ -171,26 +169,26 @@ def photograph_figures(browser: Any, name: str, figures: list[Any], side: int) -
     from bokeh.layouts import row
     from bokeh.resources import INLINE
 
-    shown = browser.new_page(viewport={"width": len(figures) * side + 16, "height": side + 16})
-    shown.set_content(file_html(row(figures), INLINE, name))
-    shown.locator("canvas").first.wait_for()
+    tab = browser.new_page(viewport={"width": len(figures) * side + 16, "height": side + 16})
+    tab.set_content(file_html(row(figures), INLINE, name))
+    tab.locator("canvas").first.wait_for()
     time.sleep(1)
-    shown.screenshot(path=IMAGES / f"{name}.png")
-    shown.close()
+    tab.screenshot(path=IMAGES / f"{name}.png")
+    tab.close()
 
 
 def picture_evaluation() -> None:
-    """Draw what docs/evaluation.md shows, of its own lines; it needs no browser."""
+    """Draw the picture of docs/evaluation.md from the lines of its example; this needs no browser."""
     import alrviz
 
     data = alrviz.load_demo("tic-tac-toe")
     model = alrviz.NaiveBayesClassifier().fit(data.X[::2], data.y[::2])
-    found = alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="test rows")
-    alrviz.EvaluationView(found, rule="threshold").save(IMAGES / f"{EVALUATION}.png")
+    evaluation = alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="test rows")
+    alrviz.EvaluationView(evaluation, rule="threshold").save(IMAGES / f"{EVALUATION}.png")
 
 
 def picture_levels(browser: Any, name: str) -> None:
-    """Draw p of the second class as it is and as it is learned from each of `SCHEMES`."""
+    """Draw the true probability of the second class, and the fit with each of `SCHEMES`."""
     from bokeh.models import LinearColorMapper
     from bokeh.palettes import Cividis256
     from bokeh.plotting import figure
@@ -203,30 +201,30 @@ def picture_levels(browser: Any, name: str) -> None:
     X = getattr(random, kind)(size=(22_000, n_columns))
     p = 1.0 / (1.0 + np.exp(-score(*X.T)))
     y = (random.random(len(X)) < p).astype(int)
-    rows, held, ends = X[:2000], slice(2000, None), np.quantile(X, (0.01, 0.99))
+    rows, test, ends = X[:2000], slice(2000, None), np.quantile(X, (0.01, 0.99))
     axis = np.linspace(*ends, 600 if n_columns == 1 else 150)
-    grid = np.stack([each.ravel() for each in np.meshgrid(*[axis] * n_columns)], axis=1)
+    grid = np.stack([values.ravel() for values in np.meshgrid(*[axis] * n_columns)], axis=1)
     truth = 1.0 / (1.0 + np.exp(-score(*grid.T)))
-    learned = {f"as it is: {log_loss(y[held], p[held]):.3f}": truth}
-    for words, cuts in SCHEMES.items():
+    p_by_title = {f"as it is: {log_loss(y[test], p[test]):.3f}": truth}
+    for label, cuts in SCHEMES.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", alrviz.LostColumnsWarning)  # the pictures show it
             model = alrviz.HLRClassifier(order=n_columns, alpha="auto", **cuts).fit(rows, y[:2000])
-        loss = log_loss(y[held], model.predict_proba(X[held])[:, 1])
-        learned[f"{words}: {loss:.3f}"] = model.predict_proba(grid)[:, 1]
-    sys.stdout.write("\n    ".join([name, *learned]) + "\n")
+        loss = log_loss(y[test], model.predict_proba(X[test])[:, 1])
+        p_by_title[f"{label}: {loss:.3f}"] = model.predict_proba(grid)[:, 1]
+    sys.stdout.write("\n    ".join([name, *p_by_title]) + "\n")
     figures = []
-    for title, found in learned.items():
-        drawn = figure(title=title, width=PANEL, height=PANEL, toolbar_location=None, x_range=tuple(ends))
+    for title, probabilities in p_by_title.items():
+        plot = figure(title=title, width=PANEL, height=PANEL, toolbar_location=None, x_range=tuple(ends))
         if n_columns == 1:
-            drawn.line(axis, truth, color="#999999", line_width=3)
-            drawn.line(axis, found, color="#0072B2", line_width=2)
+            plot.line(axis, truth, color="#999999", line_width=3)
+            plot.line(axis, probabilities, color="#0072B2", line_width=2)
         else:
             side = ends[1] - ends[0]
             colours = LinearColorMapper(Cividis256, low=0.0, high=1.0)
-            drawn.image([found.reshape(len(axis), -1)], ends[0], ends[0], side, side, color_mapper=colours)
-            drawn.y_range.update(start=ends[0], end=ends[1])
-        figures.append(drawn)
+            plot.image([probabilities.reshape(len(axis), -1)], ends[0], ends[0], side, side, color_mapper=colours)
+            plot.y_range.update(start=ends[0], end=ends[1])
+        figures.append(plot)
     photograph_figures(browser, name, figures, PANEL)
 
 

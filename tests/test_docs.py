@@ -1,4 +1,4 @@
-"""The documentation's pages of families: every example runs, every picture and every page named is there."""
+"""The documentation: links and files that it names exist, examples on the pages of families run."""
 
 import re
 import runpy
@@ -15,26 +15,26 @@ GUIDES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE
 
 
 @pytest.mark.parametrize("page", [*GUIDES, *PAGES], ids=lambda page: str(page.relative_to(ROOT)))
-def test_what_a_page_links_to_is_there(page):
+def test_targets_of_links_exist(page):
     targets = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert not missing
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
-def test_files_named_in_a_guide_are_there(page):
+def test_files_named_in_a_guide_exist(page):
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     words = {word for span in re.findall(r"`([^`]+)`", text) for word in span.split()}
-    named = {word for word in words if re.fullmatch(r"[\w./-]*(/[\w.-]+|\w\.py|\w\.md)", word)}
-    named -= {"build/site", "score.py"}  # made by a command; in a model's file
+    file_names = {word for word in words if re.fullmatch(r"[\w./-]*(/[\w.-]+|\w\.py|\w\.md)", word)}
+    file_names -= {"build/site", "score.py"}  # made by a command; in a model's file
     files = {path.name for folder in ("alrviz", "tests", "docs", ".ci", "apps") for path in (ROOT / folder).rglob("*")}
 
-    def is_there(name):
+    def exists(name):
         if "/" not in name:
             return name in files or (ROOT / name).exists()
         return any((root / f"{name}{end}").exists() for root in (ROOT, ROOT / "alrviz") for end in ("", ".py"))
 
-    missing = [name for name in named if not re.search("NAME|FILE|[.]{3}", name) and not is_there(name)]
+    missing = [name for name in file_names if not re.search("NAME|FILE|[.]{3}", name) and not exists(name)]
     assert not missing
 
 

@@ -1,6 +1,6 @@
-"""What a docstring below the estimators has to say: the shapes of arrays, taken and returned, and the errors raised.
+"""Docstrings below the estimators name the shapes of arrays, taken and returned, and the errors raised.
 
-A method that carries out what a base or a protocol describes says what is its own alone.
+A method that a base class or a protocol describes need only say in what it differs.
 """
 
 import ast
@@ -20,7 +20,7 @@ SHAPE = re.compile(
     rf"\({LENGTH},\)|\({SIZE}(?:, {LENGTH})+\)|\((?:{LENGTH}, )+{SIZE}(?:, {LENGTH})*\)|\bshape|, of any"
 )
 AS_PROTOCOL = re.compile(r"As `\w+` says|; see `\w+`\.$")
-SHOWN = ("property", "cached_property", "setter", "overload", "abstractmethod")
+EXEMPT_DECORATORS = ("property", "cached_property", "setter", "overload", "abstractmethod")
 
 
 def functions_of(path):
@@ -35,14 +35,14 @@ def functions_of(path):
 def arrays_of(function):
     """Names of the arguments that are arrays, and "return" where one is returned."""
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    parts = [*((each.arg, each.annotation) for each in arguments), ("return", function.returns)]
+    parts = [*((argument.arg, argument.annotation) for argument in arguments), ("return", function.returns)]
     return [name for name, annotation in parts if annotation and ARRAY.search(ast.unparse(annotation))]
 
 
 def is_named(text, name):
-    """Whether a class's docstring gives the shape of what is called so."""
-    found = re.search(rf"(?:^|\s)(?:`{name}`|(?:\w+, )*{name}(?:, \w+)*:) ?(.*)", text)
-    return found is not None and SHAPE.match(found[1]) is not None
+    """Whether a class's docstring gives the shape of the array called `name`."""
+    match = re.search(rf"(?:^|\s)(?:`{name}`|(?:\w+, )*{name}(?:, \w+)*:) ?(.*)", text)
+    return match is not None and SHAPE.match(match[1]) is not None
 
 
 def errors_of(function):
@@ -67,19 +67,21 @@ def test_what_is_a_shape():
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_shapes_and_errors_are_described(path):
-    lacking = []
+    problems = []
     for function, owner in functions_of(path):
-        shown = {getattr(each, "id", getattr(each, "attr", "")) for each in function.decorator_list} & {*SHOWN}
-        if function.name.startswith("_") or shown:
+        decorators = {getattr(node, "id", getattr(node, "attr", "")) for node in function.decorator_list}
+        if function.name.startswith("_") or decorators & {*EXEMPT_DECORATORS}:
             continue
-        own, of_class = ast.get_docstring(function) or "", ast.get_docstring(owner) or "" if owner else ""
-        told = owner is not None and function.name in DESCRIBED and str(path.relative_to(ROOT)) not in CONTRACTS
-        told = told or AS_PROTOCOL.search(own) or all(map(partial(is_named, of_class), arrays_of(function)))
-        if not SHAPE.search(own) and not told:
-            lacking.append(f"line {function.lineno}: {function.name} has arrays, and its docstring no shape")
-        lacking += [
+        text, class_text = ast.get_docstring(function) or "", ast.get_docstring(owner) or "" if owner else ""
+        is_described = owner is not None and function.name in DESCRIBED and str(path.relative_to(ROOT)) not in CONTRACTS
+        is_described = (
+            is_described or AS_PROTOCOL.search(text) or all(map(partial(is_named, class_text), arrays_of(function)))
+        )
+        if not SHAPE.search(text) and not is_described:
+            problems.append(f"line {function.lineno}: {function.name} has arrays, and its docstring no shape")
+        problems += [
             f"line {function.lineno}: {function.name} raises {error}, which its docstring does not say"
             for error in errors_of(function)
-            if error not in own + of_class
+            if error not in text + class_text
         ]
-    assert not lacking
+    assert not problems

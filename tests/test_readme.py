@@ -13,28 +13,28 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("source", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-def test_the_python_runs(source, capsys):
+def test_python_runs(source, capsys):
     exec(compile(source, "README.md", "exec"), {})
     assert len(capsys.readouterr().out.splitlines()) > 3, "the loop prints a line a step"
 
 
-def test_the_picture_comes_first_and_then_the_commands():
+def test_the_picture_comes_before_the_commands():
     picture, *commands = (README.index(text) for text in ("![", "panel serve apps/explorer.py --show", "&& pytest"))
     assert picture < commands[0] < commands[1]
 
 
-def test_every_path_it_names_is_there():
+def test_paths_exist():
     targets = re.findall(r"\]\(([^)#]+)\)", README)
-    named = re.findall(r"`((?:alrviz|tests|apps|docs)/[\w/.]+|\.ci/run|[A-Z]+\.(?:md|cff))`", README)
-    assert {"docs/images/explorer.png", "tests/oracles"} <= {*targets, *named}
-    assert [name for name in [*targets, *named] if "://" not in name and not (ROOT / name).exists()] == []
+    path_names = re.findall(r"`((?:alrviz|tests|apps|docs)/[\w/.]+|\.ci/run|[A-Z]+\.(?:md|cff))`", README)
+    assert {"docs/images/explorer.png", "tests/oracles"} <= {*targets, *path_names}
+    assert [name for name in [*targets, *path_names] if "://" not in name and not (ROOT / name).exists()] == []
 
 
-def test_every_class_it_names_is_public():
+def test_classes_are_public():
     assert set(re.findall(r"\b[A-Z]\w+(?:Classifier|View|Discretizer)\b", README)) <= set(alrviz.__all__)
 
 
-def test_the_citation_and_the_change_log_know_the_version():
+def test_citation_and_changelog_have_the_version():
     assert f"\nversion: {alrviz.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"[{alrviz.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
@@ -42,10 +42,10 @@ def test_the_citation_and_the_change_log_know_the_version():
 def test_the_table_of_solvers_is_the_matrix():
     first, _ = (ROOT / "docs/solvers.md").read_text(encoding="utf-8").split("\n## ", 1)
     head, _, *rows = re.findall(r"^\| (.*) \|$|^\|(-.*)\|$", first, re.M)
-    told = [row.split(" | ") for row, _ in rows]
+    cells = [row.split(" | ") for row, _ in rows]
     matrix = solver_matrix()
     assert head[0].split(" | ") == ["solver", *matrix.columns[:-1], "bounds on w"]
-    assert told == [[solver, *("yes" if fits else "no" for fits in row)] for solver, *row in matrix.itertuples()]
+    assert cells == [[solver, *("yes" if fits else "no" for fits in row)] for solver, *row in matrix.itertuples()]
 
 
 @pytest.mark.parametrize("page", ["export.md", "reading.md"])

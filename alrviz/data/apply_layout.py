@@ -11,10 +11,8 @@ from dataclasses import replace
 from alrviz.data.doubts import DoubtCode, NoteCode, notes_about
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import LAYOUT_OPTIONS, Layout, ParseSpec
-from alrviz.data.text import Buffer, RawTable
+from alrviz.data.text import Buffer, RawTable, ReadRequest
 from alrviz.errors import AlrvizError, TableError
-
-ReadRaw = Callable[[ReadOptions, Layout], RawTable]
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 # Notes on the file's rows, which are passed on; others are about its layout.
@@ -24,14 +22,13 @@ _ROW_CODES: set[NoteCode | DoubtCode] = {
 }
 
 
-def apply_layout(data: Buffer, spec: ParseSpec, overrides: ReadOptions, read: ReadRaw, notes: list[str]) -> RawTable:
-    """Return the columns of a file in the spec's layout; if that does not fit, in the detected layout.
+def apply_layout(
+    data: Buffer, spec: ParseSpec, request: ReadRequest, read: Callable[[Buffer, ReadRequest], RawTable]
+) -> RawTable:
+    """Return the columns of a file, unpacked, in the spec's layout; if that does not fit, in the detected layout.
 
-    Args:
-        data: the file's bytes, unpacked.
-        overrides: options for this file alone.
-        read: reads the columns, given options and the spec's layout.
-        notes: sentences about the file are added.
+    The options of `request` take precedence over the spec's. Notes are those on the file's rows, and on its layout if
+    that differs.
 
     Raises:
         TableError: the file is no table in any of these layouts.
@@ -39,19 +36,17 @@ def apply_layout(data: Buffer, spec: ParseSpec, overrides: ReadOptions, read: Re
     layout, sources = spec.layout, set(spec.sources)
     problem: TableError | None = None
     best: RawTable | None = None
-    for options, as_before in _candidates(layout, overrides, _encoding(data, layout)).items():
+    for options, as_before in _candidates(layout, request.options, _encoding(data, layout)).items():
         try:
-            raw = read(options, layout)
+            raw = read(data, replace(request, options=options, known_layout=layout))
         except TableError as error:
             problem = problem or error
             continue
         names = {column.name for column in raw.columns}
         by_place = layout.is_unnamed and not options.header
         if sources <= names and (not by_place or len(names) == len(layout.names)):
-            if not as_before and layout.is_text:
-                notes.append(_changes_note(layout, raw.options))
-            notes += notes_about(raw.notes, _ROW_CODES)
-            return raw
+            changes = [] if as_before or not layout.is_text else [_changes_note(layout, raw.options)]
+            return replace(raw, notes=[*changes, *notes_about(raw.notes, _ROW_CODES)])
         best = best or raw
     if best is None:
         raise problem or AlrvizError("the table cannot be read")

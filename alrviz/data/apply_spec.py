@@ -1,6 +1,6 @@
 """Read rows by the spec of a table that was read before (`Dataset.spec`): nothing is guessed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,12 +11,11 @@ from alrviz.data.apply_layout import apply_layout
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention
 from alrviz.data.options import ReadOptions
-from alrviz.data.other_sources import are_files, is_taken, named_rows
-from alrviz.data.parse_cells import Counts, ParseErrorCounts, add_counts, check_counts, count_notes, parse_features
+from alrviz.data.parse_cells import Counts, ParseErrorCounts, check_counts, count_notes, parse_features
 from alrviz.data.parse_spec import ColumnSpec, ParseSpec
-from alrviz.data.raw import LAID_OUT, raw_of_bytes, read_raw
+from alrviz.data.raw import are_files, is_folder, is_in_memory, join_files, named_rows, read_bytes, read_raw
 from alrviz.data.source import load_bytes, sniff_format
-from alrviz.data.text import RawTable, TextColumn
+from alrviz.data.text import RawTable, ReadRequest, TextColumn
 from alrviz.data.values import Values, read_column, source_cells
 from alrviz.errors import listed, plural
 from alrviz.stop import NEVER, StopToken
@@ -56,36 +55,26 @@ def read_new_rows(
     Raises:
         TableError: a missing column, a column without any readable value, or no rows.
     """
-    options, spec = options or ReadOptions(), replace(spec, columns=spec.features)
-    source = named_rows(source, spec.sources)
-    counts: Counts = {}
-    parts = []
-    for part in source if are_files(source) else [source]:
-        notes: list[str] = []
-        raw = read_in_layout(part, spec, options, limits, stop, notes)
-        features = match_columns(raw, spec, options, notes)
-        part_counts: Counts = {}
-        rows = apply_features(raw.columns, features, part_counts, stop)
-        notes += count_notes(part_counts)
-        add_counts(counts, part_counts)
-        parts.append(replace(rows, notes=tuple(notes)))
+    request, spec = ReadRequest(options or ReadOptions(), limits, stop), replace(spec, columns=spec.features)
+    raw = read_in_layout(named_rows(source, spec.sources), spec, request)
+    notes, counts = list(raw.notes), Counts()
+    features = match_columns(raw, spec, request.options, notes)
+    rows = apply_features(raw.columns, features, counts, stop)
     check_counts(counts)
-    return parts[0] if len(parts) == 1 else _joined(parts)
+    return replace(rows, notes=(*notes, *count_notes(counts)))
 
 
-def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
+def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable:
     """Return all columns of `spec` as `Values`, without other columns of the source, on which there is a note.
 
-    Raises:
-        TableError: a missing column, or one that is used and has no readable value.
+    Raises `TableError` for a missing column, or one that is used and has no readable value.
     """
-    notes: list[str] = []
-    raw = read_in_layout(source, spec, options, limits, stop, notes)
-    columns = {column.name: column for column in raw.columns}
-    specs = match_columns(raw, spec, options, notes)
+    raw = read_in_layout(source, spec, request)
+    notes, columns = list(raw.notes), {column.name: column for column in raw.columns}
+    specs = match_columns(raw, spec, request.options, notes)
     values, counts = list[Values](), Counts()
     for column_spec in specs:
-        stop.check()
+        request.stop.check()
         column = columns[column_spec.source]
         column = column.filled_cells if column_spec.fill_down else column
         read, bad = read_column(column, column_spec)
@@ -104,13 +93,27 @@ def read_by_spec(source: Any, spec: ParseSpec, options: ReadOptions, limits: Lim
 
 
 def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> list[ColumnSpec]:
-    """Return the specs for these columns; marks of numbers that `spec` lacks are detected, with a note.
+    """Return the specs for these columns; `TableError` for a missing one.
 
-    Raises:
-        TableError: a missing column.
+    Marks of numbers are detected, with a note, if the spec's table had typed numbers and this one has text.
     """
     columns = {column.name: column for column in raw.columns}
-    return _with_marks(spec.for_columns(columns, options), columns, raw.options, options, notes)
+    notes += options.notes_on_columns(columns)
+    specs = spec.for_columns(columns, options)
+    unmarked = [
+        spec
+        for spec in specs
+        if spec.type == "number" and not spec.decimal and isinstance(columns[spec.source], TextColumn)
+    ]
+    if not unmarked:
+        return specs
+    texts = [columns[spec.source].without_texts(spec.missing) for spec in unmarked]
+    given_marks = replace(raw.options, decimal=options.decimal, thousands=options.thousands)
+    decimal, thousands = detect_convention(texts, given_marks)
+    if (decimal, thousands) != (".", ""):
+        convention = f"a decimal {decimal!r}" + (f" and {thousands!r} between thousands" if thousands else "")
+        notes.append(f"numbers in {listed([spec.name for spec in unmarked])} were read with {convention}")
+    return [replace(spec, decimal=decimal, thousands=thousands) if spec in unmarked else spec for spec in specs]
 
 
 def apply_features(
@@ -128,59 +131,21 @@ def apply_features(
     return NewRows(pd.DataFrame(X, index=rows.index), rows, unread)
 
 
-def _joined(parts: Sequence[NewRows]) -> NewRows:
-    unread, rows = dict[int, list[str]](), 0
-    for part in parts:
-        unread |= {row + rows: values for row, values in part.unread.items()}
-        rows += len(part.X)
-    X, source_rows = (
-        pd.concat(frames, ignore_index=True) for frames in zip(*((p.X, p.source_rows) for p in parts), strict=True)
-    )
-    return NewRows(X, source_rows, unread, tuple(note for part in parts for note in part.notes))
+def read_in_layout(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable:
+    """Return the columns of a source in the spec's layout; if that does not fit, in the detected layout.
 
-
-def read_in_layout(
-    source: Any, spec: ParseSpec, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]
-) -> RawTable:
-    """Return the columns of a source in the spec's layout; if that does not fit, in the detected layout."""
-    all_options = ReadOptions(**spec.layout.explicit_options).with_change(options.explicit_options)
-    if is_taken(source):
-        return read_raw(source, all_options, limits, stop, notes)
-    data = load_bytes(source, limits, stop, notes, all_options.sheet)
-    if sniff_format(data) not in LAID_OUT:
-        return raw_of_bytes(data, all_options, limits, stop)
-    return apply_layout(
-        data,
-        spec,
-        options,
-        lambda candidate, known_layout: raw_of_bytes(data, candidate, limits, stop, known_layout),
-        notes,
-    )
-
-
-def _with_marks(
-    specs: Sequence[ColumnSpec],
-    columns: Mapping[str, Any],
-    in_force: ReadOptions,
-    options: ReadOptions,
-    notes: list[str],
-) -> list[ColumnSpec]:
-    """Return specs with detected marks of numbers, if the spec's table had numbers and the new one has text."""
-    unmarked = [
-        spec
-        for spec in specs
-        if spec.type == "number" and not spec.decimal and isinstance(columns[spec.source], TextColumn)
-    ]
-    if not unmarked:
-        return list(specs)
-    texts = [columns[spec.source].without_texts(spec.missing) for spec in unmarked]
-    decimal, thousands = detect_convention(
-        texts, replace(in_force, decimal=options.decimal, thousands=options.thousands)
-    )
-    if (decimal, thousands) != (".", ""):
-        convention = f"a decimal {decimal!r}" + (f" and {thousands!r} between thousands" if thousands else "")
-        notes.append(f"numbers in {listed([spec.name for spec in unmarked])} were read with {convention}")
-    return [replace(spec, decimal=decimal, thousands=thousands) if spec in unmarked else spec for spec in specs]
+    Notes are those on the rows of files and on a different layout.
+    """
+    if are_files(source):
+        return join_files(source, [read_in_layout(path, spec, request) for path in source], request.options)
+    request_of_spec = replace(request, options=spec.layout.joined_options(request.options))
+    if is_in_memory(source) or is_folder(source):
+        return replace(read_raw(source, request_of_spec), notes=[])
+    data, notes = load_bytes(source, request_of_spec)
+    if sniff_format(data) in ("delimited", "workbook"):
+        raw = apply_layout(data, spec, request, read_bytes)
+        return replace(raw, notes=[*notes, *raw.notes])
+    return replace(read_bytes(data, request_of_spec), notes=notes)
 
 
 def _source_series(column: TextColumn | Values) -> pd.Series:

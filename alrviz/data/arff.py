@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from alrviz.data.charset import to_utf8
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
-from alrviz.data.limits import Limits, check_columns
+from alrviz.data.limits import Limits
 from alrviz.data.numbers import check_numbers, digits_note, merges
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import clean_names
-from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn
 from alrviz.data.values import Values, read_column
 from alrviz.errors import TableError, listed, nearest, plural, short
 from alrviz.stop import StopToken
@@ -46,28 +46,28 @@ class Attribute:
     dayfirst: bool | None = None
 
 
-def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
+def read_arff(data: Buffer, request: ReadRequest) -> RawTable:
     """Return the columns of an ARFF file; "?" is missing unless `options.missing` is set.
 
-    Raises:
-        TableError: the file is no ARFF table, or exceeds `limits`.
+    Raises `TableError` if the file is no ARFF table, or exceeds the limits.
     """
-    data, encoding, notes = to_utf8(data, options.encoding, stop)
+    options = request.options
+    data, encoding, notes = to_utf8(data, options.encoding, request.stop)
     lines = enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), start=1)
-    attributes, data_line = _header(lines, limits)
+    attributes, data_line = _header(lines, request.limits)
     names, name_notes = clean_names([attribute.name for attribute in attributes])
-    rows = _plain_rows(lines, stop)
+    rows = _plain_rows(lines, request.stop)
     if not any(rows):
         raise TableError("the ARFF file has no rows after @data; at least one was expected")
     csv_options = replace(
         options, encoding="utf-8", delimiter=",", header=False, skip_rows=0, skip_footer=0, comment=""
     )
     text = "\n" * data_line + "\n".join(rows)  # lines keep their numbers
-    raw = read_delimited(text.encode(), csv_options, limits, stop, width=len(attributes))
+    raw = read_delimited(text.encode(), replace(request, options=csv_options), width=len(attributes))
     columns = [column for column in raw.columns if isinstance(column, TextColumn)]
     values, doubts = [], list[str]()
     for attribute, name, column in zip(attributes, names, columns, strict=True):
-        stop.check()
+        request.stop.check()
         parsed, remarks = _values(attribute, replace(column, name=name), _missing(options.for_column(name)), options)
         values.append(parsed)
         doubts += filter(None, remarks)
@@ -78,7 +78,7 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
 
 
 def _missing(options: ReadOptions) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
+    return ("", "?") if options.missing is None else options.missing
 
 
 def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> tuple[list[Attribute], int]:
@@ -89,7 +89,7 @@ def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> tuple[list[Attr
         word = line.split(None, 1)[0].lower() if line else ""
         if word == "@attribute":
             attributes.append(_attribute(line, number))
-            check_columns(len(attributes), limits)
+            limits.check(columns=len(attributes))
         elif word == "@data":
             if not attributes:
                 raise TableError(f"line {number:,} starts the data, but no @attribute came before it")
@@ -145,14 +145,12 @@ def _plain_rows(lines: Iterator[tuple[int, str]], stop: StopToken) -> list[str]:
             )
         if line.startswith("%"):
             line = ""
-        rows.append(_as_csv(_fields(line)) if "'" in line or '"' in line else line)
+        if "'" in line or '"' in line:
+            text = io.StringIO()
+            csv.writer(text, lineterminator="").writerow(_fields(line))
+            line = text.getvalue()
+        rows.append(line)
     return rows
-
-
-def _as_csv(fields: list[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(fields)
-    return text.getvalue()
 
 
 def _values(

@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any
 from unicodedata import name
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
+from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.options import MIXED
 from alrviz.data.text import Buffer
 from alrviz.errors import Sentence, TableError
@@ -43,8 +43,7 @@ CONTROLS = bytes(set(range(1, 32)) - {9, 10, 12, 13, 26, 27})  # control charact
 def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer, str, list[str]]:
     """Return the text as UTF-8 without a byte order mark, its encoding (detected if None), and notes.
 
-    Raises:
-        TableError: `data` are no text, or not in the given encoding.
+    Raises `TableError` if `data` are no text, or not in the given encoding.
     """
     notes: list[str] = []
     if encoding is None:
@@ -52,16 +51,12 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
         if encoding in ("latin-1", *EUROPEAN, *SCRIPTS):
             script = SCRIPTS.get(encoding) or EUROPEAN.get(encoding, "Western European")
             noun = "words" if encoding in SCRIPTS else "accents"
-            advice = "" if encoding in SCRIPTS else f" (if they look wrong, try {_alternatives(encoding)})"
+            other_encodings = " or ".join(candidate for candidate in EUROPEAN if candidate != encoding)
+            advice = "" if encoding in SCRIPTS else f" (if they look wrong, try {other_encodings})"
             note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {noun}{advice}"
             alternative = "mac_roman" if encoding == WESTERN else WESTERN
-            words: dict[str, Any] = {
-                "read": f"{encoding} ({script})",
-                "other": f"{alternative} ({EUROPEAN[alternative]})",
-            }
-            notes.append(
-                DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.ENCODING, {"encoding": alternative}, **words))
-            )
+            words = {"read": f"{encoding} ({script})", "other": f"{alternative} ({EUROPEAN[alternative]})"}
+            notes.append(DoubtNote.with_doubt(note, DoubtCode.ENCODING, {"encoding": alternative}, (), 0, **words))
     if encoding == MIXED:
         _, bad, first = _count_lines(data, stop)
         are = "line is" if bad == 1 else "lines are"
@@ -74,7 +69,8 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
             pass
     if data.startswith(codecs.BOM_UTF8):
         data = data[3:]
-    if nulls := _count(data, b"\0", stop):
+    stop.check()
+    if nulls := data.count(b"\0"):
         if nulls > len(data) // 10:
             text = f"{nulls:,} of {len(data):,} bytes are NUL: this is not a table, or UTF-16 without its mark; "
             utf16 = text + "saved as UTF-8 it can be read"
@@ -84,26 +80,11 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
     return data, encoding, notes
 
 
-def _alternatives(encoding: str) -> str:
-    return " or ".join(candidate for candidate in EUROPEAN if candidate != encoding)
-
-
-def _count(data: Buffer, byte: bytes, stop: StopToken) -> int:
-    total = 0
-    for start in range(0, len(data), DECODED_BYTES):
-        stop.check()
-        total += data.count(byte, start, start + DECODED_BYTES)
-    return total
-
-
 def _detect_encoding(data: Buffer, stop: StopToken) -> str:
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if data.startswith(mark):
-            return encoding
+    if data.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
     head = data[:HEAD_BYTES]
     controls = len(head) - len(head.translate(None, CONTROLS))
     if controls > len(head) // 50:

@@ -9,7 +9,7 @@ column without any value has one level: "missing", or with `missing="skip"` one 
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -52,9 +52,13 @@ class ColumnEncoder:
         """Number of levels seen in training; as a code it means "no level"."""
         return len(self.labels)
 
+    @property
+    def code_of_missing(self) -> int:
+        """The code of a missing value: `missing_code`, or "no level"."""
+        return self.n_levels if self.missing_code is None else self.missing_code
+
     def transform(self, column: pd.Series) -> np.ndarray:
         """Return the codes of the column's rows (N,)."""
-        missing = self.n_levels if self.missing_code is None else self.missing_code
         if self.kind == "numeric":
             numbers = as_numbers(column, self.name)
             if holds_text(column):
@@ -65,31 +69,31 @@ class ColumnEncoder:
                     stacklevel=3,
                 )
             if self.cuts is None:
-                return self._match_numbers(numbers, missing)
+                return self._match_numbers(numbers)
             codes = np.searchsorted(self.cuts, numbers, side="left")
-            codes[np.isnan(numbers)] = missing
+            codes[np.isnan(numbers)] = self.code_of_missing
             return codes
         if isinstance(values := column.array, pd.Categorical):
             return self._codes_of(values.categories)[values.codes]  # -1 of a missing row selects the last entry
         places, levels = as_levels(column, self.name)
-        return np.array([*map(self._levels.code, levels), missing], dtype=np.intp)[places]
+        return np.array([*map(self._levels.code, levels), self.code_of_missing], dtype=np.intp)[places]
 
     def code(self, value: Any) -> int | None:
         """Return the code that `transform` gives one value; None if that depends on the dtype of its column."""
-        missing = self.n_levels if self.missing_code is None else self.missing_code
         if self.cuts is None:
             if self.kind == "numeric" or type(value) not in _SINGLE_VALUE_TYPES:
                 return None
             return self._levels.code(value)
         number = as_float(value) if type(value) in _NUMBER_TYPES else math.inf
-        return missing if math.isnan(number) else None if math.isinf(number) else bisect_left(self._cuts, number)
+        if math.isnan(number):
+            return self.code_of_missing
+        return None if math.isinf(number) else bisect_left(self._cuts, number)
 
     def _codes_of(self, categories: pd.Index) -> np.ndarray:
         """Return the code of each category, then that of missing; cached, as a table is often encoded repeatedly."""
         cached_categories, codes = self.__dict__.get("_last", (None, np.empty(0, np.intp)))
         if cached_categories is not categories:
-            missing = self.n_levels if self.missing_code is None else self.missing_code
-            codes = np.array([*map(self._levels.code, categories), missing], dtype=np.intp)
+            codes = np.array([*map(self._levels.code, categories), self.code_of_missing], dtype=np.intp)
             self.__dict__["_last"] = categories, codes
         return codes
 
@@ -97,13 +101,12 @@ class ColumnEncoder:
         """Return whether all categories of a column are levels."""
         return bool((self._codes_of(categories)[:-1] < self.n_levels).all())
 
-    def _match_numbers(self, numbers: np.ndarray, missing: int) -> np.ndarray:
-        level_numbers = self._known_numbers
-        if not len(level_numbers):
-            return np.where(np.isnan(numbers), missing, self.n_levels)
-        codes = np.minimum(np.searchsorted(level_numbers, numbers), len(level_numbers) - 1)
+    def _match_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the code of the level that each number (N,) equals."""
+        level_numbers = np.array([*(self.values or ()), np.inf], dtype=np.float64)
+        codes = np.searchsorted(level_numbers[:-1], numbers)
         codes[level_numbers[codes] != numbers] = self.n_levels
-        codes[np.isnan(numbers)] = missing
+        codes[np.isnan(numbers)] = self.code_of_missing
         return codes
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,13 +118,8 @@ class ColumnEncoder:
         return [] if self.cuts is None else self.cuts.tolist()
 
     @cached_property
-    def _known_numbers(self) -> np.ndarray:
-        return np.array(self.values, dtype=np.float64)
-
-    @cached_property
     def _levels(self) -> LevelCodes:
-        missing = self.n_levels if self.missing_code is None else self.missing_code
-        return LevelCodes(self.values or (), missing, self.n_levels, MISSING_TEXTS)
+        return LevelCodes(self.values or (), self.code_of_missing, self.n_levels, MISSING_TEXTS)
 
     def is_missing(self, value: Any) -> bool:
         """Return whether a value of a column of levels is missing."""
@@ -159,18 +157,8 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
         numbers = as_numbers(column, name)
         distinct = np.unique(numbers[~np.isnan(numbers)]) + 0.0  # makes -0.0 0.0, which is the same level
         values: Sequence[Level] = distinct.tolist()
-        any_missing = bool(np.isnan(numbers).any())
-        return _finish(
-            name,
-            kind,
-            [
-                str(int(value)) if value % 1 == 0 and abs(value) < _MAX_WHOLE else repr(value)
-                for value in distinct.tolist()
-            ],
-            values,
-            None,
-            any_missing and keep_missing,
-        )
+        labels = [str(int(x)) if x % 1 == 0 and abs(x) < _MAX_WHOLE else repr(x) for x in distinct.tolist()]
+        return _finish(name, kind, labels, values, None, bool(np.isnan(numbers).any()) and keep_missing)
     places, levels = as_levels(column, name)
     occurs = np.zeros(len(levels) + 1, dtype=bool)  # index -1 of a missing row is the last entry
     occurs[places] = True
@@ -180,22 +168,16 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
     return _finish(name, kind, [str(value) for value in values], values, None, any_missing and keep_missing)
 
 
-def code_intervals(
-    column: pd.Series, name: str, keep_missing: bool, find_cuts: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> ColumnEncoder:
-    """Return an encoder with intervals of a numeric training column.
+def code_intervals(numbers: np.ndarray, name: str, keep_missing: bool, cuts: np.ndarray | None) -> ColumnEncoder:
+    """Return an encoder with the intervals between `cuts` of a column's numbers (N,), NaN if missing.
 
-    `find_cuts(numbers, is_present)` gets the column's numbers without missing ones (P,), and the mask (N,) of their
-    rows.
+    `cuts` are None if all numbers are missing.
     """
-    numbers = as_numbers(column, name)
     present = ~np.isnan(numbers)
     keep_missing = keep_missing and not present.all()
-    if not present.any():
+    if cuts is None:
         return _finish(name, "numeric", [], (), None, keep_missing)
-    present_numbers = numbers[present]
-    cuts = find_cuts(present_numbers, present)
-    labels = interval_labels(cuts, bool((present_numbers == np.floor(present_numbers)).all()))
+    labels = interval_labels(cuts, bool((numbers[present] == np.floor(numbers[present])).all()))
     return _finish(name, "numeric", labels, None, cuts, keep_missing)
 
 

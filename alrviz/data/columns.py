@@ -30,8 +30,7 @@ _DATES = {"datetime", "datetime64", "date", "timedelta", "timedelta64", "time", 
 def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
     """Return the names of X's columns, the columns, and whether X has names ("x0", "x1" ... are made up otherwise).
 
-    Raises:
-        TableError: X is no table of rows and columns, or two columns have one name.
+    Raises `TableError` if X is no table of rows and columns, or two columns have one name.
     """
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
@@ -103,7 +102,8 @@ def float_loss(column: pd.Series) -> str:
             return ""
         values = [int(value) for value in pd.unique(present)]
     elif types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
-        values = list({value for value in column if isinstance(value, int | np.integer) or _is_decimal(value)})
+        decimals = {value for value in column if isinstance(value, Decimal) and not value.is_nan()}
+        values = [*{value for value in column if isinstance(value, int | np.integer)}, *decimals]
     elif dtype == np.longdouble and np.dtype(np.longdouble).itemsize > 8:
         numbers = column.dropna().to_numpy()
         return _loss(len(np.unique(numbers)), len(np.unique(numbers.astype(np.float64))))
@@ -111,19 +111,13 @@ def float_loss(column: pd.Series) -> str:
         return ""
     floats = {value: as_float(value) for value in values}
     inexact = [
-        value for value, number in floats.items() if not isinstance(value, Decimal) and not _equal(value, number)
+        value
+        for value, number in floats.items()
+        if not isinstance(value, Decimal) and not (math.isfinite(number) and int(value) == int(number))
     ]
     if inexact:
         return f"{len(inexact):,} of them are whole numbers of more digits than a float keeps"
     return _loss(len(floats), len(set(floats.values())))
-
-
-def _is_decimal(value: Any) -> bool:
-    return isinstance(value, Decimal) and not value.is_nan()
-
-
-def _equal(value: Any, number: float) -> bool:
-    return math.isfinite(number) and int(value) == int(number)
 
 
 def _loss(n_values: int, n_floats: int) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.doubts import Doubt, Note, NoteCode, doubts_among
-from alrviz.data.interpret import decide_number, missing_among_numbers, spec_of_typed
+from alrviz.data.interpret import decide_number, missing_among_numbers
 from alrviz.data.kinds import (
     KINDS,
     OFFERED_ROLES,
@@ -43,7 +43,7 @@ from alrviz.data.splitting import (
 )
 from alrviz.data.table import Table, read_columns
 from alrviz.data.target import TargetReason, check_labels, class_labels, no_answer_doubt
-from alrviz.data.values import Values, read_values, text_of
+from alrviz.data.values import Values, read_values, spec_of_typed, text_of
 from alrviz.errors import Sentence, TableError, for_page, listed, nearest, plural
 from alrviz.stop import NEVER, StopToken
 
@@ -213,8 +213,7 @@ class Dataset:
     def with_kinds(self, /, **kinds: str) -> "Dataset":
         """Return the same table, with the same rules of `split_by`, with the kinds of these columns changed.
 
-        Raises:
-            TableError: no such column, or no kind of that name.
+        Raises `TableError` for no such column, or no kind of that name.
         """
         targets = [name for name, kind in kinds.items() if kind == "target" and name != self.target]
         if len(targets) > 1:
@@ -300,8 +299,7 @@ def dataset_of(
 ) -> Dataset:
     """Return the table as a data set; a target of None, and kinds of columns not in `kinds`, are guessed.
 
-    Raises:
-        TableError: no such column, no kind of that name, or a target that cannot be a class or be guessed.
+    Raises `TableError` for no such column, no kind of that name, or a target that cannot be a class or be guessed.
     """
     notes, is_guessed = list(table.notes), target is None
     if target is None:
@@ -479,11 +477,11 @@ def _column_of_kind(column: Values, kind: str, reason: str, table: Table) -> tup
     Text is read as numbers if the kind needs numbers.
     """
     series, spec = column.series, column.spec or spec_of_typed(column)
-    if kind in (*FEATURE_KINDS, "weight") and pd.api.types.is_datetime64_any_dtype(series.dtype):
+    if kind in (*FEATURE_KINDS, "weight") and column.dtype_kind == "M":
         raise TableError(
             f"column {column.name!r} holds dates and cannot be {kind}; its year, month and weekday are columns"
         )
-    if kind in ("numeric", "weight") and isinstance(series.dtype, pd.CategoricalDtype):
+    if kind in ("numeric", "weight") and column.dtype_kind == "O":
         text = text_of(series)
         missing_texts = missing_among_numbers(spec.missing, table.given_options)
         spec = decide_number(text, table.options, missing_texts, fill_down=spec.fill_down)
@@ -515,48 +513,36 @@ def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
             raise TableError(f"{listed(names)} cannot all be of kind {role!r}; expected one column, the others ignored")
 
 
+# Notes on columns with the same guess, by the reasons for it.
+_GUESS_NOTES: dict[tuple[KindCode, ...], str] = {
+    (KindCode.ID, KindCode.TEXT_ID): "guessed to be ids and ignored",
+    (KindCode.WEIGHT,): "named like weights of rows and ignored (kind 'weight': rows count by it)",
+    (KindCode.COUNT,): "of counts of cases and ignored (kind 'weight': each row counts so often)",
+    (KindCode.GROUP,): "guessed to be ids of several rows each and ignored (kind 'group': such rows stay together in "
+    "every split)",
+    (KindCode.MAYBE_ID,): "of different numbers of as many digits, as ids are",
+    (KindCode.EMPTY,): "without a value and ignored",
+    (KindCode.MANY_LEVELS,): "ignored for too many levels",
+    (KindCode.LISTS,): "of lists and ignored",
+    (KindCode.PAIR,): "of two numbers and split into these",
+}
+
+
 def column_notes(columns: Sequence[Column]) -> list[str]:
     """Return a sentence for each group of columns with the same noteworthy guess, such as ignored ids."""
-    guessed = [column for column in columns if column.guessed]
-    names, date_names = {column.name for column in columns}, _of_code(guessed, KindCode.DATES)
-    groups = (
-        ("guessed to be ids and ignored", _of_code(guessed, KindCode.ID, KindCode.TEXT_ID)),
-        (
-            "named like weights of rows and ignored (kind 'weight': rows count by it)",
-            _of_code(guessed, KindCode.WEIGHT),
-        ),
-        ("of counts of cases and ignored (kind 'weight': each row counts so often)", _of_code(guessed, KindCode.COUNT)),
-        (
-            "guessed to be ids of several rows each and ignored (kind 'group': such rows stay together in every split)",
-            _of_code(guessed, KindCode.GROUP),
-        ),
-        ("of different numbers of as many digits, as ids are", _of_code(guessed, KindCode.MAYBE_ID)),
-        ("without a value and ignored", _of_code(guessed, KindCode.EMPTY)),
-        ("ignored for too many levels", _of_code(guessed, KindCode.MANY_LEVELS)),
-        ("of lists and ignored", _of_code(guessed, KindCode.LISTS)),
-        ("of two numbers and split into these", _of_code(guessed, KindCode.PAIR)),
-        ("of months and split into year, month", [name for name in date_names if f"{name} weekday" not in names]),
-        (
-            "of dates and split into year, month, weekday",
-            [name for name in date_names if f"{name} weekday" in names and f"{name} hour" not in names],
-        ),
-        (
-            "of dates and split into year, month, weekday, hour",
-            [name for name in date_names if f"{name} hour" in names],
-        ),
-        ("of dates that may order the rows (kind 'time': models of earlier rows judge later ones)", date_names),
-        ("with one value only", [c.name for c in columns if _is_constant(c)]),
-    )
-    return [
-        f"{plural(len(names), 'column is', 'columns are')} {description}: {listed(names)}"
-        for description, names in groups
-        if names
+    guessed, names = [column for column in columns if column.guessed], {column.name for column in columns}
+    groups = {text: [column.name for column in guessed if column.code in codes] for codes, text in _GUESS_NOTES.items()}
+    dates = [column.name for column in guessed if column.code == KindCode.DATES]
+    for name in dates:
+        parts = [part for part in ("year", "month", "weekday", "hour") if f"{name} {part}" in names]
+        noun = "dates" if "weekday" in parts else "months"
+        groups.setdefault(f"of {noun} and split into {', '.join(parts)}", []).append(name)
+    groups["of dates that may order the rows (kind 'time': models of earlier rows judge later ones)"] = dates
+    groups["with one value only"] = [
+        column.name for column in columns if column.levels == 1 and not column.missing and column.kind in FEATURE_KINDS
     ]
-
-
-def _of_code(columns: Sequence[Column], *codes: KindCode) -> list[str]:
-    return [column.name for column in columns if column.code in codes]
-
-
-def _is_constant(column: Column) -> bool:
-    return column.levels == 1 and not column.missing and column.kind in FEATURE_KINDS
+    return [
+        f"{plural(len(members), 'column is', 'columns are')} {text}: {listed(members)}"
+        for text, members in groups.items()
+        if members
+    ]

@@ -13,19 +13,18 @@ of day alone (13:45) becomes numbers, in hours.
 import datetime
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
+from alrviz.data.numbers import stray_note
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, NO_DATE, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, hours_of
-from alrviz.data.stray import stray_note
 from alrviz.data.text import TextColumn, all_match, are_few, python_regex
 from alrviz.errors import Sentence, plural
 from alrviz.stop import StopToken
@@ -111,7 +110,8 @@ def parse_dates(
     levels = column.levels
     if len(levels) == 0:
         return None
-    is_digits = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
+    digits = DATE_FORMS[EIGHT_DIGITS]
+    is_digits = all_match(levels[:FIRST_SAMPLE], digits) and all_match(levels, digits)
     if is_digits and len(levels) < MIN_DIGIT_DATES and not DATE_NAME.search(column.name.lower()):
         return None
     forms = [EIGHT_DIGITS] if is_digits else _usual_forms(levels, SPLIT_DATE_FORMS)
@@ -127,12 +127,13 @@ def parse_dates(
     short_years = pc.cast(two_digits, pa.int64()).to_numpy()
     pivot = choose_pivot(column.name, short_years, latest_year) if options_here.pivot is None else options_here.pivot
     orders = (preferred, not preferred) if is_ambiguous else (preferred,)
+    # A spec of these, exactly as the column will be parsed: texts (L,) in this form or an unambiguous one.
+    spec = ColumnSpec("", "", "date", form=form, day_first=day_first, pivot=pivot, missing=())
     days_by_order = {
-        words_of_order: _dates_by_spec(levels, form, words_of_order if is_ambiguous else day_first, pivot)
-        for words_of_order in orders
+        order: replace(spec, day_first=order if is_ambiguous else day_first).parse_texts(levels)[0] for order in orders
     }
-    n_stray = {words_of_order: int(np.isnat(days).sum()) for words_of_order, days in days_by_order.items()}
-    fitting = [words_of_order for words_of_order in orders if n_stray[words_of_order] == min(n_stray.values())]
+    n_stray = {order: int(np.isnat(days).sum()) for order, days in days_by_order.items()}
+    fitting = [order for order in orders if n_stray[order] == min(n_stray.values())]
     chosen_order, notes = fitting[0], list[str]()
     stray = tuple(levels.filter(pa.array(np.isnat(days_by_order[chosen_order]))).to_pylist())
     if stray and (options_here.missing is not None or not are_few(column, stray, LEVELS_PER_STRAY_DATE)):
@@ -146,19 +147,15 @@ def parse_dates(
             read + f'"How it was read", "Order of dates" has the other way, {words_of_other} first',
         )
         change = {"columns": {column.name: {"dayfirst": not chosen_order}}}
-        words: dict[str, Any] = {
+        words = {
             "read": f"{words_of_order} first",
             "other": f"{words_of_other} first",
             "such": repr(levels[0].as_py()),
         }
-        notes.append(
-            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.DAY_OR_MONTH, change, [column.name], **words))
-        )
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.DAY_OR_MONTH, change, [column.name], 0, **words))
     elif day_first is not None and chosen_order != day_first:
-        counterexample = levels[
-            int((np.isnat(days_by_order[day_first]) & ~np.isnat(days_by_order[chosen_order])).argmax())
-        ].as_py()
-        notes.append(read + f"{counterexample!r} is no date {words_of_other} first")
+        fits_alone = np.isnat(days_by_order[day_first]) & ~np.isnat(days_by_order[chosen_order])
+        notes.append(read + f"{levels[int(fits_alone.argmax())].as_py()!r} is no date {words_of_other} first")
     if len(two_digits):
         notes.append(_years_note(column, short_years, pivot, in_doubt=options_here.pivot is None))
     values = np.append(days_by_order[chosen_order], NO_DATE)
@@ -186,12 +183,6 @@ def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
     return sorted(counts, key=counts.__getitem__, reverse=True)
 
 
-def _dates_by_spec(levels: pa.Array, form: str, day_first: bool | None, pivot: int) -> np.ndarray:
-    """Return texts (L,) as dates in this form or an unambiguous one, exactly as the column's spec will parse them."""
-    spec = ColumnSpec("", "", "date", form=form, day_first=day_first, pivot=pivot, missing=())
-    return spec.parse_texts(levels)[0]
-
-
 def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) -> list[str]:
     """Return a doubt for each of `SENTINEL_DATES` that is far from the other dates, or far more frequent."""
     notes = list[str]()
@@ -211,11 +202,7 @@ def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) ->
         note = (
             f"{texts[0]} in {column.name!r} ({plural(rows, 'cell')}) may stand for a missing date; it was read as one"
         )
-        notes.append(
-            DoubtNote.with_doubt(
-                note, Doubt.from_change(DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0])
-            )
-        )
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.SENTINEL, change, [column.name], rows, such=texts[0]))
     return notes
 
 
@@ -228,8 +215,8 @@ def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: 
     if not in_doubt or not is_moved.any():
         return note
     change = {"columns": {column.name: {"pivot": other_pivot}}}
-    words: dict[str, Any] = {"read": _years_of(pivot), "other": _years_of(other_pivot)}
-    return DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.TWO_DIGIT_YEARS, change, [column.name], **words))
+    words = {"read": _years_of(pivot), "other": _years_of(other_pivot)}
+    return DoubtNote.with_doubt(note, DoubtCode.TWO_DIGIT_YEARS, change, [column.name], 0, **words)
 
 
 def _years_of(pivot: int) -> str:
@@ -284,7 +271,3 @@ def split_pairs(column: TextColumn) -> dict[str, pd.Series] | None:
         form: pd.Series(np.append(numbers, np.nan)[column.codes], name=column.name)
         for form, numbers in zip(PAIR_FORMS, (first, second), strict=True)
     }
-
-
-def _all_match(levels: pa.Array, pattern: str) -> bool:
-    return all_match(levels[:FIRST_SAMPLE], pattern) and all_match(levels, pattern)

@@ -8,24 +8,19 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
+from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.find_table import find_table
-from alrviz.data.layout import HEAD_ROWS, NUMBERS_SHARE, QUANTITY, refuse_prose
-from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
-from alrviz.data.options import DELIMITERS, ReadOptions
-from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import MAX_TITLE_LINES
+from alrviz.data.layout import HEAD_ROWS, MAX_TITLE_LINES, NUMBERS_SHARE, QUANTITY, refuse_prose
+from alrviz.data.options import DELIMITERS
 from alrviz.data.quotes import TAIL_BYTES, close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
-from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn
 from alrviz.errors import EMPTY_TABLE, TableError, plural
 from alrviz.stop import StopToken
 
@@ -39,29 +34,14 @@ NEARLY_EQUAL = 0.95  # share of evenly cut lines, relative to the best delimiter
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
-def read_delimited(
-    data: Buffer,
-    options: ReadOptions,
-    limits: Limits,
-    stop: StopToken,
-    known_layout: Layout | None = None,
-    expected_names: Collection[str] = (),
-    width: int | None = None,
-) -> RawTable:
+def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None) -> RawTable:
     """Return the table of a delimited text, with the detected options.
 
-    Args:
-        data: the text.
-        options: options that are None are detected.
-        limits: checked while reading.
-        stop: ends it from another thread.
-        known_layout: the layout of an earlier table of the same form.
-        expected_names: column names that the caller knows.
-        width: the number of columns (default: the commonest number of fields).
+    `width` is the number of columns (default: the commonest number of fields).
 
-    Raises:
-        TableError: the text is no table, or exceeds `limits`.
+    Raises `TableError` if the text is no table, or exceeds the limits.
     """
+    options, stop = request.options, request.stop
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     start, end, stated_delimiter = _edges(data)
     data, comment, comment_notes = _without_comments(data, start, options.comment)
@@ -79,33 +59,29 @@ def read_delimited(
     if not delimiter:
         delimiter, second_delimiter = detect_delimiter(sample)
     if second_delimiter:
-        words: dict[str, Any] = {"read": repr(delimiter), "other": repr(second_delimiter)}
         note = f"{delimiter!r} was used as the delimiter; {second_delimiter!r} splits the lines as evenly"
+        change = {"delimiter": second_delimiter}
         notes.append(
-            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.DELIMITER, {"delimiter": second_delimiter}, **words))
+            DoubtNote.with_doubt(note, DoubtCode.DELIMITER, change, read=repr(delimiter), other=repr(second_delimiter))
         )
     lines_before = _lines_between(data, 0, start)
     repaired = close_quotes(data, delimiter, stop)
     data = repaired.data
     if repaired.lines:
         notes.append(quotes_note(len(repaired.lines), repaired.lines[0] + 1))
-        start, end = (
-            _line_start(data, 0, lines_before),
-            _edges(data)[1],
-        )  # repaired lines before the table are longer
+        start, end = _line_start(data, 0, lines_before), _edges(data)[1]  # repaired lines before the table are longer
         sample = _sample(data, start, end)
     rows, places = _parsed_rows(sample, delimiter)
-    check_columns(max(map(len, rows)), limits)
-    if options.delimiter is None and options.skip_rows is None and known_layout is None:
+    request.limits.check(columns=max(map(len, rows)))
+    if options.delimiter is None and options.skip_rows is None and request.known_layout is None:
         refuse_prose(rows[:HEAD_ROWS])
 
     def tail_from(n_titles: int) -> tuple[int, list[list[str]], list[int]]:
         return _last_rows_of(data, _line_start(data, start, places[n_titles]), end, delimiter)
 
     region = find_table(
-        rows, lambda n_titles: tail_from(n_titles)[1], options, expected_names, known_layout, width=width,
-        is_whole=end - start <= DETECTION_BYTES,
-    )  # fmt: skip
+        rows, lambda n_titles: tail_from(n_titles)[1], request, width=width, is_whole=end - start <= DETECTION_BYTES
+    )
     first_line = _line_start(data, start, places[region.n_titles])
     n_footer = region.n_footer if options.skip_footer is None else options.skip_footer
     table_end = end
@@ -117,7 +93,7 @@ def read_delimited(
         line_ends = [line.end() for line in LINE_END.finditer(data, first_line, end)]
         table_end = line_ends[-min(n_footer, len(line_ends))] if line_ends else end
     begin = _line_start(data, start, places[region.first_row]) if region.first_row < len(rows) else table_end
-    columns, row_notes = _parse(data, (begin, table_end), delimiter, len(region.names.names), limits, stop)
+    columns, row_notes = _parse(data, (begin, table_end), delimiter, len(region.names.names), request)
     in_force = replace(
         options,
         encoding=encoding,
@@ -142,30 +118,22 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
     head = re.match(rb"(?:[ \t]*" + mark + rb"[^\r\n]*\r?\n)+", data[start : start + DETECTION_BYTES])
     names_line = b""
     if head is not None:
-        lines = head[0].splitlines()
-        lines_below = data[start + head.end() : start + head.end() + DETECTION_BYTES].splitlines()[:10]
-        counts = [
-            {bytes([delimiter]): line.count(bytes([delimiter])) for delimiter in b",;\t|"} for line in lines_below
-        ]
-        if any(count and lines[-1].count(d) == count for row in counts[:1] for d, count in row.items()):
-            names_line = lines[-1]
+        last_comment = head[0].splitlines()[-1]
+        row = data[start + head.end() : start + head.end() + DETECTION_BYTES].partition(b"\n")[0]
+        if any(row.count(d) and row.count(d) == last_comment.count(d) for d in (b",", b";", b"\t", b"|")):
+            names_line = last_comment
     elif comment is None:
         return data, "", []  # a single line: a name that begins with "#"
     blanked, n_comments = re.subn(rb"(?m)^[ \t]*" + mark + rb"[^\r\n]*", b"", bytes(data[start:]))
     result = bytes(data[:start]) + blanked
     if names_line and head is not None:  # put it back on its blanked line
         place = start + len(re.sub(rb"[^\r\n]", b"", head[0].rstrip(b"\r\n")))
-        result = result[:place] + _without_mark(names_line) + result[place:]
+        bare = names_line.lstrip(b"# ")  # unless the mark is a name itself
+        result = result[:place] + (names_line if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare) + result[place:]
         n_comments -= 1
     lines_text = plural(n_comments, "line that starts", "lines that start")
     note = Note.with_code(NoteCode.LEFT_OUT, f"{lines_text} with {comment or '#'!r} left out")
     return result, comment or "#", [note] if n_comments else []
-
-
-def _without_mark(names: bytes) -> bytes:
-    """Return a line of names without the mark of a comment, unless the mark is a name."""
-    bare = names.lstrip(b"# ")
-    return names if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare
 
 
 def _parsed_rows(sample: str, delimiter: str, max_rows: int = 10 * HEAD_ROWS) -> tuple[list[list[str]], list[int]]:
@@ -295,7 +263,7 @@ def _has_columns(rows: list[list[str]]) -> bool:
 
 
 def _parse(
-    data: Buffer, edges: tuple[int, int], delimiter: str, n_columns: int, limits: Limits, stop: StopToken
+    data: Buffer, edges: tuple[int, int], delimiter: str, n_columns: int, request: ReadRequest
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the unnamed columns of the text between two positions, and notes on uneven rows."""
     content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])
@@ -305,44 +273,44 @@ def _parse(
     uneven = UnevenRows(n_columns, delimiter)
     while True:
         try:
-            batches = _parse_blocks(content, uneven, block, limits, stop)
+            batches = _parse_blocks(content, uneven, block, request)
             break
         except pa.ArrowInvalid as error:
             # A row longer than a block, which a larger block solves, or a quotation mark that is never closed.
             if "straddling" not in str(error) or block > len(content):
-                raise TableError(_explain(str(error))) from error
+                is_quote = "straddling" in str(error) or "quote" in str(error).lower()
+                raise TableError(
+                    "a quote is opened and never closed; a closing quote was expected"
+                    if is_quote
+                    else f"the text cannot be read as a table: {error}"
+                ) from error
             block *= 8
             uneven = UnevenRows(n_columns, delimiter)
     lines_before = data.count(b"\n", 0, edges[0])
     notes = uneven.check(
         sum(batch.num_rows for batch in batches),
-        lambda record: f"line {_line_of(content, record + 1, delimiter, lines_before, stop):,}",
+        lambda record: f"line {_line_of(content, record + 1, delimiter, lines_before, request.stop):,}",
     )
-    columns = [_concatenated([batch.column(place) for batch in batches], stop) for place in range(n_columns)]
-    return [
-        TextColumn("", column.indices.to_numpy(zero_copy_only=False), column.dictionary) for column in columns
-    ], notes
+    columns = []
+    for place in range(n_columns):
+        request.stop.check()
+        chunks = pa.chunked_array([batch.column(place) for batch in batches])
+        joined = chunks.unify_dictionaries().combine_chunks()
+        joined = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
+        columns.append(TextColumn("", joined.indices.to_numpy(zero_copy_only=False), joined.dictionary))
+    return columns, notes
 
 
-def _parse_blocks(
-    content: pa.Buffer, uneven: UnevenRows, block: int, limits: Limits, stop: StopToken
-) -> list[pa.RecordBatch]:
+def _parse_blocks(content: pa.Buffer, uneven: UnevenRows, block: int, request: ReadRequest) -> list[pa.RecordBatch]:
     batches, rows = [empty_batch(uneven.width)], 0
     source = pa.BufferReader(content)
     for batch in record_batches(source, uneven, block) if len(content) else ():
-        stop.check()
-        stop.report(PARSE_SHARE * source.tell() / len(content))
+        request.stop.check()
+        request.stop.report(PARSE_SHARE * source.tell() / len(content))
         rows += batch.num_rows
-        check_rows(rows, limits)
-        check_cells(rows, uneven.width, limits)
+        request.limits.check(rows, uneven.width)
         batches.append(batch)
     return batches
-
-
-def _concatenated(chunks: list[pa.DictionaryArray], stop: StopToken) -> pa.DictionaryArray:
-    stop.check()
-    joined = pa.chunked_array(chunks).unify_dictionaries().combine_chunks()
-    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
 
 
 def _line_of(content: pa.Buffer, record: int, delimiter: str, lines_before: int, stop: StopToken) -> int:
@@ -359,9 +327,3 @@ def _line_of(content: pa.Buffer, record: int, delimiter: str, lines_before: int,
                 break
             line = reader.line_num + 1
     return lines_before + line
-
-
-def _explain(message: str) -> str:
-    if "straddling" in message or "quote" in message.lower():
-        return "a quote is opened and never closed; a closing quote was expected"
-    return f"the text cannot be read as a table: {message}"

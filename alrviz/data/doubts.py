@@ -86,14 +86,6 @@ class Doubt:
     question: str
     change: Mapping[str, Any]
 
-    @classmethod
-    def from_change(
-        cls, code: DoubtCode, change: Mapping[str, Any], columns: Sequence[str] = (), n_cells: int = 0, **words: Any
-    ) -> "Doubt":
-        """Return a doubt with its question; `words` fill the placeholders of `_QUESTIONS`."""
-        question = _QUESTIONS[code].format(columns=listed(columns), cells=plural(n_cells, "cell"), **words)
-        return cls(code, tuple(columns), n_cells, question, change)
-
 
 class Note(Sentence):
     """A note with the `code` of its subject."""
@@ -114,11 +106,29 @@ class DoubtNote(Note):
     doubt: Doubt
 
     @classmethod
-    def with_doubt(cls, note: str, doubt: Doubt) -> "DoubtNote":
-        """Return the note with its doubt."""
+    def with_doubt(
+        cls,
+        note: str,
+        code: DoubtCode,
+        change: Mapping[str, Any],
+        columns: Sequence[str] = (),
+        n_cells: int = 0,
+        **words: Any,
+    ) -> "DoubtNote":
+        """Return the note with a doubt of these attributes; `words` fill the placeholders of its question."""
         self = cls(str(note), for_page(note))
-        self.code, self.doubt = doubt.code, doubt
+        question = _QUESTIONS[code].format(columns=listed(columns), cells=plural(n_cells, "cell"), **words)
+        self.code, self.doubt = code, Doubt(code, tuple(columns), n_cells, question, change)
         return self
+
+
+def prefixed(note: str, prefix: str) -> str:
+    """Return a note with a text put before it, with the same code and doubt."""
+    if not isinstance(note, Sentence):
+        return prefix + note
+    result = type(note)(prefix + note)
+    result.__dict__ |= note.__dict__ | {"page": prefix + note.page}
+    return result
 
 
 def notes_about(notes: Iterable[str], codes: Collection[NoteCode | DoubtCode]) -> list[Note]:

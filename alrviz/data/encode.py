@@ -149,29 +149,27 @@ class Encoder:
         stop: StopToken,
     ) -> ColumnEncoder:
         """Learn the levels of one column of kind `kind` from rows of classes `y` (N,), indices into `classes`."""
-        keep_missing = self.missing == "level"
+        keep_missing, smooth = self.missing == "level", self.discretize == "smooth"
         if kind != "numeric" or self.discretize is None:
-            smooth = kind == "ordinal" and self.discretize == "smooth"
-            return replace(code_values(column, name, kind, keep_missing), smooth=smooth)
+            return replace(code_values(column, name, kind, keep_missing), smooth=smooth and kind == "ordinal")
+        numbers, cuts = as_numbers(column, name), None
+        if (present := ~np.isnan(numbers)).any():
+            cuts, smooth = self._find_cuts(numbers[present], y[present], len(classes), weights[present], stop)
+        return replace(code_intervals(numbers, name, keep_missing, cuts), smooth=smooth)
 
-        smooth = self.discretize == "smooth"
-
-        def find_cuts(numbers: np.ndarray, present: np.ndarray) -> np.ndarray:
-            nonlocal smooth
-            if self.discretize in MDL_WAYS:
-                cuts = mdl_cuts(numbers, y[present], len(classes), weights[present], stop=stop)
-                smooth = self.discretize == "mdl-smooth" and not len(cuts)
-                if not smooth:
-                    return cuts
-            if self.discretize == "quantile":
-                return quantile_cuts(numbers, self.n_bins, weights[present])
-            if smooth:
-                return smooth_cuts(numbers, y[present], len(classes), self.n_bins, weights[present])
-            if self.discretize == "keep":
-                return np.empty(0)
-            return uniform_cuts(numbers, self.n_bins)
-
-        return replace(code_intervals(column, name, keep_missing, find_cuts), smooth=smooth)
+    def _find_cuts(
+        self, numbers: np.ndarray, y: np.ndarray, n_classes: int, weights: np.ndarray, stop: StopToken
+    ) -> tuple[np.ndarray, bool]:
+        """Return the cuts of numbers with classes and weights, all (P,), and whether their levels are smooth."""
+        if self.discretize in MDL_WAYS:
+            cuts = mdl_cuts(numbers, y, n_classes, weights, stop=stop)
+            if self.discretize == "mdl" or len(cuts):
+                return cuts, False
+        if self.discretize in SMOOTH_WAYS:
+            return smooth_cuts(numbers, y, n_classes, self.n_bins, weights), True
+        if self.discretize == "quantile":
+            return quantile_cuts(numbers, self.n_bins, weights), False
+        return np.empty(0) if self.discretize == "keep" else uniform_cuts(numbers, self.n_bins), False
 
     def transform(self, X: Any, *, stop: StopToken = NEVER) -> np.ndarray:
         """Return the codes (a, N), C order, smallest unsigned dtype; code == levels_[j] means "no level"."""
@@ -238,11 +236,9 @@ class Encoder:
         numbers = self.numbers(X)
         labels, places = class_codes(y, codes.shape[1])
         code_by_label = {label: place for place, label in enumerate(self.classes_.tolist())}
-        lookup = []
-        for label in labels.tolist():
-            if label not in code_by_label:
-                raise TableError(f"class {label!r} is not among the training classes {_label_list(self.classes_)}")
-            lookup.append(code_by_label[label])
+        if unknown := [label for label in labels.tolist() if label not in code_by_label]:
+            raise TableError(f"class {unknown[0]!r} is not among the training classes {_label_list(self.classes_)}")
+        lookup = [code_by_label[label] for label in labels.tolist()]
         return Encoded(
             codes=codes,
             y=np.array(lookup, dtype=np.int32)[places],
@@ -261,12 +257,9 @@ class Encoder:
         expected_names = self.names_
         if has_names and self.named_:
             by_name = dict(zip(names, columns, strict=True))
-            absent_names = [name for name in expected_names if name not in by_name]
-            if absent_names:
-                name = absent_names[0]
-                raise TableError(
-                    f"no column {name!r} in the table{nearest(name, names)} ({len(absent_names)} not found)"
-                )
+            if absent_names := [name for name in expected_names if name not in by_name]:
+                name, count = absent_names[0], len(absent_names)
+                raise TableError(f"no column {name!r} in the table{nearest(name, names)} ({count} not found)")
             return [by_name[name] for name in expected_names]
         if len(columns) != len(expected_names):
             raise TableError(f"the table has {len(columns)} columns, training had {len(expected_names)}")

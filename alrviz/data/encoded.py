@@ -13,7 +13,7 @@ Columns are contiguous, so that a pass over a tuple reads its columns alone. "No
 training, or a missing one that is not a level; a combination that contains it has no cell and adds nothing to a score.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -97,26 +97,17 @@ class Encoded:
 
     def of_columns(self, columns: np.ndarray) -> "Encoded":
         """Return all rows of some columns, given by indices (m,), without `numbers`."""
-        return Encoded(
+        return replace(
+            self,
             codes=self.codes[columns],
-            y=self.y,
-            weights=self.weights,
             levels=self.levels[columns],
-            classes=self.classes,
             names=tuple(self.names[j] for j in columns),
+            numbers=None,
+            numeric=np.empty(0, np.int64),
             chains=None if self.chains is None else self.chains[columns],
         )
 
     def take(self, rows: np.ndarray) -> "Encoded":
         """Return some rows, given by indices (n,) in any order or a mask (N,), with the same levels and classes."""
-        return Encoded(
-            codes=self.codes[:, rows],
-            y=self.y[rows],
-            weights=self.weights[rows],
-            levels=self.levels,
-            classes=self.classes,
-            names=self.names,
-            numbers=None if self.numbers is None else self.numbers[:, rows],
-            numeric=self.numeric,
-            chains=self.chains,
-        )
+        numbers = None if self.numbers is None else self.numbers[:, rows]
+        return replace(self, codes=self.codes[:, rows], y=self.y[rows], weights=self.weights[rows], numbers=numbers)

@@ -9,29 +9,37 @@
 Part of score.py in every model file.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from alrviz.data.doubts import Note
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from alrviz.data.doubts import DoubtCode, DoubtNote, Note, NoteCode
 from alrviz.data.layout import (
     HEAD_ROWS,
+    MIN_ROWS,
+    NUMBERS_SHARE,
+    TITLE_NAMES,
     NameRows,
     common_width,
     count_footer,
     count_titles,
-    drop_subtotals,
-    join_stacked,
-    kinds_by_name,
-    largest_table,
-    omitted_lines_note,
     read_names,
 )
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import clean_names
-from alrviz.data.text import RawTable, TextColumn
+from alrviz.data.parse_values import as_floats, clean_names, number_pattern
+from alrviz.data.text import RawTable, ReadRequest, TextColumn
+from alrviz.errors import listed, plural
 from alrviz.stop import StopToken
 
+SUBTOTAL_LABEL = r"(?i)^(grand |sub-?)?totals?\b|\btotal$|^(zwischen)?summe\b|^gesamt|^sum$"  # amid the rows
+MAX_SUBTOTAL_SHARE = 0.34  # of the rows: a total sums at least two rows
+MAX_LABEL_COLUMNS = 3  # only the first columns may label totals or groups
+MAX_LABELS = 10_000  # levels of such a column; one with more, of measurements, labels no totals
+MIN_GROUPS = 3
 Rows = Sequence[Sequence[str]]
 
 
@@ -78,7 +86,7 @@ class TableRegion:
         tables, stacked_notes = join_stacked(tables, self.title, stop) if self.names.n_rows else (tables, [])
         rows_kept, total_notes = drop_subtotals(tables)
         is_parted = bool(beside_notes or stacked_notes) or rows_kept is not tables
-        kinds = kinds_by_name(names, self.names.kinds)
+        kinds = {names[place]: kind for place, kind in self.names.kinds.items()}
         notes = [*notes, *self.notes, *beside_notes, *stacked_notes, *total_notes, *name_notes]
         return RawTable(rows_kept, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=is_parted)
 
@@ -86,9 +94,7 @@ class TableRegion:
 def find_table(
     head: Rows,
     read_tail: Callable[[int], Rows],
-    options: ReadOptions,
-    expected_names: Collection[str] = (),
-    known_layout: Layout | None = None,
+    request: ReadRequest,
     *,
     width: int | None = None,
     is_whole: bool = False,
@@ -96,36 +102,190 @@ def find_table(
     """Return the position of the table.
 
     Args:
-        head: the first rows, without those that `options` skip.
+        head: the first rows, without those that the options skip.
         read_tail: returns the last rows, given the number of title rows.
-        options: `header` is used; titles and footers are detected if `skip_rows` and `skip_footer` are None.
-        expected_names: column names that the caller knows.
-        known_layout: the layout of an earlier table of the same form.
+        request: its options `skip_rows` and `skip_footer` are None if titles and footers are to be detected.
         width: number of columns (default: the commonest number of cells).
         is_whole: whether `head` has all rows.
     """
     declared = width is not None
     width = width or common_width(head[:HEAD_ROWS])
     notes = list[str]()
-    n_titles = count_titles(head[:HEAD_ROWS], width) if options.skip_rows is None else 0
+    n_titles = count_titles(head[:HEAD_ROWS], width) if request.options.skip_rows is None else 0
     if n_titles:
-        notes.append(omitted_lines_note([_line(row) for row in head[:n_titles]], "before the names"))
+        notes.append(omitted_rows_note(head[:n_titles], "before the names"))
     n_footer = 0
-    if options.skip_footer is None:
+    if request.options.skip_footer is None:
         tail = read_tail(n_titles)
         n_footer = count_footer(tail, width)
-        notes += [footer_note(tail[-n_footer:])] if n_footer else []
+        notes += [omitted_rows_note(tail[-n_footer:])] if n_footer else []
     rows = head[n_titles:]
     if is_whole:
         rows = rows[: max(1, len(rows) - n_footer)]
-    names = read_names(rows[:HEAD_ROWS], width, options.header, expected_names, known_layout, declared=declared)
+    names = read_names(rows[:HEAD_ROWS], width, request, declared=declared)
     return TableRegion(n_titles, names, n_footer, _line(head[n_titles - 1]) if n_titles else "", [*notes, *names.notes])
 
 
-def footer_note(rows: Rows) -> Note:
-    """Return the note on rows behind the table."""
-    return omitted_lines_note([_line(row) for row in rows], "behind the table")
+def omitted_rows_note(rows: Rows, position: str = "behind the table") -> Note:
+    """Return the note on rows before or behind the table that were left out."""
+    text = f"{plural(len(rows), 'line')} {position} left out: {listed([_line(row) for row in rows], 3)}"
+    return Note.with_code(NoteCode.LEFT_OUT, text)
 
 
 def _line(row: Sequence[str]) -> str:
     return " ".join(cell.strip() for cell in row if cell.strip())
+
+
+# ---- tables under one another ----------------------------------------------------------------------------------------
+
+
+def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tuple[list[TextColumn], list[Note]]:
+    """Join tables under one another with the same names; return the columns, without names and titles, and notes.
+
+    Titles that differ become a first column; `title` is that of the first table, "" without one.
+    """
+    if len(columns) < 2:
+        return columns, []
+    masks: list[np.ndarray] = []
+    for column in columns:
+        place = pc.index(column.levels, column.name).as_py()
+        if place < 0:
+            return columns, []
+        masks.append(column.codes == place)
+        if not np.array_equal(masks[0], masks[-1]):  # the column's name is also one of its values
+            return columns, []
+    stop.check()
+    starts, is_title = np.flatnonzero(masks[0]), masks[0].copy()
+    is_bare = np.logical_and.reduce([column.is_empty for column in columns[1:]])  # a title, or nothing
+    has_text = ~columns[0].is_empty
+    titles = [title]
+    for start in starts:
+        begin = start
+        while begin > 0 and is_bare[begin - 1]:
+            begin -= 1
+        is_title[begin:start] = True
+        rows = begin + np.flatnonzero(has_text[begin:start])
+        titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
+    joined = [replace(column.select_rows(~is_title), n_trimmed=column.n_trimmed) for column in columns]
+    repeats = plural(len(starts), "row that repeats", "rows that repeat")
+    notes = [Note.with_code(NoteCode.LEFT_OUT, f"{repeats} the names left out")]
+    if len(set(filter(None, titles))) > 1:
+        part = np.searchsorted(starts, np.flatnonzero(~is_title))
+        name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]
+        joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in part]))
+        note = f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}"
+        notes.append(Note.with_code(NoteCode.STACKED, note))
+    return joined, notes
+
+
+# ---- totals amid the rows --------------------------------------------------------------------------------------------
+
+
+def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[str]]:
+    """Drop rows that are totals of the rows above; return the columns and notes.
+
+    A total is labelled as one in one of the first columns, has no other text, and its numbers are the sums of the rows
+    above: of all, or since the last total. A row with the label alone is kept.
+    """
+    n_rows = len(columns[0].codes) if columns else 0
+    if len(columns) < 2 or n_rows < MIN_ROWS:
+        return columns, []
+    place = np.full(n_rows, -1)  # column of the label of a total
+    for k, column in enumerate(columns[:MAX_LABEL_COLUMNS]):
+        if len(column.levels) > MAX_LABELS:
+            continue
+        matches = pc.match_substring_regex(column.levels, SUBTOTAL_LABEL).to_numpy(zero_copy_only=False)
+        place[np.append(matches, False)[column.codes]] = k
+    is_named = place >= 0
+    rows = np.flatnonzero(is_named)
+    if not 0 < len(rows) <= MAX_SUBTOTAL_SHARE * n_rows:
+        return columns, []
+    numbers, empty = list(map(_rough_numbers, columns)), np.array([column.is_empty for column in columns])
+    is_total, start = np.zeros(n_rows, dtype=bool), 0
+    for row in rows.tolist():
+        places = [k for k in range(place[row] + 1, len(columns)) if not empty[k, row]]
+        sums = [(values := numbers[k]) is not None and _is_sum(values, row, start, is_named) for k in places]
+        # A single sum may be chance if the row has no empty cell.
+        if all(sums) and len(sums) >= (1 if empty[:, row].any() else 2):
+            is_total[row], start = True, row + 1
+    notes = list[str]()
+    if n_totals := int(is_total.sum()):
+        first = f"the first is data row {int(is_total.argmax()) + 1:,}"
+        text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}"
+        notes.append(Note.with_code(NoteCode.LEFT_OUT, text))
+        columns = [replace(column.select_rows(~is_total), n_trimmed=column.n_trimmed) for column in columns]
+    is_kept = is_named & ~is_total
+    if (n_kept := int(is_kept.sum())) and empty[:, is_kept].any(axis=0).all():  # full rows have a level of that name
+        notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
+    return columns, notes
+
+
+def _rough_numbers(column: TextColumn) -> np.ndarray | None:
+    """Return a column's numbers (N,), NaN in other rows, in either usual convention; None if most cells are words."""
+    bare = pc.replace_substring_regex(column.levels, r"[$€£¥%\s]", "")
+    for marks in ((".", ","), (",", ".")):
+        fits = pc.match_substring_regex(bare, number_pattern(*marks)).to_numpy(zero_copy_only=False)
+        if fits.sum() > NUMBERS_SHARE * (len(bare) - 1):  # the empty text is not counted
+            numbers = np.full(len(bare) + 1, np.nan)
+            numbers[:-1][fits] = as_floats(bare.filter(pa.array(fits)), *marks)
+            result: np.ndarray = numbers[column.codes]
+            return result
+    return None
+
+
+def _is_sum(numbers: np.ndarray, row: int, start: int, is_named: np.ndarray) -> bool:
+    """Return whether a row's number is the sum of the rows above, from `start` or from 0, without other totals."""
+    for first in (start, 0):
+        parts = numbers[first:row][~is_named[first:row]]
+        parts = parts[~np.isnan(parts)]
+        if len(parts) > 1 and parts.any() and np.isclose(numbers[row], parts.sum(), rtol=1e-4, atol=1e-9):
+            return True
+    return False
+
+
+# ---- tables side by side ---------------------------------------------------------------------------------------------
+
+
+def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list[TextColumn], list[Note]]:
+    """Return the columns of the largest of several tables side by side, and a note that names the others.
+
+    A column without name and values separates them, unless all have the same number of rows; `names` are the file's.
+    """
+    gaps = [place for place, column in enumerate(columns) if not names[place].strip() and column.is_empty.all()]
+    edges = [-1, *gaps, len(columns)]
+    parts = [range(start + 1, end) for start, end in pairwise(edges) if end - start > 2]
+    if not gaps or len(parts) < 2 or any(not names[place].strip() for part in parts for place in part):
+        return columns, []
+    heights = []
+    for part in parts:
+        has_text = ~np.logical_and.reduce([columns[place].is_empty for place in part])
+        heights.append(int(np.flatnonzero(has_text).max(initial=-1)) + 1)
+    if len(set(heights)) == 1:
+        return columns, []
+    best = max(range(len(parts)), key=lambda k: heights[k] * len(parts[k]))
+    other_names = [columns[place].name for k, part in enumerate(parts) for place in part if k != best]
+    rows = slice(0, heights[best])
+    result = [columns[place].select_rows(rows) for place in parts[best]]
+    text = f"{len(parts)} tables side by side: the largest was read, and {listed(other_names)} were left out"
+    return result, [Note.with_code(NoteCode.LEFT_OUT, text)]
+
+
+# ---- labels of groups ------------------------------------------------------------------------------------------------
+
+
+def group_label_doubts(columns: Sequence[TextColumn]) -> list[str]:
+    """Return a doubt for each of the first columns that has values only in the first row of each group."""
+    notes: list[str] = []
+    full = any((column.codes >= 0).all() for column in columns)
+    for column in columns[:MAX_LABEL_COLUMNS] if full else ():
+        rows = np.flatnonzero(column.codes >= 0)
+        n_empty = len(column.codes) - len(rows)
+        labels = column.codes[rows]
+        if len(rows) < MIN_GROUPS or rows[0] != 0 or n_empty < len(rows) or (labels[1:] == labels[:-1]).any():
+            break
+        if len(np.unique(labels)) < len(labels) and not notes:
+            break
+        note = f"{column.name!r} has {len(rows):,} values, each over empty cells ({n_empty:,}): read as missing"
+        change = {"columns": {column.name: {"fill_down": True}}}
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.GROUP_LABELS, change, [column.name], n_empty))
+    return notes

@@ -1,12 +1,14 @@
-"""Read tables with types: pandas DataFrames, Parquet and Arrow files.
+"""Read tables with types: pandas DataFrames, Parquet, Arrow and statistics programs' files.
 
 Types are respected: text stays text, even if it looks like numbers, a category keeps its levels and their order, a
 boolean has two levels. Only missing values and dates are detected in text.
 """
 
+import io
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,32 +18,28 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from alrviz.data.columns import NESTED, as_float, float_loss
-from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows, require_rows
-from alrviz.data.options import ReadOptions
+from alrviz.data.limits import require_rows
 from alrviz.data.parse_values import clean_names, number_text
-from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
+from alrviz.data.source import STAT_STARTS
+from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn, text_index
 from alrviz.data.values import Values
 from alrviz.errors import AlrvizError, TableError, plural, short
-from alrviz.stop import StopToken
 
 NULLABLE_INTEGERS = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # pandas would make them floats
 BATCH_ROWS = 16384  # of a Parquet file, between two checks of the stop token
 
 
-def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
+def read_frame(frame: pd.DataFrame, request: ReadRequest) -> RawTable:
     """Return the columns of a DataFrame, without its index.
 
-    Raises:
-        TableError: values that cannot be read, no rows, or a table that exceeds `limits`.
+    Raises `TableError` for values that cannot be read, no rows, or a table that exceeds the limits.
     """
-    check_columns(frame.shape[1], limits)
-    check_rows(len(frame), limits)
-    check_cells(len(frame), frame.shape[1], limits)
-    check_bytes(int(frame.memory_usage(index=False, deep=False).sum()), limits)
+    n_bytes = int(frame.memory_usage(index=False, deep=False).sum())
+    request.limits.check(len(frame), frame.shape[1], n_bytes)
     names, notes = clean_names([_name(label) for label in frame.columns])
     columns: list[Values | TextColumn] = []
     for position, name in enumerate(names):
-        stop.check()
+        request.stop.check()
         try:
             columns.append(from_series(name, frame.iloc[:, position].reset_index(drop=True), notes))
         except AlrvizError:
@@ -52,7 +50,7 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
                 f"column {name!r} holds values that cannot be read ({cause}); numbers, text, dates or categories were "
                 "expected"
             ) from error
-    return RawTable(columns, options, notes)
+    return RawTable(columns, request.options, notes)
 
 
 def _name(label: object) -> str:
@@ -73,17 +71,15 @@ def error_text(error: Exception) -> str:
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
     """Return one column by its dtype; notes on changed values are added to `notes`.
 
-    Raises:
-        TableError: values that are neither numbers, text, categories nor dates.
+    Raises `TableError` for values that are neither numbers, text, categories nor dates.
     """
     series = series.rename(name)
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return _from_categorical(name, series, notes)
     if pd.api.types.is_bool_dtype(dtype):
-        return Values(
-            name, _categorical(name, series, ["False", "True"], series.astype("boolean").astype("Int8")), "categorical"
-        )
+        codes = series.astype("boolean").astype("Int8")
+        return Values(name, _categorical(name, series, ["False", "True"], codes), "categorical")
     if pd.api.types.is_complex_dtype(dtype):
         raise TableError(f"column {name!r} holds complex numbers; numbers, text, dates or categories were expected")
     if pd.api.types.is_numeric_dtype(dtype):
@@ -166,18 +162,10 @@ def _note_merged(name: str, values: Sequence[object], texts: Sequence[str | None
         notes.append(
             f"values in {name!r} that differ in type alone, such as 1 and '1', are one level ({n_merged:,} times)"
         )
-    n_surrogates = sum(isinstance(value, str) and not _is_utf8(value) for value in values)
+    n_surrogates = sum(isinstance(value, str) and value != _text(value) for value in values)
     if n_surrogates:
         values_text = plural(n_surrogates, "value")
         notes.append(f"{values_text} in {name!r} held half a character (a lone surrogate), shown by its number")
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeError:
-        return False
-    return True
 
 
 def _text(value: object) -> str:
@@ -221,65 +209,106 @@ def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Seri
     return pd.Series(values.remove_unused_categories(), name=name)
 
 
-def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of a Parquet file, checked against `limits` by its own figures and again while reading.
+def read_parquet(data: Buffer, request: ReadRequest) -> RawTable:
+    """Return the columns of a Parquet file, checked against the limits by its own figures and again while reading.
 
-    Raises:
-        TableError: a file that is damaged, or of more than `limits` allow.
+    Raises `TableError` for a file that is damaged, or exceeds the limits.
     """
     try:
         schema = pq.read_schema(pa.BufferReader(data))
-        check_columns(len(schema), limits)
+        request.limits.check(columns=len(schema))
         # Text comes as dictionaries: a level of a megabyte that fills a million rows is then kept once.
         file = pq.ParquetFile(
             pa.BufferReader(data), read_dictionary=[field.name for field in schema if is_text(field.type)]
         )
-        check_rows(file.metadata.num_rows, limits)
-        check_cells(file.metadata.num_rows, len(schema), limits)
-        return read_batches(schema, file.iter_batches(batch_size=BATCH_ROWS), options, limits, stop)
+        request.limits.check(file.metadata.num_rows, len(schema))
+        return read_batches(schema, file.iter_batches(batch_size=BATCH_ROWS), request)
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise TableError(f"the Parquet file is damaged or not one ({error})") from error
 
 
-def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of an Arrow file (Feather of version 2 is one), batch by batch.
-
-    Raises:
-        TableError: a file that is damaged, or of more than `limits` allow.
-    """
+def read_arrow(data: Buffer, request: ReadRequest) -> RawTable:
+    """Return the columns of an Arrow file (Feather of version 2 is one); `TableError` as in `read_parquet`."""
     try:
         file = pa.ipc.open_file(pa.BufferReader(data))
-        batches = (file.get_batch(i) for i in range(file.num_record_batches))
-        return read_batches(file.schema, batches, options, limits, stop)
+        return read_batches(file.schema, (file.get_batch(i) for i in range(file.num_record_batches)), request)
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise TableError(f"the Arrow file is damaged or not one ({error})") from error
 
 
-def read_batches(
-    schema: pa.Schema, batches: Iterable[pa.RecordBatch], options: ReadOptions, limits: Limits, stop: StopToken
-) -> RawTable:
-    """Return the columns of Arrow's record batches, checked against `limits` as they come.
+def read_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], request: ReadRequest) -> RawTable:
+    """Return the columns of Arrow's record batches, checked against the limits as they come.
 
-    Raises:
-        TableError: values that cannot be read, no rows, or more than `limits` allow.
+    Raises `TableError` for values that cannot be read, no rows, or a table that exceeds the limits.
     """
-    check_columns(len(schema), limits)
+    request.limits.check(columns=len(schema))
     names, notes = clean_names(list(schema.names))
     parts, size, rows = [], 0, 0
     for batch in batches:
-        stop.check()
+        request.stop.check()
         size, rows = size + batch.nbytes, rows + batch.num_rows
-        check_bytes(size, limits, unpacked=True)
-        check_rows(rows, limits)
-        check_cells(rows, len(schema), limits)
+        request.limits.check(rows, len(schema), size, unpacked=True)
         parts.append(batch)
     require_rows(rows)
     table = pa.Table.from_batches(parts).unify_dictionaries()
     columns = []
     for place, name in enumerate(names):
-        stop.check()
+        request.stop.check()
         columns.append(column_of_arrow(name, table.column(place), schema.field(place).type, notes))
-    return RawTable(columns, options, notes)
+    return RawTable(columns, request.options, notes)
+
+
+def read_stat_file(data: Buffer, request: ReadRequest) -> RawTable:
+    """Return the columns of a file of SPSS (.sav, .zsav, .por), Stata (.dta) or SAS (.sas7bdat, .xpt).
+
+    Value labels become levels, in the order of the codes, if every value of a column has one. If only some have, as in
+    an age with 99 = "refused", the column stays numeric and a note names the labels.
+
+    Raises:
+        TableError: pyreadstat is not installed, the file is damaged, or exceeds the limits.
+    """
+    format_name, reader = next(names for start, names in STAT_STARTS.items() if start.match(data))
+    try:
+        import pyreadstat
+    except ImportError as error:
+        raise TableError(
+            f"this is {format_name}, which is read by pyreadstat: pip install 'alrviz[stat]', or save it as CSV"
+        ) from error
+    read = getattr(pyreadstat, reader)
+    try:
+        _, metadata = read(io.BytesIO(data), metadataonly=True)
+        request.limits.check(metadata.number_rows or 0, metadata.number_columns)  # no rows in a SAS transport file
+        request.stop.check()
+        frame, metadata = read(io.BytesIO(data), dates_as_pandas_datetime=True)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OverflowError, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(
+            f"this is {format_name} that is damaged or cut short ({error}); save it again, or as CSV"
+        ) from error
+    request.stop.check()
+    notes = list[str]()
+    for name, labels in metadata.variable_value_labels.items():
+        is_ordinal = metadata.variable_measure.get(name) == "ordinal"
+        frame[name] = _labelled(frame[name], labels, is_ordinal, notes)
+    raw = read_frame(frame, request)
+    return RawTable(raw.columns, raw.options, [*notes, *raw.notes])
+
+
+def _labelled(values: pd.Series, labels: dict[Any, str], is_ordinal: bool, notes: list[str]) -> pd.Series:
+    """Return a column with its values' labels as levels; unchanged, with a note, if a value has no label."""
+    present = set(values.dropna())
+    if not present <= set(labels):
+        if unused := [f"{code:g} = {short(labels[code])}" for code in labels if code in present and code == code]:
+            notes.append(
+                f"labels of some values in {values.name!r} were not used, as others have none: {', '.join(unused[:5])}"
+            )
+        return values
+    codes = [code for code in labels if code in present]
+    names = [str(labels[code]).strip() for code in codes]
+    names = [name if names.count(name) == 1 else f"{name} ({code})" for name, code in zip(names, codes, strict=True)]
+    levels = pd.CategoricalDtype(names, ordered=is_ordinal)
+    return values.map(dict(zip(codes, names, strict=True)), na_action="ignore").astype(levels)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -10,13 +10,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pyarrow.compute as pc
 
 from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, time_form
-from alrviz.data.layout import group_label_doubts
+from alrviz.data.find_table import group_label_doubts
 from alrviz.data.missing import detect_missing
-from alrviz.data.numbers import check_numbers, detect_convention, digits_note, doubt_of_marks, is_numeric
+from alrviz.data.numbers import (
+    check_numbers,
+    detect_convention,
+    digits_note,
+    doubt_of_marks,
+    is_numeric,
+    stray_note,
+    stray_texts,
+)
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, spelling_lookup, without_limits
@@ -28,9 +35,8 @@ from alrviz.data.quantities import (
     transposed_note,
     units_note,
 )
-from alrviz.data.stray import stray_note, stray_texts
-from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, spellings, variants_note
-from alrviz.data.values import Values, read_column
+from alrviz.data.text import RawTable, TextColumn, fold, mend_bands, merge_case, respell, variants_note
+from alrviz.data.values import Values, read_column, spec_of_typed
 from alrviz.errors import listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
@@ -70,6 +76,11 @@ class _TextEvidence:
         return self.source.name
 
     @property
+    def all_missing(self) -> tuple[str, ...]:
+        """Its missing texts in the table's options, if the column has numbers, dates or times."""
+        return (*self.stated_missing, *self.stray)
+
+    @property
     def missing_numbers(self) -> tuple[str, ...]:
         """The texts that are missing if the column has numbers, dates or times."""
         return missing_among_numbers((*self.missing, *self.stray), self.options)
@@ -77,9 +88,10 @@ class _TextEvidence:
 
 @dataclass
 class _Decision:
-    """The spec of a column, with a hint on its kind and notes."""
+    """The spec of a column, with its missing texts in the table's options, a hint on its kind, and notes."""
 
     spec: ColumnSpec
+    stated_missing: tuple[str, ...]
     hint: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -89,9 +101,10 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
 
     If columns have different decimal marks, `decimal` stays None.
     """
+    options = raw.options
+    raw = replace(raw, notes=[*options.notes_on_columns([column.name for column in raw.columns]), *raw.notes])
     if raw.sort == "decided":
         return raw
-    options = raw.options
     texts, everywhere, notes = _without_missing(raw.columns, options, stop)
     notes += group_label_doubts([text.present for text in texts])
     if raw.sort == "text":
@@ -109,25 +122,19 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         text.name: _decide(text, dates, (decimal, thousands), may_be_numbers=raw.sort == "text")
         for text, dates in zip(texts, all_dates, strict=True)
     }
-    evidence = {text.name: text for text in texts}
-    columns, missing_by_column = list[Values](), dict[str, tuple[str, ...]]()
+    typed = [column for column in raw.columns if isinstance(column, Values)]
+    decisions |= {column.name: _decide_typed(column, everywhere, options.for_column(column.name)) for column in typed}
+    columns = list[Values]()
     for position, column in enumerate(raw.columns):
         stop.check()
         stop.report(INTERPRET_START + (1 - INTERPRET_START) * position / len(raw.columns))
-        fill_down = bool(options.for_column(column.name).fill_down)
+        decision, fill_down = decisions[column.name], bool(options.for_column(column.name).fill_down)
         column = column.filled_cells if fill_down else column
-        if isinstance(column, TextColumn):
-            text, decision = evidence[column.name], decisions[column.name]
-            values, bad = read_column(column, replace(decision.spec, fill_down=fill_down))
-            if decision.spec.type == "number":
-                check_numbers(column, bad, decision.spec.decimal)
-            columns.append(replace(values, hint=decision.hint))
-            notes += decision.notes
-            is_measured = decision.spec.type in ("number", "date", "time")
-            missing_by_column[column.name] = (*text.stated_missing, *text.stray) if is_measured else text.stated_missing
-        else:
-            spec, missing_by_column[column.name] = _spec_of_typed(column, everywhere, options.for_column(column.name))
-            columns.append(read_column(column, replace(spec, fill_down=fill_down))[0])
+        values, bad = read_column(column, replace(decision.spec, fill_down=fill_down))
+        if isinstance(column, TextColumn) and decision.spec.type == "number":
+            check_numbers(column, bad, decision.spec.decimal)
+        columns.append(replace(values, hint=decision.hint or values.hint))
+        notes += decision.notes
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
@@ -142,18 +149,18 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     if raw.sort == "text":
         notes += [note for text in numbers if text.unit == "%" and (note := percent_note(text.present))]
         words = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
-        of_table = [
-            cross_table_note([values.series for values in columns]),
-            transposed_note([t.present for t in texts]),
-        ]
-        notes += filter(None, [*map(units_note, words), *of_table])
+        cross_table = cross_table_note([values.series for values in columns])
+        transposed = transposed_note([text.present for text in texts])
+        notes += filter(None, [*map(units_note, words), cross_table, transposed])
     notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])
-    options_by_column = {
-        name: {"missing": tokens} for name, tokens in missing_by_column.items() if tokens != everywhere
-    }
+    stated = {name: decision.stated_missing for name, decision in decisions.items()}
+    options_by_column = {name: {"missing": tokens} for name, tokens in stated.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if deviating else decimal, thousands=thousands)
     return replace(
-        raw, columns=columns, options=in_force.with_change({"columns": options_by_column}), notes=[*raw.notes, *notes]
+        raw,
+        columns=columns,
+        options=in_force.with_change({"columns": options_by_column}),
+        notes=[*raw.notes, *notes],
     )
 
 
@@ -166,13 +173,13 @@ def _without_missing(
     """Return evidence of the columns of text, the texts that are missing in the whole table, and notes."""
     texts = [column for column in columns if isinstance(column, TextColumn)]
     detected = detect_missing([c for c in texts if options.for_column(c.name).missing is None], stop)
-    everywhere = detected.everywhere if options.missing is None else tuple(dict.fromkeys(("", *options.missing)))
+    everywhere = detected.everywhere if options.missing is None else options.missing
     result = []
     for column in texts:
         column_options = options.for_column(column.name)
         column = column.filled_cells if column_options.fill_down else column
         if column_options.missing is not None:
-            stated = missing = tuple(dict.fromkeys(("", *column_options.missing)))
+            stated = missing = column_options.missing
         else:
             stated = (*everywhere, *detected.by_column.get(column.name, ()))
             levels = detected.levels.get(column.name, ())
@@ -229,12 +236,19 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             name, name, "date", missing=text.missing_numbers, form=dates.form, day_first=dates.day_first,
             pivot=dates.pivot,
         )  # fmt: skip
-        return _Decision(spec, notes=notes_on_dates(text.present, dates, text.stated_missing))
+        return _Decision(spec, text.all_missing, notes=notes_on_dates(text.present, dates, text.stated_missing))
     if may_be_numbers and (own_marks := _marks_of(text.numbers, text.options, marks)) is not None:
         missing = text.missing_numbers
         spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
         notes = list[str]([stray_note(text.present, text.stray, text.stated_missing)] if text.stray else [])
-        return _Decision(spec, notes=[*notes, limits_note(text)] if text.limit else notes)
+        if text.limit:
+            is_limit = pc.match_substring_regex(text.present.levels, LIMIT)
+            rows = text.present.count(text.present.levels.filter(is_limit).to_pylist())
+            are = "is a limit or a guess" if rows == 1 else "are limits or guesses"
+            bare = re.sub(LIMIT, "", text.limit)
+            values = f"{plural(rows, 'value')} of {name!r} {are}"
+            notes.append(f"{values}, such as {short(text.limit)}: read as the number, {bare}")
+        return _Decision(spec, text.all_missing, notes=notes)
     decision = _decide_levels(text)
     other_mark = _other_mark(marks[0])
     if may_be_numbers and any(is_numeric(text.numbers, other_mark, thousands) for thousands in ("", marks[0])):
@@ -252,10 +266,10 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         hint = TIME_UNITS.get(form, "times, as hours: 13:30 is 13.5")
         notes = [f"{name!r} holds {hint}"] if form in TIME_UNITS else []
         notes += [stray_note(column, text.stray, text.stated_missing, "time")] if text.stray else []
-        return _Decision(spec, hint, notes)
+        return _Decision(spec, text.all_missing, hint, notes)
     respelled, respelled_texts = respell(column, text.options.spellings or ())
     mended, bands = mend_bands(respelled)
-    merged, note = merge_case(mended, codes=merge is True) if merge is not False else (mended, "")
+    merged, variants, note = (mended, {}, "") if merge is False else merge_case(mended, codes=merge is True)
     months = [f"{day} is {band}" for day, band in bands.items()]
     notes = [
         column.blanks_note,
@@ -266,35 +280,18 @@ def _decide_levels(text: _TextEvidence) -> _Decision:
         variants_note(merged, text.options),
         f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
     ]
-    variants = spellings(merged, codes=merge is True) if merge is not False else {}
     variants |= {day.lower(): band for day, band in bands.items()} | bands
     variants |= spelling_lookup({t: variants.get(fold(level), level) for t, level in respelled_texts.items()})
     spec = ColumnSpec(name, name, missing=text.missing, spellings=variants)
-    return _Decision(spec, notes=[note for note in notes if note])
+    return _Decision(spec, text.stated_missing, notes=[note for note in notes if note])
 
 
-def _spec_of_typed(
-    column: Values, everywhere: tuple[str, ...], options: ReadOptions
-) -> tuple[ColumnSpec, tuple[str, ...]]:
-    """Return the spec of a typed column, and its missing texts in the table's options."""
-    if options.missing is not None:
-        stated = missing = tuple(dict.fromkeys(("", *options.missing)))
-    else:
-        stated, missing = everywhere, in_usual_order((*everywhere, *CERTAIN))
-    if column.dtype_kind in "ifM":
-        missing = missing_among_numbers(missing, options)
-    return spec_of_typed(column, missing, options.dayfirst), stated
-
-
-def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: bool | None = None) -> ColumnSpec:
-    """Return the spec of a typed column, by which later rows that are text are parsed: numbers, dates or levels."""
-    name = column.name
-    if column.dtype_kind in "if":
-        return ColumnSpec(name, name, "number", "numeric", missing=missing)
-    if column.dtype_kind == "M":
-        return ColumnSpec(name, name, "date", missing=missing, day_first=day_first)
-    levels = set(column.series.cat.categories)
-    return ColumnSpec(name, name, missing=tuple(token for token in missing if token not in levels))
+def _decide_typed(column: Values, everywhere: tuple[str, ...], options: ReadOptions) -> _Decision:
+    """Return the decision on a typed column, whose spec parses later rows that are text."""
+    stated = everywhere if options.missing is None else options.missing
+    missing = in_usual_order((*everywhere, *CERTAIN)) if options.missing is None else stated
+    missing = missing_among_numbers(missing, options) if column.dtype_kind in "ifM" else missing
+    return _Decision(spec_of_typed(column, missing, options.dayfirst), stated)
 
 
 def decide_number(
@@ -328,17 +325,3 @@ def _unmatched_spellings(options: ReadOptions, specs: Sequence[ColumnSpec]) -> l
     if not unmatched:
         return []
     return [f"spellings were given for {listed(unmatched)}, which no column of words holds"]
-
-
-# ---- notes -----------------------------------------------------------------------------------------------------------
-
-
-def limits_note(text: _TextEvidence) -> str:
-    """Return the note on numbers that are limits or estimates."""
-    signed = np.append(pc.match_substring_regex(text.present.levels, LIMIT).to_numpy(zero_copy_only=False), False)
-    rows = int(signed[text.present.codes].sum())
-    values = f"{plural(rows, 'value')} of {text.name!r}"
-    return (
-        f"{values} {'is a limit or a guess' if rows == 1 else 'are limits or guesses'}, "
-        f"such as {short(text.limit)}: read as the number, {re.sub(LIMIT, '', text.limit)}"
-    )

@@ -12,34 +12,32 @@ import pandas as pd
 
 from alrviz.data.charset import to_utf8
 from alrviz.data.frames import from_series
-from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
-from alrviz.data.options import ReadOptions
+from alrviz.data.limits import Limits
 from alrviz.data.parse_values import clean_names
-from alrviz.data.text import Buffer, RawTable
+from alrviz.data.text import Buffer, RawTable, ReadRequest
 from alrviz.errors import TableError, plural, short
-from alrviz.stop import StopToken
 
 MAX_DEPTH = 50  # of nested objects, whose names are joined into a column's name
 SEPARATOR = re.compile(r"[\s,]*")
 ROWS_NAMES = ("data", "rows", "records", "items", "results")  # usual names of the list of rows in an object
 
 
-def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
+def read_json(data: Buffer, request: ReadRequest) -> RawTable:
     """Return the columns of JSON, read object by object, with the stop token and limits checked in between.
 
     Raises:
         TableError: no JSON, or not of objects; it names the line.
     """
     try:
-        return _read(data, options, limits, stop)
+        return _read(data, request)
     except RecursionError as error:  # of the text of nested lists
         raise TableError("the JSON is nested too deeply; one object a row was expected") from error
 
 
-def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    raw, _, notes = to_utf8(data, "utf-8", stop)
+def _read(data: Buffer, request: ReadRequest) -> RawTable:
+    raw, _, notes = to_utf8(data, "utf-8", request.stop)
     duplicates = list[str]()
-    rows = _objects(bytes(raw).decode("utf-8"), limits, stop, duplicates)
+    rows = _objects(bytes(raw).decode("utf-8"), request, duplicates)
     if duplicates:
         notes.append(
             f"{plural(len(duplicates), 'object has', 'objects have')} a name twice, such as {short(duplicates[0])}: "
@@ -48,12 +46,12 @@ def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -
     cells_by_path: dict[tuple[str, ...], list[Any]] = {}  # path: names of the enclosing objects, then the value's
     for count, row in enumerate(rows):
         if count % 1000 == 0:
-            stop.check()
-            check_cells(count, len(cells_by_path), limits)
+            request.stop.check()
+            request.limits.check(count, len(cells_by_path))
         for name, value in _flatten(row).items():
             if name not in cells_by_path:
                 cells_by_path[name] = []
-                check_columns(len(cells_by_path), limits)
+                request.limits.check(columns=len(cells_by_path))
             column = cells_by_path[name]
             column.extend([None] * (count - len(column)))
             column.append(value)
@@ -62,13 +60,13 @@ def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -
     name_of, notes = dict(zip(paths, names, strict=True)), [*notes, *name_notes]
     table_columns = []
     for path, cells in cells_by_path.items():
-        stop.check()
+        request.stop.check()
         series = pd.Series([*cells, *[None] * (len(rows) - len(cells))], dtype=object)
         table_columns.append(from_series(name_of[path], series, notes))
-    return RawTable(table_columns, options, notes)
+    return RawTable(table_columns, request.options, notes)
 
 
-def _objects(text: str, limits: Limits, stop: StopToken, duplicates: list[str]) -> list[dict[str, Any]]:
+def _objects(text: str, request: ReadRequest, duplicates: list[str]) -> list[dict[str, Any]]:
     """Return the rows; the first duplicate name of each object that has one is added to `duplicates`."""
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -86,7 +84,7 @@ def _objects(text: str, limits: Limits, stop: StopToken, duplicates: list[str]) 
         if is_list and text[place] == "]":
             break
         if len(rows) % 1000 == 0:
-            stop.check()
+            request.stop.check()
         try:
             value, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
@@ -96,8 +94,8 @@ def _objects(text: str, limits: Limits, stop: StopToken, duplicates: list[str]) 
             line = f"line {text.count(chr(10), 0, place) + 1:,}"
             raise TableError(f"{line} of the JSON is no object: {short(value)}; one object a row was expected")
         rows.append(value)
-        check_rows(len(rows), limits)
-    return _rows_of_object(rows[0], limits) if len(rows) == 1 and not is_list else rows
+        request.limits.check(len(rows))
+    return _rows_of_object(rows[0], request.limits) if len(rows) == 1 and not is_list else rows
 
 
 def _rows_of_object(value: dict[str, Any], limits: Limits) -> list[dict[str, Any]]:
@@ -105,10 +103,10 @@ def _rows_of_object(value: dict[str, Any], limits: Limits) -> list[dict[str, Any
     lists = {name: values for name, values in value.items() if isinstance(values, list)}
     for name in (*ROWS_NAMES, *(lists if len(lists) == 1 else ())):
         if name in lists and all(isinstance(row, dict) for row in lists[name]):
-            check_rows(len(lists[name]), limits)
+            limits.check(len(lists[name]))
             return lists[name]
     if lists and len(lists) == len(value) and len({len(values) for values in lists.values()}) == 1:
-        check_rows(len(next(iter(lists.values()))), limits)
+        limits.check(len(next(iter(lists.values()))))
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     return [value]
 

@@ -161,14 +161,13 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     """Return the guessed kind of a column of `n_levels` distinct values in `n_present` rows; further rows lack one."""
     if n_present == 0:
         return KindGuess("ignore", "it has no values", KindCode.EMPTY)
-    if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
-        reason = "dates; their year, month ... are separate columns"
-        return KindGuess("ignore", reason, KindCode.DATES)
+    if values.dtype_kind == "M":
+        return KindGuess("ignore", "dates; their year, month ... are separate columns", KindCode.DATES)
     if (role := _guess_role(values, n_levels, n_present)) is not None:
         return role
     if values.declared is not None:
         guess = KindGuess(values.declared, values.hint or "its type says so")
-    elif isinstance(values.series.dtype, pd.CategoricalDtype):
+    elif values.dtype_kind == "O":
         guess = _guess_text(values, n_levels, n_present)
     else:
         guess = _guess_number(values, n_levels, n_present)
@@ -185,27 +184,21 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
 def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | None:
     """Return the guess for a column of row weights or of ids of groups; None for other columns."""
     names = [re.sub(r"\W+", "_", name) for name in (values.name.lower(), *IN_BRACKETS.findall(values.name.lower()))]
-    is_weight_name, is_maybe_weight_name, is_unit_name = (
-        any(map(p.match, names)) for p in (WEIGHT_NAME, MAYBE_WEIGHT_NAME, UNIT_NAME)
-    )
+    patterns = (WEIGHT_NAME, MAYBE_WEIGHT_NAME, UNIT_NAME)
+    is_weight_name, is_maybe_weight_name, is_unit_name = (any(map(pattern.match, names)) for pattern in patterns)
     series = values.series
     if not (is_weight_name or is_maybe_weight_name or is_unit_name):
         return None
     repeats = 2 * n_levels <= n_present
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        is_id = (
-            is_unit_name
-            and repeats
-            and n_levels > MAX_CODE_LEVELS
-            and all(map(UNIT_LABEL.match, series.cat.categories))
-        )
+    if values.dtype_kind == "O":
+        is_id = is_unit_name and repeats and n_levels > MAX_CODE_LEVELS
+        is_id = is_id and all(map(UNIT_LABEL.match, series.cat.categories))
         return _group_guess(n_levels, n_present) if is_id else None
     numbers = series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
     if is_unit_name:
-        is_id = (
-            repeats and n_levels > max(MAX_HOUSEHOLD_MEMBERS, n_present / 20) and (numbers == np.floor(numbers)).all()
-        )
+        is_id = repeats and n_levels > max(MAX_HOUSEHOLD_MEMBERS, n_present / 20)
+        is_id = is_id and bool((numbers == np.floor(numbers)).all())
         return _group_guess(n_levels, n_present) if is_id else None
     low, mean = float(numbers.min()), float(numbers.mean())
     # Normalised weights have a mean near 1 and many decimals; the weights of people and cars do not, in any unit.
@@ -259,12 +252,14 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
     whole = bool((numbers == np.floor(numbers)).all())
     if values.name.startswith("__index_level_"):
         return KindGuess("ignore", "an id? the index of a data frame", KindCode.ID)
-    if whole and n_levels > max(MAX_KIND_LEVELS, n_present / 20) and _is_key(values.name):
+    ends_in_id = bool(re.search(r"[a-z](Id|ID)$", values.name))
+    is_key = ends_in_id or bool(KEY_NAME.search(values.name.lower()))
+    if whole and n_levels > max(MAX_KIND_LEVELS, n_present / 20) and is_key:
         if 2 * n_levels <= n_present:
             return _group_guess(n_levels, n_present)
         return KindGuess("ignore", f"an id? named like one, {n_levels:,} different numbers", KindCode.ID)
     if whole and n_levels == n_present and n_present > MAX_CODE_LEVELS:
-        has_id_name = ID_NAME.search(values.name.lower()) or re.search(r"[a-z](Id|ID)$", values.name)
+        has_id_name = ends_in_id or ID_NAME.search(values.name.lower())
         if numbers.max() - numbers.min() == n_present - 1 and (has_id_name or np.all(np.abs(np.diff(numbers)) == 1)):
             return KindGuess("ignore", "an id? it counts the rows", KindCode.ID)
         if has_id_name:
@@ -284,10 +279,6 @@ def _digits(numbers: np.ndarray) -> int:
     """Return the number of digits that all of these whole numbers have; 0 if it differs or a number is negative."""
     low, high = float(numbers.min()), float(numbers.max())
     return len(str(int(low))) if low > 0 and high < 2**53 and len(str(int(low))) == len(str(int(high))) else 0
-
-
-def _is_key(name: str) -> bool:
-    return bool(KEY_NAME.search(name.lower()) or re.search(r"[a-z](Id|ID)$", name))
 
 
 def sort_levels(levels: Sequence[str]) -> list[str] | None:
@@ -326,10 +317,10 @@ def _range_key(level: str) -> tuple[float, int]:
     match = RANGE.match(level)
     assert match is not None
     sign = match["sign"] or ""
-    is_upper_bound = sign.startswith("<") or sign == "≤"
-    return float(match["low"]), -1 if is_upper_bound else (
-        1 if sign or (match["rest"] or "-")[0] not in DASHES + "t." else 0
-    )
+    if sign.startswith(("<", "≤")):
+        return float(match["low"]), -1
+    is_open = bool(sign) or (match["rest"] or "-")[0] not in DASHES + "t."
+    return float(match["low"]), int(is_open)
 
 
 def date_parts(values: Values) -> list[Values]:
@@ -350,7 +341,7 @@ def date_parts(values: Values) -> list[Values]:
 
 def pair_parts(values: Values) -> list[Values]:
     """Return the two numeric features of a column of blood pressures; [] for any other column."""
-    if values.declared is not None or values.is_derived or not isinstance(values.series.dtype, pd.CategoricalDtype):
+    if values.declared is not None or values.is_derived or values.dtype_kind != "O":
         return []
     text, parts = text_of(values.series), []
     source = values.spec or ColumnSpec(values.name, values.name)

@@ -11,22 +11,14 @@ Total,,1234,                                     footer: a total, a source, a re
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote, Note, NoteCode
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.options import DOUBTFUL, MAX_NAME_ROWS, MISSING
-from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import FOOTER, MAX_TITLE_LINES, as_floats, number_pattern
-from alrviz.data.text import TextColumn
-from alrviz.errors import UNEVEN_LINES, TableError, listed, plural, short
-from alrviz.stop import StopToken
+from alrviz.data.text import ReadRequest
+from alrviz.errors import UNEVEN_LINES, TableError, short
 
 HEAD_ROWS = 200  # rows from which the number of fields and the rows of names are detected
 MIN_VALUES = 20  # of a column before a text that is not among them counts as evidence
@@ -39,14 +31,15 @@ ANSWER_NAMES = {"response", "open-ended response"}  # below a question, in the e
 MAX_NAME_LENGTH = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 QUANTITY = re.compile(r"^[+\-\u2212\u2013(]*[$€£¥]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$¥)]*$")
+MAX_TITLE_LINES = 20  # of titles before a table, and of a footer
+FOOTER = re.compile(
+    r"^(grand |sub)?(total|sum|average|mean|median)s?\b|^(std\.? ?dev\.?|sd|n|min|max|minimum|maximum|count)$|"
+    r"^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|^(source|note)s?:|^[©*]",
+    re.IGNORECASE,
+)
 TOTAL_LABEL = re.compile(
     r"^(grand |sub)?(total|sum|average|mean|median)s?\b[^a-z]*$|^(summe|gesamt|insgesamt)$", re.IGNORECASE
 )
-SUBTOTAL_LABEL = r"(?i)^(grand |sub-?)?totals?\b|\btotal$|^(zwischen)?summe\b|^gesamt|^sum$"  # amid the rows
-MAX_SUBTOTAL_SHARE = 0.34  # of the rows: a total sums at least two rows
-MAX_LABEL_COLUMNS = 3  # only the first columns may label totals or groups
-MAX_LABELS = 10_000  # levels of such a column; one with more, of measurements, labels no totals
-MIN_GROUPS = 3
 TITLE_NAMES = ("title", "title of the table")  # of the column of titles; the second if the first is in use
 RULE_CELL = re.compile(r"^:?-{2,}:?$|^={2,}$|^_{3,}$")
 MISSING_TEXTS = {*MISSING, *DOUBTFUL}
@@ -96,13 +89,6 @@ def _shape(cell: str) -> str:
     return "".join(sort for sort, _ in groupby(sorts))
 
 
-def _is_misfit(row: Sequence[str], profiles: Sequence[ColumnProfile]) -> bool:
-    """Return whether most cells of a row do not fit the regular columns."""
-    fits = [profile.fits(cell) for cell, profile in zip(map(str.strip, row), profiles, strict=False)
-            if profile.is_regular and cell not in MISSING_TEXTS]  # fmt: skip
-    return len(fits) > 2 * sum(fits)
-
-
 def _last_name_row(rows: Sequence[Sequence[str]], width: int) -> int | None:
     """Return the index of the last of the first rows that does not fit the middle rows; None if none can be judged."""
     if len(rows) < MIN_ROWS:
@@ -111,7 +97,12 @@ def _last_name_row(rows: Sequence[Sequence[str]], width: int) -> int | None:
     profiles = column_profiles(rows[start:], width)
     if sum(profile.is_regular for profile in profiles) < min(2, width):
         return None
-    return next((k for k in range(start - 1, -1, -1) if _is_misfit(rows[k], profiles)), None)
+    for k in range(start - 1, -1, -1):
+        cells = zip(map(str.strip, rows[k]), profiles, strict=False)
+        fits = [profile.fits(cell) for cell, profile in cells if profile.is_regular and cell not in MISSING_TEXTS]
+        if len(fits) > 2 * sum(fits):
+            return k
+    return None
 
 
 def _is_group_row(row: Sequence[str], names: Sequence[str]) -> bool:
@@ -196,17 +187,6 @@ def _lacks_one_name(row: Sequence[str], rows_below: Sequence[Sequence[str]], wid
     return ends or has_row_names
 
 
-def complete_names(row: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return a name for each of `width` columns, also if the row of names lacks one (see `_lacks_one_name`)."""
-    if len(row) >= width:
-        return list(row)
-    return (
-        [*row, ""]
-        if all(not row_below[-1].strip() for row_below in rows if len(row_below) == width)
-        else ["row name", *row]
-    )
-
-
 class NameRows(NamedTuple):
     """The rows of names: their number, the cells of the first, a name for each column, kinds that they state."""
 
@@ -222,25 +202,16 @@ class NameRows(NamedTuple):
         return bool(self.n_rows) if self.n_rows < 2 else self.n_rows
 
 
-def read_names(
-    rows: Sequence[Sequence[str]],
-    width: int,
-    header: bool | int | None,
-    expected_names: Collection[str],
-    known_layout: Layout | None,
-    *,
-    declared: bool = False,
-) -> NameRows:
-    """Return the rows of names of a table.
+def read_names(rows: Sequence[Sequence[str]], width: int, request: ReadRequest, *, declared: bool = False) -> NameRows:
+    """Return the rows of names of a table; those of `known_layout` if the first row agrees.
 
     Args:
         rows: the first rows after title lines.
         width: the number of cells that most rows have.
-        header: the number of rows of names (True: 1, False: 0, None: detected).
-        expected_names: column names that the caller knows.
-        known_layout: the layout of an earlier table of the same form, whose names are used if the first row agrees.
+        request: its option `header` is the number of rows of names (True: 1, False: 0, None: detected).
         declared: whether the width is certain, so that a longer first row does not change it.
     """
+    header, known_layout = request.options.header, request.known_layout
     first = tuple(cell.strip() for cell in rows[0])
     if known_layout is not None and first == known_layout.head:
         names = [name for name in known_layout.names if name in first or name not in TITLE_NAMES]
@@ -248,23 +219,23 @@ def read_names(
             return NameRows(known_layout.n_names, first, names)
     lacks_one_name = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if lacks_one_name:
-        return NameRows(1, first, complete_names(rows[0], rows[1:], width))
+        is_last_empty = all(not row[-1].strip() for row in rows[1:] if len(row) == width)
+        return NameRows(1, first, [*rows[0], ""] if is_last_empty else ["row name", *rows[0]])
     width = width if declared else max(width, len(rows[0]))
     even = [[*row, *[""] * (width - len(row))] for row in rows if len(row) <= width]
     if header is None and (stated := stated_kinds(even)) is not None:
-        return NameRows(stated.rows, first, stated.names, stated.kinds, stated.notes)
-    count = (
-        count_names([row for row in even if any(row)], expected_names)
-        if header is None
-        else min(int(header), len(rows))
-    )
+        return stated._replace(first=first)
+    if header is None:
+        count = count_names([row for row in even if any(row)], request.expected_names)
+    else:
+        count = min(int(header), len(rows))
     if count > 1:
         names, note = joined_names(even[:count])
         return NameRows(count, first, names, notes=[note])
     if count:
         return NameRows(1, first, even[0])
     unnamed = "the first row looks like those below, so it was read as data, and the columns were numbered"
-    note = DoubtNote.with_doubt(unnamed, Doubt.from_change(DoubtCode.NO_HEADER, {"header": True}))
+    note = DoubtNote.with_doubt(unnamed, DoubtCode.NO_HEADER, {"header": True})
     return NameRows(0, (), [""] * width, notes=[note] if header is None else [])
 
 
@@ -284,57 +255,33 @@ ROLES = {
 PREFIX = re.compile(r"^(?P<role>[cmiw]?)(?P<type>[CNDST]?)#(?P<name>\S.*)$")
 
 
-class StatedKinds(NamedTuple):
-    """Names, and the kinds that the file states, by position."""
-
-    rows: int
-    names: list[str]
-    kinds: dict[int, str]
-    notes: Sequence[str]
-
-
-def stated_kinds(rows: Sequence[Sequence[str]]) -> StatedKinds | None:
-    """Return the kinds that the first rows state by types and roles; None if they state none, or several targets."""
+def stated_kinds(rows: Sequence[Sequence[str]]) -> NameRows | None:
+    """Return the rows of names with the kinds that they state by types and roles; None for none, or several targets."""
     first = [cell.strip() for cell in rows[0]] if rows else []
     prefixes = [PREFIX.match(cell) for cell in first]
     if any(match is not None and (match["role"] or match["type"]) for match in prefixes):
         names = [cell if match is None else match["name"] for cell, match in zip(first, prefixes, strict=True)]
         stated = [("", "") if match is None else (match["type"].lower(), match["role"]) for match in prefixes]
         kinds, note = _kinds(stated), "types and roles before # in the names were used"
-        return StatedKinds(1, names, kinds, [note]) if _count_targets(kinds) < 2 else None
+        return NameRows(1, tuple(first), names, kinds, [note]) if [*kinds.values()].count("target") < 2 else None
     if len(rows) < 4:
         return None
     types, roles = ([cell.strip().lower() for cell in row] for row in rows[1:3])
-    has_type = [cell in TYPES or len(_levels_stated(cell)) > 1 for cell in types]
+    has_type = [cell in TYPES or bool(re.search(r"(?<!\\) ", cell)) for cell in types]  # a list of levels, or a type
     has_role = [not cell or cell.split()[0] in ROLES or "=" in cell for cell in roles]
     if not all(has_type) or not all(has_role) or not any(roles):
         return None
     stated = list(zip(types, (cell.split()[0] if cell else "" for cell in roles), strict=True))
     kinds, note = _kinds(stated), "the rows of types and roles below the names were used"
-    return StatedKinds(3, first, kinds, [note]) if _count_targets(kinds) < 2 else None
-
-
-def _levels_stated(cell: str) -> list[str]:
-    """Return the levels that a type lists; blanks within a level are escaped."""
-    return re.split(r"(?<!\\) ", cell)
+    return NameRows(3, tuple(first), first, kinds, [note]) if [*kinds.values()].count("target") < 2 else None
 
 
 def _kinds(stated: Sequence[tuple[str, str]]) -> dict[int, str]:
-    kinds = {}
-    for place, (type_, role) in enumerate(stated):
-        kind = ROLES.get(role, "") or (TYPES.get(type_, "categorical") if type_ else "")
-        if kind:
-            kinds[place] = kind
-    return kinds
-
-
-def _count_targets(kinds: Mapping[int, str]) -> int:
-    return sum(kind == "target" for kind in kinds.values())
-
-
-def kinds_by_name(names: Sequence[str], kinds: Mapping[int, str]) -> dict[str, str]:
-    """Return the stated kinds by column name."""
-    return {names[place]: kind for place, kind in kinds.items()}
+    kinds = {
+        place: ROLES.get(role, "") or (TYPES.get(type_, "categorical") if type_ else "")
+        for place, (type_, role) in enumerate(stated)
+    }
+    return {place: kind for place, kind in kinds.items() if kind}
 
 
 # ---- rows of names ---------------------------------------------------------------------------------------------------
@@ -346,23 +293,15 @@ def count_names(rows: Sequence[Sequence[str]], expected_names: Collection[str] =
     A first row that has one of the `expected_names`, such as the target's, is a row of names, whatever it looks like,
     unless the same text is also a value of that column.
     """
-    count = _count_names(rows)
-    if count or not rows:
-        return count
-    rows_below = [row for row in rows[1:] if list(row) != list(rows[0])]
-    expected_cells = ((place, cell.strip()) for place, cell in enumerate(rows[0]) if cell.strip() in expected_names)
-    return int(any(all(row[place].strip() != name for row in rows_below) for place, name in expected_cells))
-
-
-def _count_names(rows: Sequence[Sequence[str]]) -> int:
-    if not rows:
-        return 0
-    if len(rows) == 1:
-        return int(not looks_like_data(rows[0]))
+    if len(rows) < 2:
+        first_cells = rows[0] if rows else ()
+        is_expected = any(cell.strip() in expected_names for cell in first_cells)
+        return int(bool(rows) and (is_expected or not looks_like_data(first_cells)))
     rows_below = [row for row in rows[1:] if list(row) != list(rows[0])]  # concatenated files repeat the names
     if not rows_below or _fits(rows[0], rows_below, years=True):
-        return 0
-    count = 2 if len(rows) > 1 and _is_rule(rows[1]) else 1
+        expected_cells = ((place, cell.strip()) for place, cell in enumerate(rows[0]) if cell.strip() in expected_names)
+        return int(any(all(row[place].strip() != name for row in rows_below) for place, name in expected_cells))
+    count = 2 if _is_rule(rows[1]) else 1
     while count < MAX_NAME_ROWS and len(rows) > count + 3 and _cannot_be_data(rows[count], rows[count + 1 :]):
         count += 1
     return count
@@ -438,9 +377,7 @@ def _is_footer(row: Sequence[str], width: int, profiles: Sequence[ColumnProfile]
         return is_single and is_remark
     pairs = zip(map(str.strip, row[1:]), profiles[1:], strict=False)
     is_row = any(not profile.is_number and cell in (profile.levels or ()) for cell, profile in pairs)
-    return (
-        bool(TOTAL_LABEL.match(first)) or not is_row
-    )  # "Total loss" or "Max" beside a level of another column is a row
+    return bool(TOTAL_LABEL.match(first)) or not is_row  # "Total loss" beside a level of another column is a row
 
 
 def _is_code(row: Sequence[str], profiles: Sequence[ColumnProfile], fewest_cells: int) -> bool:
@@ -480,165 +417,3 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
 
 def _count_cells(row: Sequence[str]) -> int:
     return sum(bool(cell.strip()) for cell in row)
-
-
-def omitted_lines_note(lines: Sequence[str], position: str) -> Note:
-    """Return the note on lines before or behind the table that were left out."""
-    return Note.with_code(NoteCode.LEFT_OUT, f"{plural(len(lines), 'line')} {position} left out: {listed(lines, 3)}")
-
-
-# ---- tables under one another ----------------------------------------------------------------------------------------
-
-
-def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tuple[list[TextColumn], list[Note]]:
-    """Join tables under one another with the same names; return the columns, without names and titles, and notes.
-
-    Titles that differ become a first column; `title` is that of the first table, "" without one.
-    """
-    if len(columns) < 2:
-        return columns, []
-    masks: list[np.ndarray] = []
-    for column in columns:
-        place = pc.index(column.levels, column.name).as_py()
-        if place < 0:
-            return columns, []
-        masks.append(column.codes == place)
-        if not np.array_equal(masks[0], masks[-1]):  # the column's name is also one of its values
-            return columns, []
-    stop.check()
-    starts, is_title = np.flatnonzero(masks[0]), masks[0].copy()
-    is_bare = np.logical_and.reduce([column.is_empty for column in columns[1:]])  # a title, or nothing
-    has_text = ~columns[0].is_empty
-    titles = [title]
-    for start in starts:
-        begin = start
-        while begin > 0 and is_bare[begin - 1]:
-            begin -= 1
-        is_title[begin:start] = True
-        rows = begin + np.flatnonzero(has_text[begin:start])
-        titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
-    joined = [replace(column.select_rows(~is_title), n_trimmed=column.n_trimmed) for column in columns]
-    repeats = plural(len(starts), "row that repeats", "rows that repeat")
-    notes = [Note.with_code(NoteCode.LEFT_OUT, f"{repeats} the names left out")]
-    if len(set(filter(None, titles))) > 1:
-        part = np.searchsorted(starts, np.flatnonzero(~is_title))
-        name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]
-        joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in part]))
-        note = f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}"
-        notes.append(Note.with_code(NoteCode.STACKED, note))
-    return joined, notes
-
-
-# ---- totals amid the rows --------------------------------------------------------------------------------------------
-
-
-def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[str]]:
-    """Drop rows that are totals of the rows above; return the columns and notes.
-
-    A total is labelled as one in one of the first columns, has no other text, and its numbers are the sums of the rows
-    above: of all, or since the last total. A row with the label alone is kept.
-    """
-    n_rows = len(columns[0].codes) if columns else 0
-    if len(columns) < 2 or n_rows < MIN_ROWS:
-        return columns, []
-    place = np.full(n_rows, -1)  # column of the label of a total
-    for k, column in enumerate(columns[:MAX_LABEL_COLUMNS]):
-        if len(column.levels) > MAX_LABELS:
-            continue
-        matches = pc.match_substring_regex(column.levels, SUBTOTAL_LABEL).to_numpy(zero_copy_only=False)
-        place[np.append(matches, False)[column.codes]] = k
-    is_named = place >= 0
-    rows = np.flatnonzero(is_named)
-    if not 0 < len(rows) <= MAX_SUBTOTAL_SHARE * n_rows:
-        return columns, []
-    numbers, empty = list(map(_rough_numbers, columns)), np.array([column.is_empty for column in columns])
-    is_total, start = np.zeros(n_rows, dtype=bool), 0
-    for row in rows.tolist():
-        places = [k for k in range(place[row] + 1, len(columns)) if not empty[k, row]]
-        sums = [(values := numbers[k]) is not None and _is_sum(values, row, start, is_named) for k in places]
-        # A single sum may be chance if the row has no empty cell.
-        if all(sums) and len(sums) >= (1 if empty[:, row].any() else 2):
-            is_total[row], start = True, row + 1
-    notes = list[str]()
-    if n_totals := int(is_total.sum()):
-        first = f"the first is data row {int(is_total.argmax()) + 1:,}"
-        text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}"
-        notes.append(Note.with_code(NoteCode.LEFT_OUT, text))
-        columns = [replace(column.select_rows(~is_total), n_trimmed=column.n_trimmed) for column in columns]
-    is_kept = is_named & ~is_total
-    if (n_kept := int(is_kept.sum())) and empty[:, is_kept].any(axis=0).all():  # full rows have a level of that name
-        notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
-    return columns, notes
-
-
-def _rough_numbers(column: TextColumn) -> np.ndarray | None:
-    """Return a column's numbers (N,), NaN in other rows, in either usual convention; None if most cells are words."""
-    bare = pc.replace_substring_regex(column.levels, r"[$€£¥%\s]", "")
-    for marks in ((".", ","), (",", ".")):
-        fits = pc.match_substring_regex(bare, number_pattern(*marks)).to_numpy(zero_copy_only=False)
-        if fits.sum() > NUMBERS_SHARE * (len(bare) - 1):  # the empty text is not counted
-            numbers = np.full(len(bare) + 1, np.nan)
-            numbers[:-1][fits] = as_floats(bare.filter(pa.array(fits)), *marks)
-            result: np.ndarray = numbers[column.codes]
-            return result
-    return None
-
-
-def _is_sum(numbers: np.ndarray, row: int, start: int, is_named: np.ndarray) -> bool:
-    """Return whether a row's number is the sum of the rows above, from `start` or from 0, without other totals."""
-    for first in (start, 0):
-        parts = numbers[first:row][~is_named[first:row]]
-        parts = parts[~np.isnan(parts)]
-        if len(parts) > 1 and parts.any() and np.isclose(numbers[row], parts.sum(), rtol=1e-4, atol=1e-9):
-            return True
-    return False
-
-
-# ---- tables side by side ---------------------------------------------------------------------------------------------
-
-
-def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list[TextColumn], list[Note]]:
-    """Return the columns of the largest of several tables side by side, and a note that names the others.
-
-    A column without name and values separates them, unless all have the same number of rows; `names` are the file's.
-    """
-    gaps = [place for place, column in enumerate(columns) if not names[place].strip() and column.is_empty.all()]
-    edges = [-1, *gaps, len(columns)]
-    parts = [range(start + 1, end) for start, end in pairwise(edges) if end - start > 2]
-    if not gaps or len(parts) < 2 or any(not names[place].strip() for part in parts for place in part):
-        return columns, []
-    heights = []
-    for part in parts:
-        has_text = ~np.logical_and.reduce([columns[place].is_empty for place in part])
-        heights.append(int(np.flatnonzero(has_text).max(initial=-1)) + 1)
-    if len(set(heights)) == 1:
-        return columns, []
-    best = max(range(len(parts)), key=lambda k: heights[k] * len(parts[k]))
-    other_names = [columns[place].name for k, part in enumerate(parts) for place in part if k != best]
-    rows = slice(0, heights[best])
-    result = [columns[place].select_rows(rows) for place in parts[best]]
-    text = f"{len(parts)} tables side by side: the largest was read, and {listed(other_names)} were left out"
-    return result, [Note.with_code(NoteCode.LEFT_OUT, text)]
-
-
-# ---- labels of groups ------------------------------------------------------------------------------------------------
-
-
-def group_label_doubts(columns: Sequence[TextColumn]) -> list[str]:
-    """Return a doubt for each of the first columns that has values only in the first row of each group."""
-    notes: list[str] = []
-    full = any((column.codes >= 0).all() for column in columns)
-    for column in columns[:MAX_LABEL_COLUMNS] if full else ():
-        rows = np.flatnonzero(column.codes >= 0)
-        n_empty = len(column.codes) - len(rows)
-        labels = column.codes[rows]
-        if len(rows) < MIN_GROUPS or rows[0] != 0 or n_empty < len(rows) or (labels[1:] == labels[:-1]).any():
-            break
-        if len(np.unique(labels)) < len(labels) and not notes:
-            break
-        note = f"{column.name!r} has {len(rows):,} values, each over empty cells ({n_empty:,}): read as missing"
-        change = {"columns": {column.name: {"fill_down": True}}}
-        notes.append(
-            DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.GROUP_LABELS, change, [column.name], n_empty))
-        )
-    return notes

@@ -60,8 +60,6 @@ def _codes(series: pd.Series) -> np.ndarray:
         return series.cat.codes.to_numpy().astype(np.int64) + 1
     numbers = series.to_numpy(dtype=np.float64)
     present = ~np.isnan(numbers)
-    if not present.any():
-        return np.zeros(len(numbers), dtype=np.int64)
     cuts = np.unique(numbers[present])
     if len(cuts) > MAX_SLICES:
         cuts = np.unique(np.quantile(numbers[present], np.arange(1, MAX_SLICES) / MAX_SLICES, method="lower"))

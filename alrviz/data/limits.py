@@ -41,6 +41,30 @@ class Limits:
             return self
         return replace(self, memory=free_memory() // 2 if max_memory is None else int(max_memory))
 
+    def check(self, rows: int = 0, columns: int = 0, n_bytes: int = 0, *, unpacked: bool = False) -> None:
+        """Raise `TableError` for too many rows, columns or bytes, or `MemoryLimitError` if they need too much memory.
+
+        Numbers may be those so far; `unpacked`: whether more bytes may follow.
+        """
+        if self.bytes is not None and n_bytes > self.bytes:
+            subject = "unpacks to more than" if unpacked else f"holds {size_text(n_bytes)}, more than"
+            raise TableError(
+                f"the table {subject} the {size_text(self.bytes)} allowed here; take fewer rows or columns"
+            )
+        if self.rows is not None and rows > self.rows:
+            raise TableError(f"the table has more than the {self.rows:,} rows allowed here; take a sample of its rows")
+        if self.columns is not None and columns > self.columns:
+            raise TableError(
+                f"the table has {columns:,} columns, at most {self.columns:,} are allowed here; leave some out"
+            )
+        needed = max(MEMORY_PER_BYTE * n_bytes, (MEMORY_PER_CELL * max(rows, 1) + MEMORY_PER_COLUMN) * columns)
+        if self.memory is not None and needed > self.memory:
+            text = (
+                f"reading the table takes {size_text(needed)} at least, and {size_text(self.memory)} may be used; take "
+                "fewer rows or columns"
+            )
+            raise MemoryLimitError(Sentence(f"{text}, or pass max_memory to allow more", text), needed, self.memory)
+
 
 NO_LIMITS = Limits()
 OWN_LIMITS = Limits(columns=50_000)  # the default: a column takes 1 to 2 ms and 16 kB before any fit
@@ -56,47 +80,10 @@ def size_text(size: int) -> str:
     return f"{value:.0f} TB"
 
 
-def check_bytes(size: int, limits: Limits, *, unpacked: bool = False) -> None:
-    """Raise `TableError` if `size` bytes are too many; `unpacked`: whether more may follow."""
-    if limits.bytes is not None and size > limits.bytes:
-        subject = "unpacks to more than" if unpacked else f"holds {size_text(size)}, more than"
-        raise TableError(f"the table {subject} the {size_text(limits.bytes)} allowed here; take fewer rows or columns")
-    _check_memory(MEMORY_PER_BYTE * size, limits)
-
-
-def check_cells(rows: int, columns: int, limits: Limits) -> None:
-    """Raise `MemoryLimitError` if so many cells need more memory than allowed."""
-    _check_memory(MEMORY_PER_CELL * rows * columns + MEMORY_PER_COLUMN * columns, limits)
-
-
-def _check_memory(n_bytes: int, limits: Limits) -> None:
-    if limits.memory is not None and n_bytes > limits.memory:
-        text = (
-            f"reading the table takes {size_text(n_bytes)} at least, and {size_text(limits.memory)} may be used; take "
-            "fewer rows or columns"
-        )
-        raise MemoryLimitError(Sentence(f"{text}, or pass max_memory to allow more", text), n_bytes, limits.memory)
-
-
-def check_rows(rows: int, limits: Limits) -> None:
-    """Raise `TableError` if the table has too many rows; `rows` may be the number read so far."""
-    if limits.rows is not None and rows > limits.rows:
-        raise TableError(f"the table has more than the {limits.rows:,} rows allowed here; take a sample of its rows")
-
-
 def require_rows(rows: int) -> None:
     """Raise `TableError` if the table has no rows of values."""
     if not rows:
         raise TableError("the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE)
-
-
-def check_columns(columns: int, limits: Limits) -> None:
-    """Raise `TableError` if the table has too many columns."""
-    if limits.columns is not None and columns > limits.columns:
-        raise TableError(
-            f"the table has {columns:,} columns, at most {limits.columns:,} are allowed here; leave some out"
-        )
-    check_cells(1, columns, limits)
 
 
 def check_levels(name: str, levels: int, limits: Limits) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.dates import parse_dates, split_pairs, time_form
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions
 from alrviz.data.parse_values import number_text, numbers_among
 from alrviz.data.quantities import measured_limits, plain_numbers
@@ -108,10 +108,9 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
             note = f"{token!r} is missing in {listed(names)}, but a level of {listed(levels[token])}"
             if token in CERTAIN:
                 change = change_of(token, levels[token], missing=True)
-                doubt = Doubt.from_change(
-                    DoubtCode.LEVEL_TEXT, change, levels[token], kept_cells[token], such=repr(token)
+                note = DoubtNote.with_doubt(
+                    note, DoubtCode.LEVEL_TEXT, change, levels[token], kept_cells[token], such=repr(token)
                 )
-                note = DoubtNote.with_doubt(note, doubt)
             notes.append(note)
         elif token in cells and token.isalpha():
             reading = (
@@ -119,8 +118,9 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
             )
             note = Sentence(*(f"{reading}{listed(names)} ({advice})" for advice in KEEP_AS_LEVEL))
             change = change_of(token, names, missing=False)
-            doubt = Doubt.from_change(DoubtCode.MISSING_TEXT, change, names, cells[token], such=repr(token))
-            notes.append(DoubtNote.with_doubt(note, doubt))
+            notes.append(
+                DoubtNote.with_doubt(note, DoubtCode.MISSING_TEXT, change, names, cells[token], such=repr(token))
+            )
         elif token not in CERTAIN and token.strip(DASHES):
             notes.append(f"{token!r} in {listed(names)} was read as missing, as the other values are numbers or dates")
     if marks:
@@ -260,9 +260,5 @@ def sentinel_notes(
             f"{reading}(options={option} reads it as missing)",
             f'{reading}(to read it as missing, add it in "How it was read" to "Missing values are written")',
         )
-        notes.append(
-            DoubtNote.with_doubt(
-                note, Doubt.from_change(DoubtCode.SENTINEL, change, names, sum(cells.values()), such=token)
-            )
-        )
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.SENTINEL, change, names, sum(cells.values()), such=token))
     return notes

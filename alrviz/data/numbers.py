@@ -6,21 +6,21 @@ columns are numbers: 1,5 and 2,25 show a decimal comma, 1,234 and 0.5 thousands 
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
-from alrviz.data.parse_values import MINUS, as_floats, number_pattern
-from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
-from alrviz.errors import TableError, listed, short
+from alrviz.data.parse_values import MINUS, QUANTITY_PATTERN, as_floats, bare_numbers, number_pattern
+from alrviz.data.text import NUMBERLIKE, TextColumn, all_match, are_few, python_regex
+from alrviz.errors import Sentence, TableError, listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
 CODE_NUMBER = rf"^[+{MINUS}]?(0[0-9]|[0-9]{{16}})"
@@ -28,6 +28,8 @@ LONG_NUMBER = rf"^[+{MINUS}]?[0-9.,]*[0-9]{{16}}"
 EXACT_DIGITS = 15
 INFINITE = rf"^[+{MINUS}]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 OUT_OF_RANGE = re.compile(r"(?i)^[^a-z]*inf|[0-9]e\+?[0-9]{3}|[0-9]{300}")  # an infinity, or beyond the largest float
+LEVELS_PER_STRAY_TEXT = 10  # distinct numbers of a column for each stray text
+STRAY_SAMPLE = 20  # levels that are tested first, which is enough for a column of words
 SAMPLE = 5000  # distinct texts of a column from which the convention is detected; parsing tests all
 
 
@@ -75,9 +77,9 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
     example = next(iter(marked.values()))
     note = f"{example!r} in {listed(list(marked))} was read with a decimal {mark!r}, and may have it between thousands"
     number = as_floats(pa.array([example]), mark, "")[0]
-    words: dict[str, Any] = {"such": example, "read": f"{number:g}", "other": example.replace(mark, "")}
+    words = {"such": example, "read": f"{number:g}", "other": example.replace(mark, "")}
     change = {"decimal": other_decimal, "thousands": mark}
-    return [DoubtNote.with_doubt(note, Doubt.from_change(DoubtCode.MARK_OF_NUMBERS, change, list(marked), **words))]
+    return [DoubtNote.with_doubt(note, DoubtCode.MARK_OF_NUMBERS, change, list(marked), 0, **words)]
 
 
 def _all_plain(levels: pa.Array) -> bool:
@@ -143,3 +145,46 @@ def check_numbers(column: TextColumn, bad: np.ndarray, decimal: str = ".") -> No
 def are_whole(numbers: np.ndarray) -> bool:
     """Return whether all numbers (N,) are whole and below 2**53, and so exact as integers."""
     return bool((np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all())
+
+
+# ---- stray texts: the few in a column of numbers or dates that are neither -------------------------------------------
+
+
+def stray_texts(column: TextColumn) -> tuple[str, ...]:
+    """Return the few texts of a column of numbers, or of quantities with one unit, that are neither; else ()."""
+    texts_left = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
+    if not len(texts_left):
+        return ()
+    may_be_few = LEVELS_PER_STRAY_TEXT * len(texts_left) <= len(column.levels) - len(texts_left)
+    texts = tuple(texts_left.to_pylist()) if may_be_few else ()
+    if not texts or not are_few(column, texts, LEVELS_PER_STRAY_TEXT):
+        texts = _stray_quantities(column)
+    is_infinite = any(map(python_regex(INFINITE).search, texts))  # an error with its row, see `check_numbers`
+    return () if is_infinite else texts
+
+
+def _stray_quantities(column: TextColumn) -> tuple[str, ...]:
+    sample = column.levels[:: 1 + len(column.levels) // STRAY_SAMPLE].to_pylist()
+    if 2 * sum(bool(python_regex(QUANTITY_PATTERN).search(text)) for text in sample) < len(sample):
+        return ()
+    bare = bare_numbers(column.levels)
+    units = Counter(filter(None, bare.units))
+    unit = units.most_common(1)[0][0] if units else ""
+    cells = zip(column.levels.to_pylist(), bare.numbers, bare.units, strict=True)
+    texts = tuple(text for text, number, unit_of_text in cells if number is None or unit_of_text not in ("", unit))
+    return texts if texts and are_few(column, texts, LEVELS_PER_STRAY_TEXT) else ()
+
+
+def stray_note(column: TextColumn, texts: Sequence[str], missing: Sequence[str], noun: str = "number") -> DoubtNote:
+    """Return the note on stray texts among numbers, dates or times; `missing` are the column's missing texts."""
+    rows = column.count(texts)
+    values = plural(rows, "value is", "values are")
+    decision = f"{values} no {noun} in {column.name!r}, such as {short(texts[0])}: read as missing"
+    note = Sentence(
+        f"{decision} (options=ReadOptions(missing=()) reads the column as text)",
+        f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
+    )
+    change = {"columns": {column.name: {"missing": list(missing)}}}
+    return DoubtNote.with_doubt(
+        note, DoubtCode.STRAY_TEXT, change, [column.name], rows, such=short(texts[0]), what=f"{noun}s"
+    )

@@ -1,7 +1,7 @@
 """Options of reading a table, which the reader detects and shows, and the user can set."""
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -101,11 +101,15 @@ class ReadOptions:
     def for_column(self, name: str) -> "ReadOptions":
         """Return the options of one column, which take precedence over the table's."""
         options = dict(self.columns).get(name)
-        return (
-            self
-            if options is None
-            else replace(self, **{key: getattr(options, key) for key in options.explicit_options})
-        )
+        return self if options is None else replace(self, **options.explicit_options)
+
+    def notes_on_columns(self, names: Collection[str]) -> list[str]:
+        """Return a note for each column with options that is not among the table's."""
+        return [
+            f"options were given for the column {column!r}, and there is none{nearest(column, names)}"
+            for column, _ in self.columns
+            if column not in names
+        ]
 
     def with_change(self, change: Mapping[str, Any]) -> "ReadOptions":
         """Return these options with the fields of a `Doubt.change` replaced, for single columns field by field."""
@@ -114,66 +118,69 @@ class ReadOptions:
         return ReadOptions(**{**self.explicit_options, **change, "columns": columns | changed_columns})
 
     def __post_init__(self) -> None:
-        self._check_columns()
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
-            raise TableError(
-                f"delimiter {self.delimiter!r} is not one character such as {', '.join(map(repr, DELIMITERS))}"
-            )
-        if self.delimiter is not None and not self.delimiter.isascii():
-            raise TableError(
-                f"delimiter {self.delimiter!r} is not plain ASCII, such as {', '.join(map(repr, DELIMITERS))}"
-            )
-        _among("decimal", self.decimal, DECIMALS)
-        _among("thousands", self.thousands, THOUSANDS)
-        if self.decimal is not None and self.decimal == self.thousands:
-            raise TableError(f"decimal and thousands are both {self.decimal!r}; they must differ")
         if isinstance(self.missing, str):
             raise TableError(
                 f"missing is a text, {self.missing!r}; a tuple of texts was expected, such as ({self.missing!r},)"
             )
         if self.missing is not None:
-            object.__setattr__(self, "missing", tuple(str(token).strip() for token in self.missing))
+            tokens = dict.fromkeys(("", *(str(token).strip() for token in self.missing)))
+            object.__setattr__(self, "missing", tuple(tokens))
         if self.spellings is not None:
             pairs = self.spellings.items() if isinstance(self.spellings, Mapping) else self.spellings
             object.__setattr__(self, "spellings", tuple((str(text), str(level)) for text, level in pairs))
-        for name, count in (("skip_rows", self.skip_rows), ("skip_footer", self.skip_footer), ("header", self.header)):
-            if count is not None and (not isinstance(count, int) or count < 0):
-                raise TableError(f"{name} is {count!r}; a whole number from 0 was expected")
-        if self.header is not None and self.header > MAX_NAME_ROWS:
-            raise TableError(f"header is {self.header}; at most {MAX_NAME_ROWS} rows of names are read")
-        if self.comment is not None and (len(self.comment) > 8 or "\n" in self.comment):
-            raise TableError(f"comment is {self.comment!r}; what a line begins with was expected, such as '#'")
-        if self.pivot is not None and self.pivot not in range(101):
-            raise TableError(f"pivot is {self.pivot!r}; a whole number from 0 to 100 was expected")
-        for name, value in (
-            ("dayfirst", self.dayfirst),
-            ("merge_case", self.merge_case),
-            ("fill_down", self.fill_down),
-        ):
-            if value not in (True, False, None):
-                raise TableError(f"{name} is {value!r}; True, False or None (detect it) was expected")
-        if self.encoding is not None:
-            _check_encoding(self.encoding)
-
-    def _check_columns(self) -> None:
         pairs = self.columns.items() if isinstance(self.columns, Mapping) else self.columns
-        column_options = {
-            str(name): values.explicit_options if isinstance(values, ReadOptions) else values for name, values in pairs
-        }
-        for name, values in column_options.items():
+        columns = {str(name): v.explicit_options if isinstance(v, ReadOptions) else v for name, v in pairs}
+        for name, values in columns.items():
             if invalid := [key for key in values if key not in OF_COLUMNS]:
                 raise TableError(
                     f"{invalid[0]!r} cannot be said of column {name!r} alone; {', '.join(OF_COLUMNS)} can"
                     f"{nearest(invalid[0], OF_COLUMNS)}"
                 )
-        object.__setattr__(
-            self, "columns", tuple((name, ReadOptions(**values)) for name, values in column_options.items())
-        )
+        object.__setattr__(self, "columns", tuple((name, ReadOptions(**values)) for name, values in columns.items()))
+        for option, (is_valid, expected) in _CHECKS.items():
+            value = getattr(self, option)
+            if value is not None and not is_valid(value):
+                near = nearest(value, ENCODINGS) if option == "encoding" else ""
+                raise TableError(f"{option} is {value!r}; {expected} was expected{near}")
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise TableError(f"decimal and thousands are both {self.decimal!r}; they must differ")
 
 
-def _among(name: str, value: str | None, choices: tuple[str, ...]) -> None:
-    if value is not None and value not in choices:
-        raise TableError(f"{name} {value!r} is none of {', '.join(map(repr, choices))}{nearest(value, choices)}")
+def _is_delimiter(text: str) -> bool:
+    return len(text) == 1 and text.isascii() and text not in '"\r\n\0'
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def _is_flag(value: Any) -> bool:
+    return value in (True, False)
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+# For each option whether a value is valid, and what is expected.
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "delimiter": (_is_delimiter, f"one ASCII character, such as {', '.join(map(repr, DELIMITERS))},"),
+    "decimal": (DECIMALS.__contains__, f"one of {', '.join(map(repr, DECIMALS))}"),
+    "thousands": (THOUSANDS.__contains__, f"one of {', '.join(map(repr, THOUSANDS))}"),
+    "skip_rows": (_is_count, "a whole number from 0"),
+    "skip_footer": (_is_count, "a whole number from 0"),
+    "header": (lambda count: _is_count(count) and count <= MAX_NAME_ROWS, f"a whole number from 0 to {MAX_NAME_ROWS}"),
+    "comment": (lambda mark: len(mark) <= 8 and "\n" not in mark, "what a line begins with, such as '#',"),
+    "pivot": (range(101).__contains__, "a whole number from 0 to 100"),
+    "dayfirst": (_is_flag, "True, False or None (detect it)"),
+    "merge_case": (_is_flag, "True, False or None (detect it)"),
+    "fill_down": (_is_flag, "True, False or None (detect it)"),
+    "encoding": (_is_encoding, f"an encoding of text, such as {', '.join(ENCODINGS)},"),
+}
 
 
 class _MixedDecoder(codecs.BufferedIncrementalDecoder):
@@ -189,22 +196,11 @@ def _decode_stray_bytes(error: Any) -> tuple[str, int]:
 
 
 def _find_codec(name: str) -> codecs.CodecInfo | None:
+    if name.replace("_", "-") != MIXED:
+        return None
     utf8 = codecs.lookup("utf-8")
-    is_mixed = name.replace("_", "-") == MIXED
-    return (
-        codecs.CodecInfo(utf8.encode, utf8.decode, name=MIXED, incrementaldecoder=_MixedDecoder) if is_mixed else None
-    )
+    return codecs.CodecInfo(utf8.encode, utf8.decode, name=MIXED, incrementaldecoder=_MixedDecoder)
 
 
 codecs.register_error(MIXED, _decode_stray_bytes)
 codecs.register(_find_codec)
-
-
-def _check_encoding(encoding: str) -> None:
-    try:
-        "".encode(encoding)
-    except (LookupError, ValueError) as error:
-        raise TableError(
-            f"no encoding of text is called {encoding!r}; one was expected, such as "
-            f"{', '.join(ENCODINGS)}{nearest(encoding, ENCODINGS)}"
-        ) from error

@@ -1,7 +1,7 @@
 """Parse columns by their specs: training, new rows, streams and score.py all use `parse_column`.
 
 A value that does not fit its spec (a date in another order, an unknown unit, a word among numbers) is missing, and
-counted by column. Part of score.py in every model file: it needs only the standard library, numpy and pyarrow.
+counted_sources by column. Part of score.py in every model file: it needs only the standard library, numpy and pyarrow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -131,22 +131,17 @@ def parse_features(
 
     The numbers of readable and unreadable values are added to `counts`.
     """
-    features, unread, new_counts = list[Any](), dict[int, list[str]](), Counts()
+    features, unread, counted_sources = list[Any](), dict[int, list[str]](), set[str]()
     for spec in specs:
         stop.check()
         column = _filled_cells(columns[spec.source]) if spec.fill_down else columns[spec.source]
         parsed = parse_column(column, spec)
         features.append(parsed[0])
-        if spec.source not in new_counts:  # a date has several features, but is counted once
-            new_counts[spec.source] = ParseErrorCounts.count_rows(column, spec, parsed, unread)
-    add_counts(counts, new_counts)
+        if spec.source not in counted_sources:  # a date has several features, but is counted_sources once
+            count = ParseErrorCounts.count_rows(column, spec, parsed, unread)
+            counts[spec.source] = counts[spec.source].plus(count) if spec.source in counts else count
+            counted_sources.add(spec.source)
     return features, unread
-
-
-def add_counts(total: Counts, counts: Mapping[str, ParseErrorCounts]) -> None:
-    """Add the counts of further rows to `total`."""
-    for name, count in counts.items():
-        total[name] = total[name].plus(count) if name in total else count
 
 
 def check_counts(counts: Mapping[str, ParseErrorCounts], table: str = "the table that the model learned from") -> None:

@@ -135,7 +135,7 @@ class ColumnSpec:
             dates = self._dates(texts)
             is_unread, values = np.isnat(dates), self.take_dates(dates)
         else:
-            numbers = self._numbers(_with_nulls(texts, is_gap))
+            numbers = self._numbers(pc.if_else(pa.array(is_gap), None, texts))
             is_unread, values = np.isnan(numbers), self._as_kind(self._without_tokens(numbers))
         return (np.where(is_gap, self.gap, values) if is_gap.any() else values), is_unread & ~is_gap
 
@@ -151,7 +151,7 @@ class ColumnSpec:
             levels = [find(text) or (is_plain(text) and find(key)) or text for text, key in pairs]
             renamed = pa.array(levels, type=pa.string())
             texts = texts if renamed.equals(texts) else renamed
-        return _with_nulls(texts, is_gap)
+        return pc.if_else(pa.array(is_gap), None, texts) if is_gap.any() else texts
 
     def _is_gap(self, texts: "pa.Array") -> "np.ndarray":
         """Return the mask (L,) of texts that are missing."""
@@ -303,17 +303,12 @@ class ColumnSpec:
         if options.fill_down is not None:
             changes["fill_down"] = options.fill_down
         if options.missing is not None:
-            changes["missing"] = tuple(dict.fromkeys(("", *options.missing)))
+            changes["missing"] = options.missing
         changes |= {name: value for name, value in by_type.get(self.type, {}).items() if value is not None}
         decimal, thousands = changes.get("decimal", self.decimal), changes.get("thousands", self.thousands)
         if thousands and thousands == decimal:
             changes |= {"thousands": ""} if options.thousands is None else {"decimal": "." if thousands == "," else ","}
         return replace(self, **changes)
-
-
-def _with_nulls(texts: "pa.Array", gaps: "np.ndarray") -> "pa.Array":
-    """Return texts (L,) with those of a mask (L,) replaced by null."""
-    return pc.if_else(pa.array(gaps), pa.scalar(None, pa.string()), texts) if gaps.any() else texts
 
 
 def usual_missing(type_: str) -> tuple[str, ...]:
@@ -402,10 +397,10 @@ class Layout:
         """Whether the source was text."""
         return self.encoding is not None
 
-    @property
-    def explicit_options(self) -> dict[str, Any]:
-        """The options that the user set, by name."""
-        return {name: getattr(self, name) for name in self.fixed}
+    def joined_options(self, options: ReadOptions) -> ReadOptions:
+        """Return `options`, and for those that are None the ones that the user set for the earlier table."""
+        fixed = {name: getattr(self, name) for name in self.fixed}
+        return ReadOptions(**fixed).with_change(options.explicit_options)
 
 
 LAYOUT_OPTIONS = ("delimiter", "encoding", "header", "skip_rows", "skip_footer", "comment", "sheet")
@@ -467,8 +462,7 @@ class ParseSpec:
 
         The feature "born year" is read from a column of that name, or else from the date "born".
 
-        Raises:
-            TableError: a missing column; it names the nearest one.
+        Raises `TableError` for a missing column; it names the nearest one.
         """
         columns = [column.for_columns(names) for column in self.columns]
         if missing_names := list(dict.fromkeys(column.source for column in columns if column.source not in names)):
@@ -500,8 +494,7 @@ class ParseSpec:
     def from_dict(cls, state: Mapping[str, Any]) -> "ParseSpec":
         """Rebuild the spec from `to_dict`'s state.
 
-        Raises:
-            TableError: another format, an unknown field, or an invalid value.
+        Raises `TableError` for another format, an unknown field, or an invalid value.
         """
         if not isinstance(state, Mapping) or state.get("format") != SPEC_FORMAT:
             number = state.get("format") if isinstance(state, Mapping) else state

@@ -421,14 +421,6 @@ def rows_above(is_empty: "np.ndarray") -> "np.ndarray":
 # ---- names and lines -------------------------------------------------------------------------------------------------
 
 MAX_NAME_CHARACTERS = 200
-MAX_TITLE_LINES = 20  # of titles before a table, and of a footer
-FOOTER = re.compile(
-    r"^(grand |sub)?(total|sum|average|mean|median)s?\b|^(std\.? ?dev\.?|sd|n|min|max|minimum|maximum|count)$|"
-    r"^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|^(source|note)s?:|^[©*]",
-    re.IGNORECASE,
-)
-
-
 _BLANKS = re.compile("[\\x00-\\x1f\\x7f\\u00a0\\u2007\\u202f]+")
 
 

@@ -143,9 +143,8 @@ def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
     bare = without_limits(column.levels)
     if not all_match(bare, NUMBERLIKE) and not all_match(bare, QUANTITY_PATTERN):
         return None
-    return TextColumn.from_codes(column.name, column.codes, bare, column.is_number), column.levels.filter(signed)[
-        0
-    ].as_py()
+    numbers = TextColumn.from_codes(column.name, column.codes, bare, column.is_number)
+    return numbers, column.levels.filter(signed)[0].as_py()
 
 
 def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:

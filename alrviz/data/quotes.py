@@ -32,6 +32,7 @@ WIDTH_LINES = 200  # from which the number of fields of a row is detected
 MAX_ROW_LINES = 5  # of one field, if each of its lines might be a row
 MAX_JOINED_LINES = 1000  # of one field; beyond, its quotation mark was never closed
 QUOTE = ord('"')
+QUOTED_FIELD = re.compile(rb'"(?:[^"]|"")*"')  # a quoted field
 
 
 class RepairedText(NamedTuple):
@@ -167,7 +168,7 @@ def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, sto
     for place, k in enumerate(suspects):
         if place % 1000 == 0:
             stop.check()
-        if k <= last_joined or not _is_unclosed(_fields(lines[k], mark)[-1], mark):
+        if k <= last_joined or not _is_unclosed(_fields(lines[k], mark)[-1]):
             continue
         last = suspects[place + 1] if place + 1 < len(suspects) else None
         if last is not None and last - k <= MAX_JOINED_LINES and _is_one_record(lines, k, last, mark, width):
@@ -180,7 +181,7 @@ def _is_one_record(lines: _Lines, first: int, last: int, mark: bytes, width: int
     """Return whether lines first .. last are one row, rather than a row each."""
     joined = b"\n".join(lines[k] for k in range(first, last + 1))
     fields = _fields(joined, mark)
-    if _is_unclosed(fields[-1], mark):
+    if _is_unclosed(fields[-1]):
         return False
     rows_alone = [len(_fields(lines[k], mark, literal=True)) == width for k in range(first, last + 1)]
     fits = len(fields) == width
@@ -191,50 +192,32 @@ def _is_one_record(lines: _Lines, first: int, last: int, mark: bytes, width: int
 
 def split_record(text: str, delimiter: str) -> list[str]:
     """Return the unquoted cells of a record; a quotation mark that is not closed is text."""
-    mark = delimiter.encode()
-    quoted = _quoted_field(mark)
-    cells = _fields(text.encode(), mark, literal=True)
-    return [(cell[1:-1].replace(b'""', b'"') if quoted.fullmatch(cell) else cell).decode() for cell in cells]
+    cells = _fields(text.encode(), delimiter.encode(), literal=True)
+    return [(cell[1:-1].replace(b'""', b'"') if QUOTED_FIELD.fullmatch(cell) else cell).decode() for cell in cells]
 
 
 def _fields(line: bytes, mark: bytes, *, literal: bool = False) -> list[bytes]:
-    """Return the fields of a record; `literal`: whether a quotation mark that is not closed is text."""
-    fields, place = [], 0
-    while place <= len(line):
-        field = _match(line, place, mark)
-        if field is None:
-            end = line.find(mark, place) if literal else -1
-            field = line[place : len(line) if end < 0 else end]
-        fields.append(field)
-        place += len(field) + len(mark)
-    return fields
-
-
-def _match(line: bytes, place: int, mark: bytes) -> bytes | None:
-    """Return the field that starts at `place`; None if its quotation mark is not closed."""
-    if line[place : place + 1] == b'"':
-        quoted = _quoted_field(mark).match(line, place)
-        return quoted[0] if quoted else None
-    end = line.find(mark, place)
-    return line[place : len(line) if end < 0 else end]
+    """Return the fields of a record; a quotation mark that is not closed is text if `literal`, else opens a field."""
+    return _field_pattern(mark, literal).findall(line)
 
 
 @cache
-def _quoted_field(mark: bytes) -> "re.Pattern[bytes]":
+def _field_pattern(mark: bytes, literal: bool) -> "re.Pattern[bytes]":
     stop = re.escape(mark)
-    return re.compile(rb'"(?:[^"]|"")*"(?=' + stop + rb"|\Z)")
+    quoted, unclosed = QUOTED_FIELD.pattern + rb"(?=" + stop + rb"|\Z)|", b"" if literal else rb'"(?s:.*)|'
+    return re.compile(rb"(?:\A|" + stop + rb")(" + quoted + unclosed + rb"[^" + stop + rb"]*)")
 
 
-def _is_unclosed(field: bytes, mark: bytes) -> bool:
+def _is_unclosed(field: bytes) -> bool:
     """Return whether a field opens a quotation mark without closing it."""
-    return field.startswith(b'"') and _quoted_field(mark).fullmatch(field) is None
+    return field.startswith(b'"') and QUOTED_FIELD.fullmatch(field) is None
 
 
 def _quoted(line: bytes, mark: bytes) -> bytes:
     """Return a line with its fields of an unclosed quotation mark quoted."""
     body = line.rstrip(b"\r\n")
     fields = [
-        b'"' + field.replace(b'"', b'""') + b'"' if _is_unclosed(field, mark) else field
+        b'"' + field.replace(b'"', b'""') + b'"' if _is_unclosed(field) else field
         for field in _fields(body, mark, literal=True)
     ]
     return mark.join(fields) + line[len(body) :]

@@ -20,6 +20,12 @@ from alrviz.errors import UNEVEN_LINES, TableError, plural, short
 
 MAX_UNFIT_SHARE = 0.01
 MAX_UNEVEN_SHARE = 0.5  # of the rows; with more the table is refused, as the delimiter is wrong
+# The changes of uneven rows, in words.
+CHANGES = {
+    "padded": "fewer cells than there are columns: the missing ones were read as empty",
+    "trimmed": "empty cells beyond the last column, which were dropped",
+    "cut": "more cells than there are columns: the surplus was dropped",
+}
 NAMED_LINES = 10  # rows that do not fit, in the error
 
 
@@ -28,7 +34,7 @@ class UnevenRow(NamedTuple):
 
     record: int
     cells: list[str]
-    change: str  # "padded", "trimmed" or "cut"
+    change: str  # one of `CHANGES`
     text: str
 
 
@@ -57,36 +63,28 @@ class UnevenRows:
 
         Raises `TableError` if more than 1 % of `n_rows` have a surplus that is not empty.
         """
-        changes = {
-            change: [row for row in self.rows if row.change == change] for change in ("padded", "trimmed", "cut")
-        }
-        n_uneven = len(self.rows) - len(changes["trimmed"])
+        changes = {change: [row for row in self.rows if row.change == change] for change in CHANGES}
+        n_uneven, unfit = len(changes["padded"]) + len(changes["cut"]), changes["cut"]
+        cells_text = f"{self.width} cells at the delimiter {self.delimiter!r}"
         if n_uneven > max(1, MAX_UNEVEN_SHARE * n_rows):
             raise TableError(
-                f"{n_uneven:,} of {n_rows:,} lines have not {self.width} cells at the delimiter "
-                f"{self.delimiter!r}: this is no table of rows, or another delimiter cuts it",
+                f"{n_uneven:,} of {n_rows:,} lines have not {cells_text}: this is no table of rows, or another "
+                "delimiter cuts it",
                 code=UNEVEN_LINES,
             )
-        unfit = changes["cut"]
         if len(unfit) > max(1, MAX_UNFIT_SHARE * n_rows):
             lines = [f"{place_of(row.record)}: {short(row.text)}" for row in unfit[:NAMED_LINES]]
             raise TableError(
-                f"{len(unfit):,} of {n_rows:,} lines have more than the table's {self.width} cells at the delimiter "
-                f"{self.delimiter!r}: is it in a text without quotation marks? The first are {'; '.join(lines)}"
+                f"{len(unfit):,} of {n_rows:,} lines have more than the table's {cells_text}: is it in a text without "
+                f"quotation marks? The first are {'; '.join(lines)}"
             )
-        changes_text = {
-            "padded": "fewer cells than there are columns: the missing ones were read as empty",
-            "trimmed": "empty cells beyond the last column, which were dropped",
-            "cut": "more cells than there are columns: the surplus was dropped",
-        }
-        return [
-            Note.with_code(
-                NoteCode.UNEVEN_ROWS,
-                f"{plural(len(rows), 'line has', 'lines have')} {words} (first in {place_of(rows[0].record)})",
-            )
-            for change, words in changes_text.items()
-            if (rows := changes[change])
-        ]
+        notes = list[str]()
+        for change, rows in changes.items():
+            if rows:
+                lines_text = f"{plural(len(rows), 'line has', 'lines have')} {CHANGES[change]}"
+                note = f"{lines_text} (first in {place_of(rows[0].record)})"
+                notes.append(Note.with_code(NoteCode.UNEVEN_ROWS, note))
+        return notes
 
     def merged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch of parsed rows, with dictionary columns, with the repaired rows inserted."""
@@ -109,11 +107,6 @@ class UnevenRows:
             columns.append(pa.DictionaryArray.from_arrays(pa.array(indices), joined.dictionary))
         return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
-    @property
-    def has_pending(self) -> bool:
-        """Whether repaired rows follow the last batch."""
-        return self._n_merged < len(self.rows)
-
 
 def record_batches(text: Any, uneven: UnevenRows, block: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a UTF-8 stream with repaired rows, as dictionary columns, `block` bytes at a time.
@@ -134,8 +127,8 @@ def record_batches(text: Any, uneven: UnevenRows, block: int) -> Iterator[pa.Rec
     ) as reader:
         for batch in reader:
             yield uneven.merged(batch)
-        if uneven.has_pending:
-            yield uneven.merged(empty)
+        if (rest := uneven.merged(empty)).num_rows:  # repaired rows behind the last batch
+            yield rest
 
 
 def empty_batch(width: int) -> pa.RecordBatch:

@@ -1,24 +1,32 @@
 """Load a source as decompressed bytes, and detect the format.
 
+Decompressed are gzip, bzip2, xz, Zstandard, and a zip archive that contains one table.
+
 The content decides, never the name's ending, so that a renamed table, or an upload without a name, reads the same.
 Bytes are read in pieces of a few MB; the stop token and the limit on size are checked after each, so that a huge file
 or a gzip bomb exceeds the limit by at most one piece.
 """
 
+import bz2
+import gzip
+import io
+import lzma
 import os
 import re
 import stat
+import zipfile
+import zlib
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Protocol
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Protocol
 
-from alrviz.data.compression import unpack
-from alrviz.data.limits import Limits, check_bytes
-from alrviz.data.text import Buffer
-from alrviz.errors import FOREIGN_FORMAT, MissingFileError, TableError, TableFileError, nearest
-from alrviz.stop import StopToken
+import pyarrow as pa
 
-PIECE_BYTES = 1 << 21  # read at a time: a few milliseconds from disk, 10-20 ms of decompression
+from alrviz.data.text import Buffer, ReadRequest
+from alrviz.errors import FOREIGN_FORMAT, MissingFileError, Sentence, TableError, TableFileError, listed, nearest
+
+LOADED_BYTES = 1 << 21  # read at a time: a few milliseconds from disk, 10-20 ms of decompression
 
 # Formats by their first bytes that users load by mistake; the error names them.
 FOREIGN_STARTS = {
@@ -56,8 +64,17 @@ ENDINGS = re.compile(
     re.IGNORECASE,
 )
 ARFF_START = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.IGNORECASE)
+ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty archive
+DOCUMENT_SUFFIXES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png", ".jpg", ".names", ""}
+DAMAGES = (EOFError, OSError, ValueError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
 
-
+# The compression of a file by its first bytes, and the function that opens it for reading.
+PACKERS: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    b"BZh": ("bzip2", bz2.BZ2File),
+    b"\xfd7zXZ": ("xz", lzma.LZMAFile),
+    b"\x28\xb5\x2f\xfd": ("Zstandard", lambda file: pa.CompressedInputStream(file, "zstd")),
+}
 MAX_PATH_LENGTH = 4096  # characters of a path on any system
 FILE_TYPES = {
     stat.S_ISDIR: "a folder",
@@ -65,6 +82,15 @@ FILE_TYPES = {
     stat.S_ISSOCK: "a socket",
     stat.S_ISCHR: "a device",
     stat.S_ISBLK: "a device",
+}
+
+# Formats in words, for programs that read only some of them.
+FORMAT_NAMES = {
+    "workbook": "a workbook or a zip archive",
+    "stat": "a file of SPSS, Stata or SAS",
+    "json": "JSON",
+    "arff": "an ARFF file",
+    "arrow": "an Arrow file",
 }
 
 
@@ -83,34 +109,33 @@ def default_name(source: object) -> str:
     return ENDINGS.sub("", Path(source).name) or "table"
 
 
-def load_bytes(
-    source: object, limits: Limits, stop: StopToken, notes: list[str], member: str | int | None = None
-) -> Buffer:
-    """Return the decompressed bytes of a path, of bytes, or of an open file; text is encoded as UTF-8.
+def load_bytes(source: object, request: ReadRequest) -> tuple[Buffer, list[str]]:
+    """Return the decompressed bytes of a path, of bytes, or of an open file, and notes; text is encoded as UTF-8.
 
-    Of a zip archive of several tables the `member` is read, and a note on the others is added to `notes`.
+    Of a zip archive of several tables the one that the option `sheet` names is read.
 
     Raises:
         TableError: too many bytes, or damaged compression.
         TableFileError: a source that cannot be read; `MissingFileError`, with the nearest name, if there is no file.
     """
     data: Buffer
+    notes = list[str]()
     if isinstance(source, bytes | bytearray | memoryview):
-        check_bytes(len(source), limits)
+        request.limits.check(n_bytes=len(source))
         data = bytes(source)
     elif isinstance(source, str | os.PathLike):
-        data = _load_file(source, limits, stop, notes)
+        data = _load_file(source, request, notes)
     elif hasattr(source, "read"):
-        data = _drain(source, limits, stop, unpacked=False)
+        data = _drain(source, request)
     else:
         raise TableError(
             f"a table cannot be read from {type(source).__name__}; a path or a list of paths, bytes, an open file, a "
             "data frame, an array of rows and columns, or a dict of columns was expected"
         )
-    return unpack(data, limits, stop, lambda file, *checks: _drain(file, *checks, unpacked=True), notes, member)
+    return _unpack(data, request, notes), notes
 
 
-def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken, notes: list[str]) -> Buffer:
+def _load_file(source: str | os.PathLike[str], request: ReadRequest, notes: list[str]) -> Buffer:
     text = os.fsdecode(source)
     if "\n" in text or "\r" in text:
         raise TableFileError("this is the text of a table, not the path of one; pass io.StringIO(text)")
@@ -123,11 +148,13 @@ def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken, 
         mode = path.stat().st_mode
         for is_kind, type_name in FILE_TYPES.items():
             if is_kind(mode):
-                raise TableFileError(f"{_cut(text)} is {type_name}; a file was expected" + _example_in(path))
+                names = sorted(name for name in _names(path) if not name.startswith(".")) if path.is_dir() else []
+                example = f", such as {_cut(os.path.join(path, names[0]))}" if names else ""
+                raise TableFileError(f"{_cut(text)} is {type_name}; a file was expected{example}")
         status = path.stat()
-        check_bytes(status.st_size, limits)
+        request.limits.check(n_bytes=status.st_size)
         with path.open("rb") as file:
-            data = _drain(file, limits, stop, unpacked=False)
+            data = _drain(file, request)
             status_after = os.fstat(file.fileno())
         if (status.st_size, status.st_mtime_ns) != (status_after.st_size, status_after.st_mtime_ns):
             notes.append(
@@ -152,25 +179,19 @@ def _names(folder: Path) -> list[str]:
         return os.listdir()
 
 
-def _example_in(path: Path) -> str:
-    """Return a clause with a file of this folder; "" if it is no folder, or empty."""
-    names = sorted(name for name in _names(path) if not name.startswith(".")) if path.is_dir() else []
-    return f", such as {_cut(os.path.join(path, names[0]))}" if names else ""
-
-
 def _cut(text: str) -> str:
     return repr(text) if len(text) <= 300 else repr(text[:150] + "…" + text[-50:])
 
 
-def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -> Buffer:
+def _drain(file: Readable, request: ReadRequest, *, unpacked: bool = False) -> Buffer:
     data = bytearray()  # grows in place: joining pieces at the end would block for the time of a large copy
     while True:
-        stop.check()
+        request.stop.check()
         try:
-            piece = file.read(PIECE_BYTES)
+            piece = file.read(LOADED_BYTES)
         except Exception as error:  # a stream may raise anything: a connection, a member of an archive
             if unpacked:
-                raise  # `unpack` explains it
+                raise  # `_unpack` explains it
             raise TableFileError(f"the table's stream broke off ({type(error).__name__}: {error})") from error
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "backslashreplace")
@@ -178,8 +199,71 @@ def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -
             raise TableError(f"the stream's read gives {type(piece).__name__}; bytes or text were expected")
         if not len(piece):
             return data
-        check_bytes(len(data) + len(piece), limits, unpacked=unpacked)
+        request.limits.check(n_bytes=len(data) + len(piece), unpacked=unpacked)
         data += piece
+
+
+def is_packed(data: Buffer) -> bool:
+    """Return whether a file is compressed or a zip archive, as workbooks are."""
+    return data.startswith((*PACKERS, *ZIPS))
+
+
+def _unpack(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffer:
+    """Return decompressed bytes, or `data` itself if it is not compressed; a note on an archive is added to `notes`.
+
+    Raises:
+        TableError: damaged or too large data; a zip archive without a table, or of several if the option `sheet` names
+            none of them.
+    """
+    for start, (name, opener) in PACKERS.items():
+        if data.startswith(start):
+            try:
+                with opener(io.BytesIO(data)) as file:
+                    return _drain(file, request, unpacked=True)
+            except TableError:
+                raise
+            except DAMAGES as error:
+                raise TableError(f"the {name} file is damaged or cut short ({error}); fetch it again") from error
+    return _table_of_zip(data, request, notes) if data.startswith(ZIPS) else data
+
+
+def _table_of_zip(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffer:
+    """Return the only table of a zip archive, or the one that `sheet` names; a workbook is returned unchanged."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+            if "xl/workbook.xml" in names or "content.xml" in names:
+                return data
+            if "xl/workbook.bin" in names:
+                raise TableError("this is a binary workbook (.xlsb); save it as .xlsx or CSV")
+            files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
+            tables = [name for name in files if not _is_document(name)] or files
+            if request.options.sheet in files:
+                tables = [str(request.options.sheet)]
+            if not tables:
+                raise TableError("this zip archive holds no file; a table was expected in it")
+            if len(tables) > 1:
+                several = f"this zip archive holds {len(tables):,} files, {listed(tables)}; one table was expected: "
+                raise TableError(
+                    Sentence(
+                        f"{several}choose one by options=ReadOptions(sheet={tables[0]!r})",
+                        f"{several}unpack it and choose a file",
+                    )
+                )
+            if other_names := [name for name in files if name != tables[0]]:
+                clause = f"{listed(other_names)} {'was' if len(other_names) == 1 else 'were'} ignored"
+                notes.append(f"of the zip archive {tables[0]!r} was read, and {clause}; unpack it for another of them")
+            with archive.open(tables[0]) as file:
+                return _drain(file, request, unpacked=True)
+    except TableError:
+        raise
+    except (zipfile.BadZipFile, *DAMAGES) as error:
+        raise TableError(f"the workbook or zip archive is damaged ({error}); fetch it again") from error
+
+
+def _is_document(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.suffix.lower() in DOCUMENT_SUFFIXES or path.stem.lower() in ("readme", "license", "licence", "index")
 
 
 def first_lines(data: bytes, n_bytes: int) -> bytes:
@@ -194,8 +278,7 @@ def first_lines(data: bytes, n_bytes: int) -> bytes:
 def sniff_format(data: Buffer) -> str:
     """Return "parquet", "arrow", "workbook", "stat", "arff", "json" or "delimited".
 
-    Raises:
-        TableError: a format that is no table, such as PDF.
+    Raises `TableError` for a format that is no table, such as PDF.
     """
     if data.startswith(b"PAR1"):
         return "parquet"
@@ -206,15 +289,15 @@ def sniff_format(data: Buffer) -> str:
     if any(start.match(data) for start in STAT_STARTS):
         return "stat"
     format_name = next((format_name for start, format_name in FOREIGN_STARTS.items() if data.startswith(start)), "")
-    if MARKUP_START.match(data[:PIECE_BYTES]):
+    if MARKUP_START.match(data[:LOADED_BYTES]):
         format_name = "an HTML page or XML"
     if format_name:
         raise TableError(
             f"this is {format_name}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
             code=FOREIGN_FORMAT,
         )
-    if ARFF_START.match(data[:PIECE_BYTES]):
+    if ARFF_START.match(data[:LOADED_BYTES]):
         return "arff"
-    if JSON_START.match(data[:PIECE_BYTES]):
+    if JSON_START.match(data[:LOADED_BYTES]):
         return "json"
     return "delimited"

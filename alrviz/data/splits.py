@@ -325,8 +325,7 @@ def whole_table(repeat: int = 0) -> SplitSpec:
 def repeated_folds(repeats: int, folds: int, seed: int, share: float = 1.0) -> list[SplitSpec]:
     """Return the splits of `repeats` shuffles into `folds` folds each.
 
-    Raises:
-        RecipeError: fewer than one repeat or two folds, or a share outside (0, 1].
+    Raises `RecipeError` for fewer than one repeat or two folds, or a share outside (0, 1].
     """
     if repeats < 1 or folds < 2 or not 0.0 < share <= 1.0:
         raise RecipeError(

@@ -203,11 +203,8 @@ def split_by(dataset: AnyTable, repeats: str, groups: Any, time: Any) -> AnyTabl
     arguments = {"repeats": repeats if repeats != REPEATS[0] else None, "groups": groups, "time": time}
     call_arguments = {name: value for name, value in arguments.items() if value is not None}
     plain = all(isinstance(value, str) for value in call_arguments.values())
-    call = (
-        f"split_by({', '.join(f'{name}={value!r}' for name, value in call_arguments.items())})"
-        if call_arguments and plain
-        else ""
-    )
+    call_text = ", ".join(f"{name}={value!r}" for name, value in call_arguments.items())
+    call = f"split_by({call_text})" if call_arguments and plain else ""
     if not words:
         return dataset
     if previous.calls:

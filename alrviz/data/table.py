@@ -4,13 +4,12 @@ source -> columns of text or values -> numbers, dates, levels
 raw.py                                 interpret.py, or apply_spec.py by a spec
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from alrviz.data.apply_spec import read_by_spec
 from alrviz.data.doubts import Doubt, doubts_among
@@ -23,7 +22,7 @@ from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.raw import read_raw
 from alrviz.data.source import default_name
 from alrviz.data.target import TargetChoice, TargetReason, target_choices
-from alrviz.data.text import RawTable
+from alrviz.data.text import RawTable, ReadRequest
 from alrviz.data.values import Values
 from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, TableError, listed, nearest, short
 from alrviz.stop import NEVER, StopToken
@@ -59,15 +58,11 @@ class Table:
         parsed: RawTable,
         limits: Limits,
         given_options: ReadOptions,
-        notes: Sequence[str] = (),
         allow_one_column: bool = False,
     ) -> "Table":
-        """Return a table of a raw table's columns of `Values`; the parts of a date (year, month ...) follow it.
+        """Return a table of a raw table's columns of `Values`; a date or blood pressure is followed by its parts.
 
-        `notes` are put before the raw table's notes.
-
-        Raises:
-            TableError: no rows, or fewer than two columns (one with `allow_one_column`).
+        Raises `TableError` for no rows, or fewer than two columns (one with `allow_one_column`).
         """
         values, options = parsed.columns, parsed.options
         if len(values) < 2 - allow_one_column:
@@ -79,19 +74,15 @@ class Table:
                 code=ONE_COLUMN if values else EMPTY_TABLE,
             )
         require_rows(len(values[0].series))
+        names, all_values = {column.name for column in values}, list[Values]()
+        for column in values:
+            parts = date_parts(column) if column.dtype_kind == "M" else pair_parts(column)
+            all_values += [column, *(part for part in parts if part.name not in names)]
         table = cls(
-            name,
-            tuple(add_derived_columns(values)),
-            options,
-            limits,
-            (),
-            parsed.sheets,
-            given_options,
-            parsed.head,
-            parsed.kinds,
+            name, tuple(all_values), options, limits, (), parsed.sheets, given_options, parsed.head, parsed.kinds
         )
         series = {column.name: column.series for column in table.values}
-        return replace(table, notes=(*notes, *parsed.notes, *sentinel_notes(table.sentinels, series, options)))
+        return replace(table, notes=(*parsed.notes, *sentinel_notes(table.sentinels, series, options)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,17 +133,6 @@ class Table:
         return self.names.index(name)
 
 
-def add_derived_columns(values: Sequence[Values]) -> list[Values]:
-    """Return the columns, each date or blood pressure followed by the numeric columns derived from it."""
-    names = {column.name for column in values}
-    result: list[Values] = []
-    for column in values:
-        result.append(column)
-        parts = date_parts(column) if pd.api.types.is_datetime64_any_dtype(column.series.dtype) else pair_parts(column)
-        result += [part for part in parts if part.name not in names]
-    return result
-
-
 def read_columns(
     path_or_frame: Any,
     *,
@@ -169,18 +149,10 @@ def read_columns(
 
     `expected_names` are known column names, which help to recognise a row of names.
     """
-    options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
-    notes: list[str] = []
-    name = name or default_name(path_or_frame)
+    limits = (limits or OWN_LIMITS).within_memory(max_memory)
+    request = ReadRequest(options or ReadOptions(), limits, stop, expected_names)
     if spec is None:
-        parsed = interpret(read_raw(path_or_frame, options, limits, stop, notes, expected_names), stop)
+        parsed, given_options = interpret(read_raw(path_or_frame, request), stop), request.options
     else:
-        parsed = read_by_spec(path_or_frame, spec, options, limits, stop)
-        options = ReadOptions(**spec.layout.explicit_options).with_change(options.explicit_options)
-    names = [column.name for column in parsed.columns]
-    notes += [
-        f"options were given for the column {column!r}, and there is none{nearest(column, names)}"
-        for column, _ in options.columns
-        if column not in names
-    ]
-    return Table.from_raw(name, parsed, limits, options, notes, allow_one_column)
+        parsed, given_options = read_by_spec(path_or_frame, spec, request), spec.layout.joined_options(request.options)
+    return Table.from_raw(name or default_name(path_or_frame), parsed, limits, given_options, allow_one_column)

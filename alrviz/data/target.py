@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.kinds import as_levels
 from alrviz.data.limits import Limits, check_classes
 from alrviz.data.options import ReadOptions
@@ -99,9 +99,10 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
     If none is named like a class and the last column is a measured number, that one is first, to be cut into quartiles.
     """
     sources = [column for column in values if not column.is_derived and not column.name.startswith("__index_level_")]
-    usable = [column for column in sources if _may_be_class(column)]
+    undated = [column for column in sources if column.dtype_kind != "M"]
+    usable = [column for column in undated if _may_be_class(column)]
     reasons: dict[str, TargetReason] = {}
-    lowered = {column.name.lower(): column for column in reversed(sources) if not _is_date(column)}
+    lowered = {column.name.lower(): column for column in reversed(undated)}
     for name in TARGET_NAMES:
         if name in lowered:
             reasons.setdefault(lowered[name].name, TargetReason.NAME)
@@ -109,55 +110,38 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
         for column in reversed(usable):
             if pattern.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column.name).lower()):
                 reasons.setdefault(column.name, TargetReason.NAME)
-    last = next((column for column in reversed(sources) if not _is_date(column) and _has_values(column)), None)
-    if last is not None and (last in usable or (not reasons and last.series.dtype.kind in "if")):
+    last = next((column for column in reversed(undated) if column.series.nunique() > 1), None)
+    if last is not None and (last in usable or (not reasons and last.dtype_kind in "if")):
         reasons.setdefault(last.name, TargetReason.LAST)
     for name in USUAL_NAMES:
         for column in usable:
             if column.name.lower() == name:
                 reasons.setdefault(column.name, TargetReason.NAME)
     counts = {column.name: int(column.series.nunique()) for column in usable}
-    for column in sorted(
-        usable,
-        key=lambda candidate: (
-            candidate is not sources[0],
-            candidate.series.dtype.kind in "if",
-            counts[candidate.name],
-        ),
-    ):
+    usable.sort(key=lambda column: (column is not sources[0], column.dtype_kind in "if", counts[column.name]))
+    for column in usable:
         reasons.setdefault(column.name, TargetReason.FEW_VALUES)
     if not reasons and sources:
         reasons[(last or sources[-1]).name] = TargetReason.LAST
     return [TargetChoice(name, reason, counts.get(name, 0)) for name, reason in reasons.items()]
 
 
-def _is_date(column: Values) -> bool:
-    return pd.api.types.is_datetime64_any_dtype(column.series.dtype)
-
-
-def _has_values(column: Values) -> bool:
-    return not _is_date(column) and column.series.nunique() > 1
-
-
 def _may_be_class(column: Values) -> bool:
     """Return whether a column has few values, in most rows, and is no id of a small table."""
-    if _is_date(column):
-        return False
     present, distinct = int(column.series.notna().sum()), int(column.series.nunique())
-    max_classes = MAX_GUESSED_CLASSES if column.series.dtype.kind not in "f" else MAX_GUESSED_CLASSES // 2
+    max_classes = MAX_GUESSED_CLASSES // 2 if column.dtype_kind == "f" else MAX_GUESSED_CLASSES
     return 2 <= distinct <= max_classes and 2 * distinct <= present and 2 * present >= len(column.series)
 
 
 def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, list[str]]:
     """Return the target as a categorical of strings, and notes.
 
-    Raises:
-        TableError: dates, quartiles of text, or a measured number with `quartiles` None.
+    Raises `TableError` for dates, quartiles of text, or a measured number with `quartiles` None.
     """
     series = column.series
-    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+    if column.dtype_kind == "M":
         raise TableError(f"column {column.name!r} holds dates and cannot be the class; choose another target")
-    if isinstance(series.dtype, pd.CategoricalDtype):
+    if column.dtype_kind == "O":
         if quartiles:
             raise TableError(f"column {column.name!r} holds text; only numbers can be cut into quartiles")
         return series, []
@@ -186,12 +170,9 @@ def _quartiles(series: pd.Series) -> tuple[pd.Series, list[str]]:
     quarters = np.unique(np.quantile(present, (0.25, 0.5, 0.75), method="lower")) if len(present) else present
     cuts = [cut for cut in quarters if cut < present.max()]
     texts = [number_text(cut) for cut in cuts]
-    labels = [
-        f"Q{i + 1}: {low} to {high}" for i, (low, high) in enumerate(zip(["", *texts], [*texts, ""], strict=True))
-    ]
-    if texts:
-        labels[0], labels[-1] = f"Q1: up to {texts[0]}", f"Q{len(labels)}: above {texts[-1]}"
-        labels[1:-1] = [f"Q{i}: above {low}, up to {high}" for i, (low, high) in enumerate(pairwise(texts), 2)]
+    inner_ranges = [f"above {low}, up to {high}" for low, high in pairwise(texts)]
+    ranges = [f"up to {texts[0]}", *inner_ranges, f"above {texts[-1]}"] if texts else [" to "]
+    labels = [f"Q{i}: {words}" for i, words in enumerate(ranges, 1)]
     codes = np.where(np.isnan(numbers), -1, np.searchsorted(cuts, numbers, side="left"))
     classes = pd.Series(pd.Categorical.from_codes(codes, categories=labels), name=series.name)
     return classes, [f"{series.name!r} was cut at {', '.join(texts) or 'no value'} into {len(labels)} classes"]
@@ -204,12 +185,12 @@ def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> li
     if not names or len(counts) - len(names) < 2:
         return []
     n_rows = int(counts[names].sum())
-    missing = ["", *(options.for_column(target).missing or ()), *names]
-    change = {"columns": {target: {"missing": list(dict.fromkeys(missing))}}}
-    doubt = Doubt.from_change(DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))
+    missing = options.for_column(target).missing or ("",)
+    change = {"columns": {target: {"missing": list(dict.fromkeys([*missing, *names]))}}}
     option = f"options=ReadOptions(columns={change['columns']!r}) drops their rows"
     note = f"{listed(names)} of {target!r} ({plural(n_rows, 'row')}) may be no answer, and is a class"
-    return [DoubtNote.with_doubt(Sentence(f"{note} ({option})", note), doubt)]
+    sentence = Sentence(f"{note} ({option})", note)
+    return [DoubtNote.with_doubt(sentence, DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))]
 
 
 def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:

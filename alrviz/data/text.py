@@ -5,7 +5,7 @@ number, a date or missing is then decided once for each distinct text: three tim
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cache
@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.doubts import DoubtCode, DoubtNote
+from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_spec import ColumnSpec
+from alrviz.data.parse_spec import ColumnSpec, Layout
 from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above, spelling_lookup
+from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +38,7 @@ DAY = re.compile(
 MAX_STRAY_SHARE = 0.2  # of the rows
 MAX_MENDED_LEVELS = 1000  # levels of a column whose texts are mended; more are names or ids
 Buffer = bytes | bytearray
+DETECTED = ReadOptions()
 NUMBERLIKE = rf"^[+{MINUS}]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
 
@@ -166,6 +169,25 @@ class TextColumn:
 
 
 @dataclass(frozen=True)
+class ReadRequest:
+    """How a source is read: what all readers of formats need beside its bytes.
+
+    Attributes:
+        options: set by the user; those that are None are detected.
+        limits: of the table's size, checked while reading.
+        stop: ends the reading from another thread.
+        expected_names: column names that the caller knows, which help to recognise a row of names.
+        known_layout: the layout of an earlier table of the same form.
+    """
+
+    options: ReadOptions = DETECTED
+    limits: Limits = NO_LIMITS
+    stop: StopToken = NEVER
+    expected_names: Collection[str] = ()
+    known_layout: Layout | None = None
+
+
+@dataclass(frozen=True)
 class RawTable:
     """The result of a format's reader: columns with uninterpreted texts.
 
@@ -224,43 +246,46 @@ def text_index(levels: Sequence[str]) -> "pd.Index":
     return pd.Index(levels) if len(levels) else pd.Index([], dtype=object)
 
 
-def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, str]:
-    """Merge levels that differ only in upper and lower case or in spaces, and return the column and a note.
+def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, dict[str, str], str]:
+    """Merge levels that differ only in upper and lower case or in spaces.
 
     The commonest spelling is kept. Nothing is merged in a column of very many levels, or if a level has a capital
     within a word ("hId"). Unless `codes` is True, the same holds for columns with single letters other than the answers
     Y, N, T, F, M, W and J, because codes may distinguish "a" from "A".
+
+    Returns:
+        The column, the level of each folded text (empty if case may distinguish the column's levels), and a note.
     """
-    levels = column.levels
+    levels, names = column.levels, column.levels.to_pylist() if len(column.levels) <= MAX_MENDED_LEVELS else []
     keys_by_level = folded(levels).dictionary_encode()
-    n_kept = len(keys_by_level.dictionary)
-    if n_kept == len(levels) or len(levels) > MAX_MENDED_LEVELS:
-        return column, ""
-    if not codes and not _may_merge(keys_by_level.dictionary):
-        return column, ""
-    place = keys_by_level.indices.to_numpy()
-    several = [k for k in range(n_kept) if (place == k).sum() > 1]
-    names = levels.to_pylist()
-    if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))):
-        return column, ""
-    keys = keys_by_level.dictionary.to_pylist()
-    short_keys = [keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2]
-    if not codes and set(short_keys) - SHORT_ANSWERS:  # AA, Aa and aa are genotypes
-        return column, ""
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
-    order = np.lexsort((-counts, place))
-    representatives = order[np.searchsorted(place[order], np.arange(n_kept))]
-    examples = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
-    remainder = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
-    cells = f"{int(counts.sum() - counts[representatives].sum()):,} cells"
-    note = (
-        f"spellings in {column.name!r} that differ in upper and lower case are one level ({cells}): "
-        f"{'; '.join(examples)}{remainder}"
-    )
-    merged = TextColumn(
-        column.name, np.append(place, -1).astype(np.int32)[column.codes], levels.take(pa.array(representatives))
-    )
-    return merged, note
+    keys, n_kept = keys_by_level.dictionary.to_pylist(), len(keys_by_level.dictionary)
+    short = {key for key in keys if len(key) == 1}
+    are_codes = short and not (short <= set("yntfmjw") and len(short) == n_kept)
+    if len(names) < len(levels) or (are_codes and not codes):
+        return column, {}, ""
+    note = ""
+    if n_kept < len(levels):
+        place = keys_by_level.indices.to_numpy()
+        several = [k for k in range(n_kept) if (place == k).sum() > 1]
+        genotypes = {
+            keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2
+        } - SHORT_ANSWERS  # AA, Aa, aa
+        if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))) or (genotypes and not codes):
+            return column, {}, ""
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
+        order = np.lexsort((-counts, place))
+        representatives = order[np.searchsorted(place[order], np.arange(n_kept))]
+        examples = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
+        remainder = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
+        cells = f"{int(counts.sum() - counts[representatives].sum()):,} cells"
+        note = (
+            f"spellings in {column.name!r} that differ in upper and lower case are one level ({cells}): "
+            f"{'; '.join(examples)}{remainder}"
+        )
+        codes_of_rows = np.append(place, -1).astype(np.int32)[column.codes]
+        column = TextColumn(column.name, codes_of_rows, levels.take(pa.array(representatives)))
+    pairs = zip(keys, column.levels.to_pylist(), strict=True)
+    return column, {key: level for key, level in pairs if is_plain(level)}, note
 
 
 def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
@@ -307,9 +332,7 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
     note = f"in {column.name!r} there may be other spellings: {examples}"
     change = {"columns": {column.name: {"spellings": dict(options.spellings or ()) | common_of}}}
     n_cells = sum(rows[rare] for rare in common_of)
-    return DoubtNote.with_doubt(
-        note, Doubt.from_change(DoubtCode.SPELLING, change, [column.name], n_cells, such=examples)
-    )
+    return DoubtNote.with_doubt(note, DoubtCode.SPELLING, change, [column.name], n_cells, such=examples)
 
 
 def respell(column: TextColumn, pairs: Sequence[tuple[str, str]]) -> tuple[TextColumn, dict[str, str]]:
@@ -344,21 +367,3 @@ def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
     return (
         shorter >= 5 and longer - shorter < 2 and SequenceMatcher(None, letters, common_letters).ratio() >= SAME_LETTERS
     )
-
-
-def spellings(column: TextColumn, *, codes: bool = False) -> dict[str, str]:
-    """Return the level for each folded text; empty if case may distinguish the column's levels (see `merge_case`)."""
-    levels = column.levels
-    keys = folded(levels)
-    if len(levels) > MAX_MENDED_LEVELS or pc.count_distinct(keys).as_py() < len(levels):
-        return {}
-    if not codes and not _may_merge(keys):
-        return {}
-    pairs = zip(keys.to_pylist(), levels.to_pylist(), strict=True)
-    return {key: level for key, level in pairs if is_plain(level)}
-
-
-def _may_merge(keys: pa.Array) -> bool:
-    """Return whether folded levels are words or one-letter answers, rather than codes."""
-    short = keys.filter(pc.equal(pc.utf8_length(keys), 1)).to_pylist()
-    return not short or (set(short) <= set("yntfmjw") and len(short) == len(keys))

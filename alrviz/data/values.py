@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import union_categoricals
 
 from alrviz.data.missing import without_numbers
 from alrviz.data.numbers import are_whole
@@ -17,6 +18,7 @@ from alrviz.data.parse_cells import SourceColumn, parse_column
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import DATE_PARTS, number_text, rows_above
 from alrviz.data.text import TextColumn, all_match
+from alrviz.errors import TableError, short
 
 MAX_WRITTEN_LEVELS = 10_000  # of numbers; with more, their texts are not kept
 OWN_TEXT = r"^-?(0|[1-9][0-9]*)(\.0|\.[0-9]*[1-9])?$"  # the notation of numbers that programs write
@@ -86,6 +88,37 @@ def as_text(column: TextColumn | Values) -> TextColumn:
     return TextColumn.from_values(column.name, texts)
 
 
+def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: bool | None = None) -> ColumnSpec:
+    """Return the spec of a typed column, by which later rows that are text are parsed: numbers, dates or levels."""
+    name = column.name
+    if column.dtype_kind in "if":
+        return ColumnSpec(name, name, "number", "numeric", missing=missing)
+    if column.dtype_kind == "M":
+        return ColumnSpec(name, name, "date", missing=missing, day_first=day_first)
+    levels = set(column.series.cat.categories)
+    return ColumnSpec(name, name, missing=tuple(token for token in missing if token not in levels))
+
+
+def join_columns(parts: Sequence[TextColumn | Values]) -> TextColumn | Values:
+    """Return the rows of a column in several files or batches as one; `TableError` if these have different types."""
+    texts = [part for part in parts if isinstance(part, TextColumn)]
+    if len(texts) == len(parts):
+        return TextColumn.joined(texts)
+    values = [part for part in parts if isinstance(part, Values)]
+    series, first = [part.series for part in values], values[0]
+    types = {part.dtype_kind.replace("i", "f") for part in values}
+    if texts or len(types) > 1:
+        raise TableError(f"column {short(first.name)} is not of one type in all files or batches; save them alike")
+    joined = pd.Series(union_categoricals(series, ignore_order=True)) if types == {"O"} else pd.concat(series)
+    result = replace(first, series=joined.rename(first.name).reset_index(drop=True))
+    if any(part.texts is not None for part in values):
+        result = replace(result, texts=TextColumn.joined([part.texts or as_text(part) for part in values]))
+    if any(part.spec != first.spec for part in values):  # files were parsed differently
+        missing = tuple(dict.fromkeys(token for part in values if part.spec for token in part.spec.missing))
+        result = replace(result, spec=spec_of_typed(result, missing))
+    return result
+
+
 def source_cells(column: TextColumn | Values) -> SourceColumn:
     """Return a column in the form that `parse_column` accepts."""
     if isinstance(column, Values) and column.dtype_kind in "if":
@@ -100,29 +133,19 @@ def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, 
     series, bad = read_values(column, spec)
     if isinstance(column, Values) and not spec.part:
         return replace(column, name=spec.name, series=series, spec=spec), bad
-    texts = (
-        column
-        if isinstance(column, TextColumn) and spec.type == "number" and _has_unusual_notation(column, spec)
-        else None
-    )
+    texts = None
+    if isinstance(column, TextColumn) and spec.type == "number" and len(column.levels) <= MAX_WRITTEN_LEVELS:
+        is_usual = all_match(column.without_texts(spec.missing).levels, OWN_TEXT)  # 1.10 and 1E5 are not
+        texts = None if is_usual else column
     return Values(spec.name, series, is_derived=bool(spec.part), spec=spec, texts=texts), bad
-
-
-def _has_unusual_notation(column: TextColumn, spec: ColumnSpec) -> bool:
-    """Return whether cells of a column differ from the usual notation of its numbers, as 1.10 and 1E5 do."""
-    is_small = len(column.levels) <= MAX_WRITTEN_LEVELS
-    return is_small and not all_match(column.without_texts(spec.missing).levels, OWN_TEXT)
 
 
 def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
     """Return a column parsed by its spec, in the form of `Dataset.frame`, and the mask (N,) of unreadable rows."""
     labels = DATE_PARTS.get(spec.part, ())
     is_number = spec.type in ("number", "time") or (spec.type == "date" and bool(spec.part) and not labels)
-    if (
-        isinstance(column, Values)
-        and not spec.part
-        and column.dtype_kind in {"number": "if", "date": "M"}.get(spec.type, "")
-    ):
+    typed_kinds = {"number": "if", "date": "M"}.get(spec.type, "")
+    if isinstance(column, Values) and not spec.part and column.dtype_kind in typed_kinds:
         # Numbers and dates of the source's type are not parsed again, and not copied.
         return without_numbers(column.series.rename(spec.name), spec.missing), np.zeros(len(column.series), dtype=bool)
     if spec.type == "levels":

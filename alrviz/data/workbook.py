@@ -12,10 +12,11 @@ import re
 import zipfile
 import zlib
 from array import array
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 from xml.parsers import expat
 
@@ -25,12 +26,10 @@ import python_calamine as calamine
 
 from alrviz.data.doubts import Note, NoteCode
 from alrviz.data.find_table import find_table
-from alrviz.data.layout import HEAD_ROWS, QUANTITY
-from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
-from alrviz.data.options import ReadOptions
-from alrviz.data.parse_spec import Layout
-from alrviz.data.parse_values import MAX_TITLE_LINES, number_text
-from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.data.layout import HEAD_ROWS, MAX_TITLE_LINES, QUANTITY
+from alrviz.data.limits import Limits
+from alrviz.data.parse_values import number_text
+from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn
 from alrviz.errors import TableError, listed, nearest, plural
 from alrviz.stop import StopToken
 
@@ -40,7 +39,7 @@ MIN_ROWS = 3  # of a table, names included: a smaller sheet may be a title or a 
 MAX_INDEX_DIGITS = 9  # of a sheet's number
 MAX_DENSE_CELLS = 1 << 20  # a rectangle up to this size is never renumbered
 MAX_DENSE_SHARE = 8  # cells of the rectangle for each one with a value; beyond, a sheet is sparse
-DENSE_UNITS = 5  # memory of a dense cell in `check_cells`' units of 16 bytes: 32 in the rectangle, 40 in a list
+DENSE_UNITS = 5  # memory of a dense cell in units of `MEMORY_PER_CELL`, 16 bytes: 32 in the rectangle, 40 in a list
 PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")
 # The reference of a cell or row, in any notation that XML allows: a missed one could be far away and exhaust memory.
 PLACE = re.compile(rb"""(r\s*=\s*["'])([A-Za-z]*)([0-9]+)""")
@@ -49,34 +48,25 @@ EMPTY_CELL = re.compile(rb'<c(?:\s+[a-z]+="[\w.:-]*")*\s*/>')  # a format withou
 UNCACHED = (re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>)?\s*</c>"), re.compile(rb"<f[^>]*/>\s*(?:<v\s*/>|<v></v>)?\s*</c>"))
 
 
-def read_workbook(
-    data: Buffer,
-    options: ReadOptions,
-    limits: Limits,
-    stop: StopToken,
-    known_layout: Layout | None = None,
-    expected_names: Collection[str] = (),
-) -> RawTable:
+def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
     """Return the table of a sheet, read like the same table saved as CSV.
 
-    The sheet is that of `options`, else the first visible one that looks like a table and has the `expected_names`,
-    else the first that is not empty. For `known_layout` see `read_delimited`.
+    The sheet is that of the options, else the first visible one that looks like a table and has the `expected_names`,
+    else the first that is not empty.
     """
+    options = request.options
     with _damage_reported():
-        data, n_uncached = _check_archive(data, limits, stop)
+        data, n_uncached = _check_archive(data, request.limits, request.stop)
         book = calamine.load_workbook(io.BytesIO(data))
-        sheet, skipped_titles = _choose_sheet(book, options.sheet, expected_names, limits, stop, n_uncached)
+        sheet, skipped_titles = _choose_sheet(book, request, n_uncached)
     titles_of_sheets = _sheet_titles(book)
     other_titles = [title for title in titles_of_sheets if title != sheet.title]
-    reason = (
-        f", as {listed(skipped_titles)} {'does' if len(skipped_titles) == 1 else 'do'} not look like the table"
-        if skipped_titles
-        else ""
-    )
-    note = (
-        f"the sheet {sheet.title!r} was read, of {len(other_titles) + 1}{reason}; there are also {listed(other_titles)}"
-    )
-    notes = [note] if other_titles else []
+    notes = list[str]()
+    if other_titles:
+        do = "does" if len(skipped_titles) == 1 else "do"
+        reason = f", as {listed(skipped_titles)} {do} not look like the table" if skipped_titles else ""
+        number = f"of {len(other_titles) + 1}{reason}"
+        notes.append(f"the sheet {sheet.title!r} was read, {number}; there are also {listed(other_titles)}")
     if sheet.start != (0, 0):
         place = _column_letters(sheet.start[1] + 1).decode() + str(sheet.start[0] + 1)
         notes.append(f"the first cells of the sheet are empty: it was read from {place} on")
@@ -84,14 +74,14 @@ def read_workbook(
     region = find_table(
         sheet.cells(skipped, skipped + MAX_TITLE_LINES + HEAD_ROWS),
         lambda n_titles: sheet.cells(max(skipped + n_titles, sheet.n_rows - HEAD_ROWS), sheet.n_rows),
-        options, expected_names, known_layout, width=len(sheet.columns),
+        request, width=len(sheet.columns),
         is_whole=sheet.n_rows <= skipped + MAX_TITLE_LINES + HEAD_ROWS,
     )  # fmt: skip
     n_footer = region.n_footer if options.skip_footer is None else options.skip_footer
     rows = slice(skipped + region.first_row, sheet.n_rows - n_footer)
     columns = []
     for column in sheet.columns:
-        stop.check()
+        request.stop.check()
         columns.append(column.text(rows))
     n_merged = sum(row >= rows.start for row in sheet.merged_rows)
     in_force = replace(
@@ -101,8 +91,14 @@ def read_workbook(
         skip_footer=n_footer,
         sheet=sheet.title,
     )
-    notes += _remarks(n_uncached, n_merged)
-    return region.named_table(columns, in_force, notes, stop, tuple(titles_of_sheets))
+    if n_uncached:
+        cells = plural(n_uncached, "formula is", "formulas are")
+        note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
+        notes.append(Note.with_code(NoteCode.FORMULAS, note))
+    if n_merged:
+        areas = f"{plural(n_merged, 'area')} of merged cells"
+        notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
+    return region.named_table(columns, in_force, notes, request.stop, tuple(titles_of_sheets))
 
 
 # ---- before anything is unpacked -------------------------------------------------------------------------------------
@@ -146,7 +142,7 @@ def _check_archive(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffe
     renumbered: dict[str, bytes] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
-        check_bytes(sum(entry.file_size for entry in entries), limits, unpacked=True)
+        limits.check(n_bytes=sum(entry.file_size for entry in entries), unpacked=True)
         n_uncached = 0
         for entry in entries:
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others cannot be read in pieces
@@ -188,8 +184,8 @@ def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, stop: StopToken) -
 
 
 def _check_rectangle(n_rows: int, n_columns: int, limits: Limits) -> None:
-    check_bytes(DENSE_UNITS * n_rows * n_columns, limits, unpacked=True)
-    check_cells(DENSE_UNITS * n_rows, n_columns, limits)
+    limits.check(n_bytes=DENSE_UNITS * n_rows * n_columns, unpacked=True)
+    replace(limits, rows=None, columns=None).check(DENSE_UNITS * n_rows, n_columns)
 
 
 @dataclass
@@ -307,16 +303,9 @@ def _sheet_titles(book: Any) -> list[str]:
     return [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
 
 
-def _choose_sheet(
-    book: Any,
-    requested: str | int | None,
-    expected_names: Collection[str],
-    limits: Limits,
-    stop: StopToken,
-    n_uncached: int,
-) -> tuple["_Sheet", list[str]]:
+def _choose_sheet(book: Any, request: ReadRequest, n_uncached: int) -> tuple["_Sheet", list[str]]:
     """Return the sheet to read, and the titles of earlier ones that are no table or lack the `expected_names`."""
-    titles, skipped_titles = _sheet_titles(book), list[str]()
+    requested, titles, skipped_titles = request.options.sheet, _sheet_titles(book), list[str]()
     if not titles:
         raise TableError("the workbook has no sheets; one with a row of names and rows of values was expected")
     hidden = {sheet.name for sheet in book.sheets_metadata if sheet.visible != calamine.SheetVisibleEnum.Visible}
@@ -325,10 +314,10 @@ def _choose_sheet(
         candidates = [_requested_title(requested, titles)]
     first = table = None
     for title in candidates:
-        sheet = _Sheet.read(book.get_sheet_by_name(title), limits, stop)
+        sheet = _Sheet.read(book.get_sheet_by_name(title), request)
         if sheet.n_rows > int(n_uncached > 0):  # a sheet of formulas without values has the row of names alone
             if requested is not None or sheet.looks_like_a_table():
-                if requested is not None or sheet.has_names(expected_names):
+                if requested is not None or sheet.has_names(request.expected_names):
                     return sheet, skipped_titles
                 table = table or sheet
             first = first or sheet
@@ -357,27 +346,6 @@ def _requested_title(requested: str | int, titles: Sequence[str]) -> str:
     return titles[place]
 
 
-def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
-    """Return notes on cells without a value: uncached formulas, and all but the first of merged cells."""
-    notes = list[str]()
-    if n_uncached:
-        cells = plural(n_uncached, "formula is", "formulas are")
-        note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
-        notes.append(Note.with_code(NoteCode.FORMULAS, note))
-    if n_merged:
-        areas = f"{plural(n_merged, 'area')} of merged cells"
-        notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
-    return notes
-
-
-class _Codes(dict[object, int]):
-    """Codes of a column's distinct values, in order of appearance."""
-
-    def __missing__(self, value: object) -> int:
-        self[value] = len(self)
-        return len(self) - 1
-
-
 @dataclass
 class _Column:
     """A column of a sheet: `codes` (rows,) into `texts`, -1 for an empty cell; `is_number` (texts,) is a mask."""
@@ -388,7 +356,7 @@ class _Column:
 
     @classmethod
     def from_cells(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
-        texts = [_text(value) for value in values]
+        texts = list(map(_text, values))
         is_number = [isinstance(value, int | float) and math.isfinite(value) for value in values]
         lookup = np.array([k if text.strip() else -1 for k, text in enumerate(texts)], dtype=np.int32)
         return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*is_number, False], dtype=bool))
@@ -410,24 +378,24 @@ class _Sheet:
     start: tuple[int, int]  # row and column of the first cells, from 0
 
     @classmethod
-    def read(cls, sheet: Any, limits: Limits, stop: StopToken) -> "_Sheet":
+    def read(cls, sheet: Any, request: ReadRequest) -> "_Sheet":
         codes = [array("i") for _ in range(sheet.width)]
-        lookups = [_Codes() for _ in codes]
+        lookups: list[defaultdict[object, int]] = [defaultdict(count().__next__) for _ in codes]
         rows = sheet.iter_rows()
         while chunk := list(islice(rows, CHUNK_ROWS)):
-            stop.check()
+            request.stop.check()
             for column_codes, lookup, cells in zip(codes, lookups, zip(*chunk, strict=True), strict=True):
                 if bool in set(map(type, cells)):  # True == 1 would share its code
                     cells = tuple(str(cell) if isinstance(cell, bool) else cell for cell in cells)
                 column_codes.extend(map(lookup.__getitem__, cells))
         columns = [_Column.from_cells(*column) for column in zip(codes, lookups, strict=True)]
         columns = [column for column in columns if (column.codes >= 0).any()]
-        check_columns(len(columns), limits)
+        request.limits.check(columns=len(columns))
         has_cells = np.zeros(len(columns[0].codes) if columns else 0, dtype=bool)
         for column in columns:
             has_cells |= column.codes >= 0
         n_rows = int(has_cells.sum())
-        check_rows(n_rows - 1, limits)
+        request.limits.check(n_rows - 1)
         for column in columns:
             column.codes = column.codes[has_cells]
         ends = [end for _, (end, _) in sheet.merged_cell_ranges or () if end < len(has_cells)]

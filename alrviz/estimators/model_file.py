@@ -47,9 +47,9 @@ _MIN_CHECKED_BYTES, _MAX_UNPACKED_RATIO = 2**20, 100
 _SKIPPED_COLUMNS = ("columns", "levels", "name", "log_theta_")
 # The modules in score.py, in the order of their imports; no two may define the same name.
 SCRIPT_MODULES = (
-    *("errors", "stop", "data.options", "data.limits", "data.parse_values", "data.doubts", "data.text", "data.quotes"),
-    *("data.records", "data.charset", "data.parse_spec", "data.parse_cells", "data.layout", "data.find_table"),
-    *("data.delimited", "data.apply_layout", "estimators.score_forms"),
+    *("errors", "stop", "data.options", "data.limits", "data.parse_values", "data.doubts", "data.parse_spec"),
+    *("data.text", "data.source", "data.quotes", "data.records", "data.charset", "data.parse_cells", "data.layout"),
+    *("data.find_table", "data.delimited", "data.apply_layout", "estimators.score_forms"),
 )
 _PACKAGE_IMPORT = re.compile(r"(?m)^from alrviz\.[\w.]+ import (?:\([^)]*\)|.*)\n")
 

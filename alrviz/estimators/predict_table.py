@@ -21,8 +21,8 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import MISSING, ReadOptions
-from alrviz.data.other_sources import are_files, frame_of, is_taken, named_rows
 from alrviz.data.parse_spec import NO_SPEC, ParseSpec
+from alrviz.data.raw import frame_of, is_in_memory, named_rows
 from alrviz.data.stream.new_rows import open_large, read_batches_again
 from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
@@ -116,9 +116,7 @@ def predict_with_notes(
         frame = frame_of(named_rows(rows, encoder.names_))
         rows = rows if frame is None else frame.to_numpy(dtype=object)
     new_rows = read_new_rows(rows, spec or _spec_of_encoder(encoder), options=options, limits=limits, stop=stop)
-    notes = (
-        new_rows.notes if spec is not None or (is_taken(rows) and not are_files(rows)) else (NO_SPEC, *new_rows.notes)
-    )
+    notes = new_rows.notes if spec is not None or is_in_memory(rows) else (NO_SPEC, *new_rows.notes)
     return _predictions(model, new_rows.X, new_rows.source_rows, new_rows.unread, keep), notes
 
 

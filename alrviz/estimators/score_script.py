@@ -30,18 +30,16 @@ import pyarrow.parquet
 
 from alrviz.data.apply_layout import apply_layout
 from alrviz.data.delimited import read_delimited
-from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_cells import Counts, check_counts, parse_features, source_column
 from alrviz.data.parse_spec import NO_SPEC, ParseSpec
 from alrviz.data.parse_values import LevelCodes, distinct_names
-from alrviz.data.text import TextColumn
+from alrviz.data.source import FORMAT_NAMES, load_bytes, sniff_format
+from alrviz.data.text import DETECTED, ReadRequest, TextColumn
 from alrviz.errors import plural
 from alrviz.estimators.score_forms import FORMS
-from alrviz.stop import NEVER
 
 FORMAT = 1
-DETECTED = ReadOptions()
 BATCH_ROWS = 50_000  # predicted at a time
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # first characters of formulas in spreadsheets
 # If the comma is the decimal mark, spreadsheets split lines at semicolons, also within quotes that begin mid-line.
@@ -137,21 +135,19 @@ class Model:
         """Return the codes (a, N) of a table: an arrow table, or a mapping from each column's name to its values."""
         return self._codes(self.values(table))
 
-    def values(self, table: Mapping[str, Any]) -> "list[pa.Array]":
-        """Return the model's columns of a table; unreadable values are missing, and listed in `unread`."""
-        counts: Counts = {}
-        values = self._values(table, counts)
-        check_counts(counts)
-        return values
+    def values(self, table: Mapping[str, Any], counts: Counts | None = None) -> "list[pa.Array]":
+        """Return the model's columns of a table; unreadable values are missing, counted, and listed in `unread`.
 
-    def _values(self, table: Mapping[str, Any], counts: Counts) -> "list[pa.Array]":
-        """Return the model's columns of a table; add numbers of (un)readable values to `counts`."""
+        Raises `TableError` for a column without any readable value.
+        """
+        counts = Counts() if counts is None else counts
         names_in_table = list(table.column_names if isinstance(table, pa.Table) else table)
         names = dict(zip(distinct_names(names_in_table)[0], names_in_table, strict=True))
         features = self.spec.for_columns(names, self.options)
         sources = {feature.source for feature in features}
         columns = {source: source_column(source, _array(table[names[source]])) for source in sources}
         values, self.unread = parse_features(columns, features, counts)
+        check_counts(counts)
         return [pa.array(column, from_pandas=True) for column in values]
 
     def _codes(self, values: "list[pa.Array]") -> "np.ndarray":
@@ -179,8 +175,7 @@ class Model:
         measure = "p" if self.about["probabilities"] else "score"
         self.counts: Counts = {}
         yield ["row", "prediction", *safe_names([f"{measure}({label})" for label in self.classes]), "unseen"]
-        whole_columns = self._values(table, self.counts)  # not slice by slice: an empty cell may have the value above
-        check_counts(self.counts)
+        whole_columns = self.values(table, self.counts)  # not slice by slice: an empty cell may have the value above
         for begin in range(0, table.num_rows, BATCH_ROWS):
             values = [column.slice(begin, BATCH_ROWS) for column in whole_columns]
             codes = self._codes(values)
@@ -192,14 +187,12 @@ class Model:
             for i, best in enumerate(z.argmax(axis=1).tolist()):
                 unseen_notes = [*self.unread.get(begin + i, ())]
                 unseen_notes += [
-                    _unseen_text(column, cells[i]) for column, no_level, cells in columns_with_unseen if no_level[i]
+                    f"{column.name}={cells[i]}"
+                    for column, no_level, cells in columns_with_unseen
+                    if no_level[i] and not column.is_missing(cells[i])
                 ]
-                unseen_cell = safe_cell("; ".join(filter(None, unseen_notes)))
+                unseen_cell = safe_cell("; ".join(unseen_notes))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
-
-
-def _unseen_text(column: Column, value: Any) -> str:
-    return "" if column.is_missing(value) else f"{column.name}={value}"
 
 
 def _softmax(z: "np.ndarray") -> "np.ndarray":
@@ -232,15 +225,8 @@ def _table(data: bytes) -> "pa.Table":
 
 def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the rows of a delimited text in the spec's layout, else in the detected one; every cell is text."""
-    notes: list[str] = []
-    raw = apply_layout(
-        data,
-        spec,
-        options,
-        lambda candidate, known_layout: read_delimited(data, candidate, NO_LIMITS, NEVER, known_layout),
-        notes,
-    )
-    for note in notes:
+    raw = apply_layout(data, spec, ReadRequest(options), read_delimited)
+    for note in raw.notes:
         sys.stderr.write(f"score: {note}\n")
     columns = {
         column.name: pa.DictionaryArray.from_arrays(pa.array(column.codes, mask=column.codes < 0), column.levels)
@@ -250,43 +236,18 @@ def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> 
     return pa.table(columns)
 
 
-# Other formats by the first bytes of a file.
-_FORMATS = {
-    b"PK\x03\x04": "a workbook (xlsx, ods) or a zip archive",
-    b"\xd0\xcf\x11\xe0": "a workbook of an old kind (xls)",
-    b"\x1f\x8b": "packed (gzip)",
-    b"BZh": "packed (bzip2)",
-    b"\xfd7zXZ": "packed (xz)",
-    b"\x28\xb5\x2f\xfd": "packed (Zstandard)",
-    b"ARROW1": "an Arrow file",
-    b'{"': "JSON",
-    b"[{": "JSON",
-}
-
-
-def _other_format(head: bytes) -> str:
-    """Return the format of a file by its first bytes; "" for delimited text."""
-    bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if name := next((name for mark, name in _FORMATS.items() if bare.startswith(mark)), ""):
-        return name
-    if bare[:9].lower() == b"@relation":
-        return "an ARFF file"
-    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return "" if is_utf16 or head.count(b"\0") <= len(head) // 10 else "binary data"
-
-
 def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the columns of a Parquet file, or those of a delimited text, with every cell as text."""
-    with Path(path).open("rb") as file:
-        head = file.read(1 << 16)
-    if head.startswith(b"PAR1"):
-        return pyarrow.parquet.ParquetFile(path).read()
-    if name := _other_format(head):
+    data, _ = load_bytes(path, ReadRequest(options))
+    kind = sniff_format(data)
+    if kind == "parquet":
+        return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read()
+    if kind != "delimited":
         raise ValueError(
-            f"{path} is {name}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a spreadsheet "
-            f"program: save as CSV UTF-8), or, where alrviz is installed: alrviz predict MODEL.zip {path}"
+            f"{path} is {FORMAT_NAMES[kind]}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a "
+            f"spreadsheet program: save as CSV UTF-8), or, where alrviz is installed: alrviz predict MODEL.zip {path}"
         )
-    return read_text(Path(path).read_bytes(), spec, options)
+    return read_text(bytes(data), spec, options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

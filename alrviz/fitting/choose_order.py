@@ -30,13 +30,7 @@ from alrviz.data.splits import n_validation_folds
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
-from alrviz.fitting.families.alpha_folds import (
-    AUTO,
-    INITIAL_ALPHA,
-    best_on_folds,
-    final_weights,
-    uses_gram_matrix,
-)
+from alrviz.fitting.families.alpha_folds import AUTO, INITIAL_ALPHA, best_on_folds, final_weights, uses_gram_matrix
 from alrviz.fitting.families.family import FitProblem, FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_text, max_kept
@@ -199,9 +193,9 @@ def _try_mdl_cuts(
         smooth_names = [name for name, levels in zip(cut_rows.encoded.names, mdl_smooth, strict=True) if levels]
         names = ", ".join(smooth_names[:5]) + f" and {len(smooth_names) - 5} more" * (len(smooth_names) > 5)
         smooth_text = f" (smooth: {names})" if names else ""
-        changed, numeric = set(differs.nonzero()[0]), set(cut_rows.encoder.numeric_)
-        changes = [f"numbers are cut by MDL{smooth_text}"] * bool(changed & numeric)
-        changes += ["ordered levels are not smoothed"] * bool(changed - numeric)
+        changed_columns, numeric = set(differs.nonzero()[0]), set(cut_rows.encoder.numeric_)
+        changes = [f"numbers are cut by MDL{smooth_text}"] * bool(changed_columns & numeric)
+        changes += ["ordered levels are not smoothed"] * bool(changed_columns - numeric)
         reason = (
             f"; {' and '.join(changes)}, with smooth levels alone it was {_loss_text(smooth_trial.loss)} at {order}"
         )

@@ -200,8 +200,10 @@ class TrainingData:
         codes, index, chains = [codes for codes, _ in parts], None, self.encoded.chains
         if isinstance(tuples, SelectedCells) or chains is not None:
             all_pairs = np.arange(space.n_tuples), np.flatnonzero(has_weight)
-            seen = select_cells(tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen)
-            index = CellIndex.of_seen(space, seen if chains is None else add_grid_cells(space, chains, seen))
+            seen_cells = select_cells(tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen)
+            index = CellIndex.of_seen(
+                space, seen_cells if chains is None else add_grid_cells(space, chains, seen_cells)
+            )
         cover, keys = cover_rows(self.plan(tuples, stop), space, codes, has_weight, self.n_jobs, stop, index)
         rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
         return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)

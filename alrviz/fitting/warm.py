@@ -148,7 +148,7 @@ def _warm_density(n_classes: int) -> None:
     training = features.training(log_h, leave_out=True)
     features.rows(x[None], codes, log_h, gradient=True)
     feature_rows = FeatureRows(Rows(y, np.ones(len(x)), n_classes, n_jobs=1), training.phi)
-    feature_rows.sums(training.phi, feature_rows.change(np.zeros((training.phi.shape[0] + 1, training.phi.shape[1]))))
+    feature_rows.sums(training.phi, feature_rows.scores(np.zeros((training.phi.shape[0] + 1, training.phi.shape[1]))))
 
 
 def warm(wide: bool = True) -> tuple[int, float]:

@@ -1,7 +1,6 @@
 """Rows whose scores are sums of a few dense features, and the passes over them.
 
     rows.scores(w)           z[i, k] = w[D, k] + sum_d w[d, k] phi[d, k, i]; with two classes K = 1 and z[i, 0] = 0
-    rows.change(w)           the same for a change of the weights
     rows.sums(phi, residual) sum_i residual[i, k] phi[d, k, i], its transpose
 
 Threads share the rows. Sums are kept by chunk and added up in order: the same bits for any number of threads.
@@ -30,13 +29,18 @@ class FeatureRows:
         self.phi = np.require(phi, np.float64, ["C", "W"])
         self._first_lane = rows.n_classes - phi.shape[1]
 
-    def scores(self, w: Floats, stop: StopToken = NEVER) -> Floats:
-        """Return the scores (N, W) of weights w (D + 1, K), pads -inf."""
-        return self._forward(w, -np.inf, stop)
+    def scores(self, w: Floats, stop: StopToken = NEVER, pad: float = -np.inf) -> Floats:
+        """Return the scores (N, W) of weights w (D + 1, K), or with a `pad` of 0 their change by a change w."""
+        z = self.rows.scores()
+        z[:, : self._first_lane] = 0.0
+        z[:, self.rows.n_classes :] = pad
+        features, values, _ = self.phi.shape
 
-    def change(self, w: Floats, stop: StopToken = NEVER) -> Floats:
-        """Return the change of the scores (N, W) that a change w (D + 1, K) of the weights makes, pads 0."""
-        return self._forward(w, 0.0, stop)
+        def work(begin: int, end: int) -> None:
+            kernels.forward(self.phi, w, self._first_lane, z, begin, end)
+
+        self._by_rows(work, features * values, stop)
+        return z
 
     def sums(self, phi: Floats, residual: Floats, squared: bool = False, stop: StopToken = NEVER) -> Floats:
         """Return the sums of residuals (N, W) times phi (D, K, N), or times phi^2, and last times 1: (D + 1, K)."""
@@ -48,18 +52,6 @@ class FeatureRows:
 
         self._by_rows(work, features * values, stop)
         return parts.sum(axis=0)
-
-    def _forward(self, w: Floats, pad: float, stop: StopToken) -> Floats:
-        z = self.rows.scores()
-        z[:, : self._first_lane] = 0.0
-        z[:, self.rows.n_classes :] = pad
-        features, values, _ = self.phi.shape
-
-        def work(begin: int, end: int) -> None:
-            kernels.forward(self.phi, w, self._first_lane, z, begin, end)
-
-        self._by_rows(work, features * values, stop)
-        return z
 
     def _by_rows(self, work: Callable[[int, int], None], products: int, stop: StopToken) -> None:
         n, jobs = self.rows.n_rows, self.rows.n_jobs if self.rows.n_rows * products > _MIN_SHARED_PRODUCTS else 1

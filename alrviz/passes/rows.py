@@ -107,41 +107,28 @@ class Rows:
         """Return an uninitialised array for scores (N, W)."""
         return aligned_buffers.empty(self.n_rows, self.padded_width)
 
-    def forward(
-        self, blocks: Blocks, table: Floats, bias: Floats, out: Floats | None = None, stop: StopToken = NEVER
-    ) -> Floats:
-        """Return scores (N, W): `bias` (C,) plus the joint values of each row; pads are -inf."""
-        return self._forward(blocks, table, bias, -np.inf, out, stop)
-
-    def forward_change(
-        self, blocks: Blocks, table: Floats, bias: Floats, out: Floats | None = None, stop: StopToken = NEVER
-    ) -> Floats:
-        """Return the change of scores (N, W) that a change of the table and the bias makes; pads are 0."""
-        return self._forward(blocks, table, bias, 0.0, out, stop)
-
     def forward_and_line_eval(
         self, blocks: Blocks, table: Floats, bias: Floats, z: Floats, t: float, out: Floats | None = None,
         stop: StopToken = NEVER, loss: Loss = NLL,
     ) -> tuple[Floats, LineDerivatives]:  # fmt: skip
-        """Return `forward_change` dz (N, W) and `line_eval` at z + t dz, evaluated while dz is in the cache."""
+        """Return the change dz (N, W) of scores and `line_eval` at z + t dz, evaluated while dz is in the cache."""
         dz, parts = self.scores() if out is None else out, self._parts(3)
 
         def evaluate(begin: int, end: int) -> None:
             loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
 
-        self._forward(blocks, table, bias, 0.0, dz, stop, evaluate)
+        self.forward(blocks, table, bias, dz, stop, 0.0, evaluate)
         return dz, _line_derivatives(parts)
 
-    def _forward(
-        self,
-        blocks: Blocks,
-        table: Floats,
-        bias: Floats,
-        pad: float,
-        out: Floats | None,
-        stop: StopToken,
-        after_part: Callable[[int, int], None] | None = None,
-    ) -> Floats:
+    def forward(
+        self, blocks: Blocks, table: Floats, bias: Floats, out: Floats | None = None, stop: StopToken = NEVER,
+        pad: float = -np.inf, after_part: Callable[[int, int], None] | None = None,
+    ) -> Floats:  # fmt: skip
+        """Return scores (N, W): `bias` (C,) plus the joint values of each row.
+
+        A `pad` of 0 is for the change of scores that a change of table and bias makes. `after_part` is called with each
+        range of rows as soon as it is done.
+        """
         z = self.scores() if out is None else out
         padded_bias = np.full(self.padded_width, pad)
         padded_bias[: self.n_classes] = bias
@@ -179,7 +166,7 @@ class Rows:
         return counts
 
     def line_eval(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL) -> LineDerivatives:
-        """Return the loss at z + t dz, and its first and second derivative with respect to t."""
+        """Return the loss at z + t dz, both (N, W), and its first and second derivative with respect to t."""
         parts = self._parts(3)
 
         def work(begin: int, end: int) -> None:

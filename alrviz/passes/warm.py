@@ -76,7 +76,7 @@ def _warm(n_lanes: int, wide: bool, loss: Loss) -> None:
     rows.count(blocks)
     blocks.expand(cells, table)
     z = rows.forward(blocks, table, bias)
-    dz = rows.forward_change(blocks, table, bias)
+    dz = rows.forward(blocks, table, bias, pad=0.0)
     rows.with_keys(keys.astype(np.uint32)).forward(blocks, table, bias)  # as new rows are scored
     rows.line_eval(z, dz, 0.0, loss=loss)
     rows.loss_and_residual(z, dz, 1.0, rows.scores(), dz, loss=loss)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, Span
 
-from alrviz.pictures.labels import LINE, VisibleArea, box, place
+from alrviz.pictures.labels import LINE, VisibleArea, box, log_ticks, place
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
 from alrviz.pictures.picture import Picture, Plot, add_legend, write
@@ -22,9 +22,6 @@ from alrviz.studies.density.density_frames import BandwidthPath
 N_NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
 _MAX_NAME_CHARS = 20  # letters of a name
 _NAME_GAP_PX = 6  # px between a line and the name on it
-# Mantissas of ticks: the first set with enough ticks that are not crowded is used; all contain 1.
-_MANTISSAS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
-_MAX_TICKS = 7
 STYLES = {"training": "solid", "validation": "dotted", "test": "dashed"}
 HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 
@@ -47,7 +44,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
         draw=partial(_draw_ratios, dark=dark),
         x=(view.left, view.right), y=(view.bottom, view.top),
         labels=("step", "h / h_S (log)"),  # h_S: Silverman's; the PNG's font has no subscript S
-        axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": ratio_ticks(view.bottom, view.top)}}, key=key,
+        axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": log_ticks(view.bottom, view.top)}}, key=key,
         data={
             "ratios": {
                 "xs": [x] * count, "ys": [path.ratios[:, d] for d in range(count)], "colour": colours,
@@ -99,20 +96,6 @@ def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
         return column_order, hues[:count]
     rank_by_column = {d: k for k, d in enumerate(column_order)}
     return column_order, [hues[rank_by_column[d]] if rank_by_column[d] < N_NAMED else GREY for d in range(count)]
-
-
-def ratio_ticks(low: float, high: float) -> list[float]:
-    """Return round numbers between two ratios, few enough to be read: 1, 2 and 5 of every decade, or 1 and 3, or 1.
-
-    Bokeh's own ticker of log axes turns to equal steps below two decades: 1, 1.5, 2, 2.5, and none below 0.5.
-    """
-    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    for mantissas in _MANTISSAS:
-        ticks = [float(f"{m}e{p}") for p in powers for m in mantissas]
-        shown_ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(shown_ticks) <= _MAX_TICKS:
-            break
-    return shown_ticks
 
 
 def _draw_ratios(plot: Plot, dark: bool) -> None:

@@ -90,7 +90,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
         lines[part] = tuple(_line(rows, axis, column, places, ends, d) for rows, d in zip(parts, shifts, strict=True))
     labels = tuple(str(rows["label"].iloc[0]) for rows in parts)
     dashed = tuple(not any(value in places for value in rows[axis]) for rows in parts)
-    ticks = tuple(_tick(axis, value) for value in values)
+    ticks = tuple(f"{100 * value:g} %" if axis == "train_share" else in_digits(value) for value in values)
     named_colours = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
     titles = {
         "bias": definition.on_axis(definition.bias_words),
@@ -145,12 +145,6 @@ def _without(name: str, label: str, axis: str, value: Any) -> str:
     if axis == "order" and name.startswith(label):
         name = family_of(label) + name[len(label) :]
     return f"{name} ".replace(f" {setting_text} ", " ", 1).strip()
-
-
-def _tick(axis: str, value: Any) -> str:
-    if axis == "train_share":
-        return f"{100 * value:g} %"
-    return in_digits(value)
 
 
 def _line(rows: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:

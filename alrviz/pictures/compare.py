@@ -5,7 +5,6 @@ and mark of the better, is the mean over the fits, its bars one standard deviati
 A log axis has no place for 0: what is 0 stands on the picture's edge, hollow; so do folds far below all means.
 """
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
-from alrviz.pictures.labels import VisibleArea, place
+from alrviz.pictures.labels import VisibleArea, log_ticks, place
 from alrviz.pictures.palette import GREY, racer_marks, readable
 from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import BINS
@@ -28,7 +27,6 @@ WORDS = {
 }  # fmt: skip
 WIDTH, HEIGHT = 300, 290  # assumed pixels of the drawing frame
 MAX_NAMED = 14  # points with a name; beyond it only the tooltip names them
-_MIN_TICKS = 3  # an axis has at least so many
 _MARGIN_SHARE = 0.09  # of the range, on each side
 LABEL_DISTANCE_LIMIT = 2.5
 _MIN_RANGE = float(np.log10(1.2))  # differences below a fifth must not fill the picture
@@ -74,7 +72,7 @@ def compare(
     words = dict(zip(lines["racer"], lines["name"], strict=True)) if len(lines) else {}
     fold_x, fold_y = (np.maximum(folds[racer].to_numpy(float), low) for racer in pair)
     labels = tuple(f"{words.get(racer, '')}: {WORDS[measure]} (log)" for racer in pair)
-    tick_places = ticks(low, high)
+    tick_places = log_ticks(low, high)
     tick_labels, ends = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in tick_places}}, [low, high]
     return Picture(
         draw=partial(_draw, dark=dark),
@@ -156,19 +154,3 @@ def _draw(plot: Plot, dark: bool) -> None:
     write(fig, plot["corners"], bold=True, baseline="base", **label_offsets)
     tips = [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """Return round numbers for a logarithmic axis: powers of ten, or 1, 2, 5 times them, or steps where few fit.
-
-    Of .09 and .1 at the edge of a picture the words would lie over each other: 9 times comes late.
-    """
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5), tuple(range(1, 10))):
-        marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
-        marks = [tick for tick in marks if low <= tick <= high]
-        if len(marks) >= _MIN_TICKS:
-            return marks[:: 1 + len(marks) // (2 * _MIN_TICKS)]
-    step = 10.0 ** math.floor(math.log10((high - low) / 2))
-    marks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return marks[:: 1 + len(marks) // (2 * _MIN_TICKS)]

@@ -104,8 +104,7 @@ def convergence(
     log_x = span == "log"
     zero = zero_place((curve.columns for curve in curves), axis) if log_x else None
     log = is_log(measure, to_zero)
-    gaps = measure == "gap"
-    floor = gap_floor(values(c.columns, measure, "train", c.rows, c.best) for c in curves) if gaps else None
+    levels, floor = grey_levels(measure, baseline or {}, curves)
 
     def points_of(curve: RacerCurve, part: str) -> Data:
         line = points(
@@ -123,13 +122,6 @@ def convergence(
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
     all_lines = [part for pair in curve_pairs for part in pair]
-    baseline_values = baseline or {}
-    levels = {
-        words: baseline_values[key]
-        for key, words in MEASURES[measure].grey
-        if np.isfinite(baseline_values.get(key, np.nan))
-    }
-    levels |= {} if floor is None else {BEST: floor}
     names = [curve.name for curve in curves]
     kinds = _kinds(measure)
     height = HEIGHT - LEGEND_ROW_PX * (legend_rows([*names, *kinds], WIDTH) - 1)
@@ -167,6 +159,16 @@ def convergence(
         streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": x_scale, "y_axis_type": y_scale},
         key=(tuple((curve.name, curve.label) for curve in curves), log, log_x, dark),
     )  # fmt: skip
+
+
+def grey_levels(
+    measure: str, baseline: Mapping[str, float], curves: Sequence[RacerCurve]
+) -> tuple[dict[str, float], float | None]:
+    """Return the heights of the grey lines of a measure by their words, and where gaps of 0 are drawn (`gap_floor`)."""
+    gaps = [values(curve.columns, measure, "train", curve.rows, curve.best) for curve in curves]
+    floor = gap_floor(gaps) if measure == "gap" else None
+    heights = {words: baseline[key] for key, words in MEASURES[measure].grey if np.isfinite(baseline.get(key, np.nan))}
+    return heights | ({} if floor is None else {BEST: floor}), floor
 
 
 def penalties(curves: Sequence[RacerCurve]) -> list[RacerCurve]:

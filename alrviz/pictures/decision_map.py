@@ -221,9 +221,9 @@ def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
         renderers.append([fig.scatter([np.nan], [np.nan], size=0)])
     renderers.append(samples[-1:])
     items = [LegendItem(label=text, renderers=parts) for text, parts in zip(words, renderers, strict=True)]
-    plot.parts["legend"].update(
-        items=items, title=_wrapped(f"Background: {value_words(surface)}", width), ncols=columns
-    )
+    title = f"Background: {value_words(surface)}"
+    title = title if LETTER * len(title) <= width else title.replace(", ", ",\n")
+    plot.parts["legend"].update(items=items, title=title, ncols=columns)
 
 
 def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
@@ -237,19 +237,17 @@ def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
     return words, n_named, columns
 
 
-def _wrapped(words: str, width: int) -> str:
-    """Break words that are too long into lines, where a comma stands."""
-    return words if LETTER * len(words) <= width else words.replace(", ", ",\n")
-
-
 # -- boundaries -------------------------------------------------------------------------------------------------------
 
 
 def boundary(surface: Surface) -> Lines:
     """Return the boundaries as the columns of a source of lines: xs and ys, an array of positions per line."""
-    if surface.across.numeric and surface.up.numeric and not _in_steps(surface):
-        return _contours(surface)
-    return _edges(surface)
+    if not (surface.across.numeric and surface.up.numeric) or _in_steps(surface):
+        return _edges(surface)
+    rows, columns, _ = surface.values.shape
+    x, y = surface.across.centres(columns), surface.up.centres(rows)
+    lines: list[Any] = [line for field in _fields(surface) for line in contour_generator(x, y, field).lines(0.0)]
+    return {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
 
 
 def _in_steps(surface: Surface) -> bool:
@@ -263,13 +261,6 @@ def _in_steps(surface: Surface) -> bool:
         crossings += int(differ.sum())
         jumps += int((differ & are_equal[:-2] & are_equal[2:]).sum())
     return 2 * jumps > crossings
-
-
-def _contours(surface: Surface) -> Lines:
-    rows, columns, _ = surface.values.shape
-    x, y = surface.across.centres(columns), surface.up.centres(rows)
-    lines: list[Any] = [line for field in _fields(surface) for line in contour_generator(x, y, field).lines(0.0)]
-    return {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
 
 
 def _fields(surface: Surface) -> list[Any]:

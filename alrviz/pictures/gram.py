@@ -4,7 +4,6 @@ Opacity is the square root of |k| over its 95th percentile, at most 1.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from bokeh.models import CustomJSHover, CustomJSTickFormatter, FixedTicker, HoverTool, PlainText
@@ -53,8 +52,12 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
     fig.grid.visible = False
     image = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=plot["image"], level="image")
     fig.segment("x0", "y0", "x1", "y1", source=plot["borders"], line_color=INKS[dark], line_width=1.5)
+    # A class's name stands in the middle of its rows.
+    places = {float(np.flatnonzero(gram.y == k).mean()) + 0.5: short(gram.classes[k]) for k in np.unique(gram.y)}
+    words = {"at": list(places), "words": list(places.values())}
+    formatter = CustomJSTickFormatter(args=words, code="return words[at.indexOf(tick)] ?? ''")
     for axis in (fig.xaxis[0], fig.yaxis[0]):
-        _name_classes(axis, gram)
+        axis.update(ticker=FixedTicker(ticks=list(places)), formatter=formatter)
     fig.xaxis[0].axis_label = PlainText(text="rows, sorted by class")
     args = {"rows": gram.rows.tolist(), "y": gram.y.tolist(), "names": list(gram.classes)}
     code = "const i = Math.floor(value); return `row ${rows[i]}, ${names[y[i]]}`"
@@ -73,11 +76,3 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
             for words, colour in (("k > 0: alike", ALIKE), ("k ≤ 0: unlike", UNLIKE))
         ),
     )
-
-
-def _name_classes(axis: Any, gram: Gram) -> None:
-    """A class's name in the middle of its rows."""
-    places = {float(np.flatnonzero(gram.y == k).mean()) + 0.5: short(gram.classes[k]) for k in np.unique(gram.y)}
-    axis.ticker = FixedTicker(ticks=list(places))
-    words = {"at": list(places), "words": list(places.values())}
-    axis.formatter = CustomJSTickFormatter(args=words, code="return words[at.indexOf(tick)] ?? ''")

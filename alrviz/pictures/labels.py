@@ -22,6 +22,7 @@ from alrviz.pictures.palette import GREY
 
 WIDTH, HEIGHT = 575, 230  # assumed pixels of the drawing frame: those of a window of 1280x720
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
+_MANTISSAS, _MIN_TICKS, _MAX_TICKS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)), 3, 7  # of `log_ticks`
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
 LEGEND_SAMPLE_PX = 38  # px of a legend's entry beside its words
 INVERTED, COVERED, CROSSED, ALONG = 1.5, 40.0, 0.6, 2.4
@@ -82,6 +83,25 @@ def round_up(x: float) -> float:
         return 1.0
     power = 10.0 ** math.floor(math.log10(x))
     return next((m * power for m in _ROUND if m * power >= x * (1 - 1e-12)), 10 * power)
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return round numbers from `low` to `high` for a logarithmic axis, at most seven.
+
+    Bokeh's own ticker turns to equal steps below two decades: 1, 1.5, 2, 2.5, and none below 0.5. Here steps are equal
+    only where fewer than three of the usual numbers fit.
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for mantissas in _MANTISSAS:
+        numbers = [float(f"{mantissa}e{power}") for power in powers for mantissa in mantissas]
+        ticks = [number for number in numbers if low <= number <= high]
+        if len(ticks) <= _MAX_TICKS:
+            break
+    if len(ticks) >= _MIN_TICKS:
+        return ticks[:: -(-len(ticks) // _MAX_TICKS)]
+    step = 10.0 ** math.floor(math.log10((high - low) / 2))
+    ticks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return ticks[:: -(-len(ticks) // _MAX_TICKS)]
 
 
 def box(

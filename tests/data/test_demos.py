@@ -1,7 +1,7 @@
 """Demo sets: their sizes and truths, counted, enumerated or bounded by what is known."""
 
 import importlib.util
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -184,7 +184,7 @@ def test_balance_scale_and_monks_have_the_known_counts():
 
 
 def test_poker_rules_count_every_hand():
-    hands = np.array(list(combinations(range(52), 5)), dtype=np.int8)
+    hands = np.fromiter(chain.from_iterable(combinations(range(52), 5)), np.int8).reshape(-1, 5)
     counts = np.bincount(games.worth(hands // 13, hands % 13 + 1), minlength=10)
     assert counts.tolist() == [1302540, 1098240, 123552, 54912, 10200, 5108, 3744, 624, 36, 4]
 
@@ -253,16 +253,16 @@ def test_a_blurred_ring_has_the_density_known_in_closed_form():
     ],
 )
 def test_the_truth_is_calibrated_and_its_error_the_one_of_the_line(name, best, words):
-    frame = demo_frame(name, 40_000, seed=5)
+    frame = demo_frame(name, 10_000, seed=5)
     p, classes = demo_truth(name)(frame), np.unique(frame["class"].astype(str))
     y = np.searchsorted(classes, frame["class"].astype(str))
-    assert p.shape == (40_000, len(classes))
+    assert p.shape == (10_000, len(classes))
     assert p.sum(axis=1) == pytest.approx(1)
     for k in range(len(classes)):
         for low, high in ((0.0, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
             part = (p[:, k] >= low) & (p[:, k] <= high)
             assert (y[part] == k).mean() == pytest.approx(p[part, k].mean(), abs=4 * 0.5 / np.sqrt(part.sum()))
-    assert (p.argmax(axis=1) != y).mean() == pytest.approx(best, abs=0.008)
+    assert (p.argmax(axis=1) != y).mean() == pytest.approx(best, abs=0.012)
     assert words in demo_line(name)
 
 

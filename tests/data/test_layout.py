@@ -96,7 +96,7 @@ def test_skip_rows_and_skip_footer():
     assert dataset.kinds["price"] == "numeric"
     with pytest.raises(TableError, match=r"skip_rows.*-1.*0"):
         ReadOptions(skip_rows=-1)
-    with pytest.raises(TableError, match="header is 4; at most 3"):
+    with pytest.raises(TableError, match=r"header is 4; .* 0 to 3"):
         ReadOptions(header=4)
 
 

@@ -14,11 +14,15 @@ import pyarrow as pa
 import pyarrow.feather
 import pytest
 
+from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset, dataset_of
+from alrviz.data.doubts import DoubtCode
 from alrviz.data.limits import Limits
+from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_columns, read_table
 from alrviz.data.source import sniff_format
-from alrviz.errors import TableError
+from alrviz.data.stream.table import open_table
+from alrviz.errors import TableError, for_page
 
 FRAME = pd.DataFrame(
     {
@@ -174,9 +178,9 @@ def test_unreadable_sources_raise(data, error):
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, zstandard, lambda data: zipped(a_csv=data)])
 def test_a_bomb_is_refused(pack):
-    packed = pack(b"a,class\n" + b"1,x\n" * 3_000_000)
-    with pytest.raises(TableError, match=r"unpacks to more than the 5.0 MB allowed"):
-        read_columns(packed, limits=Limits(bytes=5_000_000))
+    packed = pack(b"a,class\n" + b"1,x\n" * 300_000)
+    with pytest.raises(TableError, match=r"unpacks to more than the 500 kB allowed"):
+        read_columns(packed, limits=Limits(bytes=500_000))
 
 
 @pytest.mark.parametrize(
@@ -287,3 +291,34 @@ def test_nested_values_become_text_with_a_note():
     dataset = read_table(frame, "class", tags="categorical")
     assert any("15 cells of 'tags' hold several values" in note for note in dataset.notes)
     assert sorted(dataset.X["tags"].cat.categories) == ["['a', 'b']", "['b']", "{'a': 1}"]
+
+
+def test_doubts_of_one_of_several_files_are_kept(tmp_path):
+    paths = [tmp_path / "plain.csv", tmp_path / "western.csv"]
+    for path, encoding in zip(paths, ("utf-8", "cp1252"), strict=True):
+        path.write_bytes(("town,class\n" + "Köln,x\nZürich,y\n" * 10).encode(encoding))
+    table = read_columns(paths)
+    assert [doubt.code for doubt in table.doubts] == [DoubtCode.ENCODING]
+    assert any(note.startswith("western.csv: ") and for_page(note).startswith("western.csv: ") for note in table.notes)
+
+
+def test_a_workbook_and_a_text_are_one_table(tmp_path):
+    frame = pd.DataFrame({"size": [1.5, 2.5] * 10, "class": list("xy") * 10})
+    frame[:10].to_csv(tmp_path / "a.csv", index=False)
+    frame[10:].to_excel(tmp_path / "b.xlsx", index=False)
+    joined = read_table([tmp_path / "a.csv", tmp_path / "b.xlsx"])
+    assert joined.hash == read_table(frame.to_csv(index=False).encode()).hash
+
+
+def test_options_of_columns_that_are_not_there_are_noted_everywhere(tmp_path):
+    path, options = tmp_path / "t.csv", ReadOptions(columns={"sizes": {"missing": ("9",)}})
+    FRAME.to_csv(path, index=False)
+    dataset = read_table(path)
+    noted = [
+        read_table(path, options=options).notes,
+        read_table(path, spec=dataset.spec, options=options).notes,
+        open_table(path, options=options, cache=tmp_path).notes,
+        read_new_rows(path, dataset.spec, options=options).notes,
+    ]
+    for notes in noted:
+        assert sum("'sizes'" in note and "'size'" in note for note in notes) == 1, notes

@@ -20,11 +20,9 @@ from alrviz.data.stream.new_rows import read_batches_again
 from alrviz.data.stream.source import open_source
 from alrviz.data.stream.table import open_table
 from alrviz.errors import AlrvizError, TableError
-from tests.estimators.test_new_rows import ROWS, TABLES
-from tests.hostile.generate import tables
-from tests.hostile.test_set import LIMITS, MEMORY
+from tests.estimators.test_new_rows import TABLES, dataset_of_table, rows_of_table
 
-N_TABLES = int(os.environ.get("ALRVIZ_TABLES", "40"))
+N_TABLES = int(os.environ.get("ALRVIZ_TABLES", "24"))
 FIRST_SEED = int(os.environ.get("ALRVIZ_FIRST_TABLE", "0"))
 
 
@@ -38,22 +36,10 @@ def same(one, other):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_read_by_its_own_spec_is_the_same(name):
-    table = TABLES[name]
-    source = table.of(range(40 if name.startswith("layout") else ROWS))
-    dataset = read_table(source, table.target, **table.options)
-    again = read_table(source, spec=json.loads(dataset.spec.to_json()))
+    dataset = dataset_of_table(name)
+    again = read_table(TABLES[name].of(rows_of_table(name)), spec=json.loads(dataset.spec.to_json()))
     assert same(again, dataset)
     assert again.spec == dataset.spec == ParseSpec.from_dict(dataset.spec.to_dict())
-
-
-@pytest.mark.parametrize("table", tables(), ids=lambda table: table.name)
-def test_a_hostile_table_read_by_its_own_spec_is_the_same(table, tmp_path):
-    try:
-        dataset = read_table(table.make(tmp_path), limits=LIMITS, max_memory=MEMORY)
-    except AlrvizError:
-        return
-    again = read_table(table.make(tmp_path / "again"), spec=dataset.spec, limits=LIMITS, max_memory=MEMORY)
-    assert same(again, dataset)
 
 
 def test_stray_bytes_are_read_by_a_spec_as_before():
@@ -66,7 +52,7 @@ def test_stray_bytes_are_read_by_a_spec_as_before():
     for encoding in ("utf-8", "cp1252"):
         rows = read_new_rows("ort,wert\nGenève,3\n".encode(encoding), dataset.spec)
         assert rows.X["ort"].tolist() == ["Genève"]
-    with pytest.raises(TableError, match=r"no encoding .*utf-8-cp1252"):
+    with pytest.raises(TableError, match=r"encoding is .*utf-8-cp1252"):
         ReadOptions(encoding="utf-8-cp1251")
 
 

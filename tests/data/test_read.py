@@ -381,14 +381,14 @@ def test_columns_that_no_model_has_are_refused_by_the_first_row():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"delimiter": ", "}, "not one character"),
-        ({"delimiter": "→"}, "not plain ASCII"),
-        ({"decimal": "x"}, "decimal 'x' is none of"),
-        ({"thousands": "_"}, "thousands '_' is none of"),
+        ({"delimiter": ", "}, "one ASCII character"),
+        ({"delimiter": "→"}, "one ASCII character"),
+        ({"decimal": "x"}, "decimal is 'x'"),
+        ({"thousands": "_"}, "thousands is '_'"),
         ({"decimal": ",", "thousands": ","}, "must differ"),
         ({"missing": "?"}, "a tuple of texts"),
-        ({"encoding": "utf8000"}, "no encoding of text is called 'utf8000'"),
-        ({"encoding": "hex"}, "no encoding of text is called 'hex'"),
+        ({"encoding": "utf8000"}, "encoding is 'utf8000'"),
+        ({"encoding": "hex"}, "encoding is 'hex'"),
     ],
 )
 def test_options_are_checked(options, text):

@@ -11,6 +11,7 @@ import warnings
 import zipfile
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -188,12 +189,19 @@ def saved(model, dataset, place=None):
     return model, alrviz.load_model(file)
 
 
+@cache
+def dataset_of_table(name):
+    """The data set of a table of `TABLES`, read once for all tests."""
+    table = TABLES[name]
+    return read_table(table.of(rows_of_table(name)), table.target, **table.options)
+
+
+def rows_of_table(name):
+    return range(40 if name.startswith("layout") else ROWS)
+
+
 def probabilities(predictions):
     return predictions.filter(like="p(").to_numpy()
-
-
-def row_numbers_of(name):
-    return range(40 if name.startswith("layout") else ROWS)
 
 
 def rows_with_class(dataset):
@@ -204,8 +212,7 @@ def rows_with_class(dataset):
 @pytest.mark.filterwarnings("ignore:.*left out")
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_and_each_of_its_rows_are_read_as_the_data_set(name):
-    table, row_numbers = TABLES[name], row_numbers_of(name)
-    dataset = read_table(table.of(row_numbers), table.target, **table.options)
+    table, row_numbers, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
     places, features = rows_with_class(dataset), dataset.X.astype(object).where(dataset.X.notna(), None)
 
     def read(data):
@@ -226,8 +233,7 @@ def test_a_table_and_each_of_its_rows_are_read_as_the_data_set(name):
 @pytest.mark.parametrize("name", ["everything at once", "limits", "a workbook", "JSON", "a frame", "lists of records"])
 def test_new_rows_are_predicted_as_those_of_the_data_set(name):
     """DLR looks at numbers themselves: another number gives another probability."""
-    table, row_numbers = TABLES[name], row_numbers_of(name)
-    dataset = read_table(table.of(row_numbers), table.target, **table.options)
+    table, row_numbers, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
     model, loaded = saved(DLRClassifier(max_iter=5, tol=0.0), dataset)
     predictions, expected = predict_table(loaded, table.of(row_numbers)), model.predict_proba(dataset.X)
     np.testing.assert_array_equal(probabilities(predictions)[rows_with_class(dataset)], expected)
@@ -253,8 +259,7 @@ def script():
 
 @pytest.mark.parametrize("name", SCRIPTED)
 def test_the_script_reads_a_table_and_each_of_its_rows_as_the_data_set_was(name, script, tmp_path):
-    table, row_numbers = TABLES[name], row_numbers_of(name)
-    dataset = read_table(table.of(row_numbers), table.target, **table.options)
+    table, row_numbers, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
     places = rows_with_class(dataset)
     model = AnJEClassifier(order=min(2, dataset.X.shape[1]), unseen="m-estimate")
     fitted, _ = saved(model, dataset, tmp_path / "model.zip")
@@ -396,12 +401,13 @@ def test_the_script_names_what_it_does_not_read_and_how_to_convert_it(tmp_path, 
     text = table.of(range(5))
     others = {
         "rows.xlsx": (workbook({"Data": text.decode()}), "a workbook"),
-        "rows.csv.gz": (gzip.compress(text), "packed"),
         "rows.json": (b'[{"a": 1, "b": "x"}]', "JSON"),
         "rows.jsonl": (b'{"a": 1, "b": "x"}\n', "JSON"),
         "rows.arff": (b"@RELATION r\n", "an ARFF file"),
-        "rows.bin": (bytes(2000), "binary data"),
     }
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(text))
+    assert script.main([str(tmp_path / "rows.csv.gz"), "--model", str(tmp_path / "model.zip")]) == 0
+    assert capsys.readouterr().out.count("\n") == 6
     for name, (data, what) in others.items():
         (tmp_path / name).write_bytes(data)
         for model in ("model.zip", "old.zip"):

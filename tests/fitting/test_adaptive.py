@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from alrviz.fitting.solvers import LBFGS, REFRESH_STEPS, GradientDescent
+from alrviz.fitting.solvers import LBFGS, GradientDescent
 from alrviz.fitting.solvers.line_search import two_loop
+from alrviz.fitting.solvers.state import REFRESH_STEPS
 from alrviz.models import parameterisation
 from alrviz.passes.vectors import dot
 from tests.fitting.tables import drain, prepared_objective, run_of, states, table

@@ -15,7 +15,7 @@ from alrviz.fitting.solvers.state import SolverState
 from alrviz.models import density as of_density
 from alrviz.models import density_votes
 from alrviz.models.linear import log_softmax
-from alrviz.studies.race.heldout import heldout_losses
+from alrviz.studies.race.milestones import heldout_losses
 from alrviz.studies.race.race import race
 from tests.fitting.mixed import density_objective, density_run, mixed
 from tests.fitting.tables import drain, same_steps

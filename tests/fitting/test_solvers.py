@@ -10,7 +10,6 @@ from scipy.optimize import minimize
 from alrviz.errors import RecipeError
 from alrviz.fitting.solvers import (
     LBFGS,
-    REFRESH_STEPS,
     ConjugateGradients,
     GradientDescent,
     line_search,
@@ -20,6 +19,7 @@ from alrviz.fitting.solvers import (
 from alrviz.fitting.solvers import state as state_module
 from alrviz.fitting.solvers.line_minimum import exact_step
 from alrviz.fitting.solvers.line_search import two_loop
+from alrviz.fitting.solvers.state import REFRESH_STEPS
 from alrviz.passes.vectors import dot
 from tests.fitting.tables import prepared_objective, separable, states, table
 

@@ -69,47 +69,9 @@ def test_what_is_kept_is_its_users_alone(tmp_path, monkeypatch):
         assert set(modes(folder)) == {"home", "runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm"}
         assert modes(folder).pop("home") == 0o700
         assert {mode for name, mode in modes(folder).items() if name != "home"} == {0o600}
-        for path in (folder, *folder.iterdir()):  # as an earlier version left them
-            path.chmod(path.stat().st_mode | 0o055)
-        with closing(Store(folder)):
-            assert {mode for name, mode in modes(folder).items() if name != "home"} == {0o600}
-            assert modes(folder)["home"] == 0o700
         store.close()
     finally:
         os.umask(before)
-
-
-@posix
-@pytest.mark.parametrize("foreign", [True, False])
-def test_only_a_folder_of_alrvizs_own_is_closed_to_others(tmp_path, monkeypatch, foreign):
-    """The folder may be a user's home directory; the codes in it, left open by an earlier version, are closed."""
-    if foreign:
-        (tmp_path / "letters.txt").write_text("of somebody")
-    (tmp_path / "codes").mkdir(mode=0o755)
-    tmp_path.chmod(0o755)
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-    with closing(Store(tmp_path)):
-        found = modes(tmp_path)
-    assert found[tmp_path.name] == (0o755 if foreign else 0o700)
-    assert found["runs.sqlite"] == 0o600
-    assert found["codes"] == 0o700
-
-
-@posix
-def test_what_lies_beside_a_store_elsewhere_keeps_its_mode(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
-    folder = tmp_path / "results"
-    for path in (folder, *(folder / name for name in ("codes", "lessons", "sets"))):
-        path.mkdir()
-        path.chmod(0o755)
-    Store(folder).close()
-    (folder / "runs.csv").touch()
-    for name in ("runs.csv", "runs.sqlite"):
-        (folder / name).chmod(0o644)
-    Store(folder).close()
-    found = modes(folder)
-    assert found.pop("runs.sqlite") == 0o600
-    assert found == dict.fromkeys(("results", "codes", "lessons", "sets"), 0o755) | {"runs.csv": 0o644}
 
 
 def test_no_owner_is_in_the_file(tmp_path):

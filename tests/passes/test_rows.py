@@ -41,7 +41,7 @@ def everything(n_rows, n_classes, n_jobs):
     table = blocks.expand(cells, aligned_buffers.empty(blocks.n_joint, rows.padded_width), n_jobs)
     bias = rng.normal(size=n_classes)
     z = rows.forward(blocks, table, bias)
-    dz = rows.forward_change(blocks, table, 2 * bias)
+    dz = rows.forward(blocks, table, 2 * bias, pad=0.0)
     trial = rows.line_eval(z, dz, 0.3)
     both = rows.forward_and_line_eval(blocks, table, 2 * bias, z, 0.3)
     out, residual = rows.scores(), rows.scores()
@@ -80,7 +80,7 @@ def test_a_trial_on_the_way_is_one_made_after_it():
     table, bias = np.random.default_rng(3).normal(size=(blocks.n_joint, rows.padded_width)), np.arange(5.0)
     z = rows.forward(blocks, table, bias)
     dz, trial = rows.forward_and_line_eval(blocks, table, bias, z, 0.3)
-    assert np.array_equal(dz, rows.forward_change(blocks, table, bias))
+    assert np.array_equal(dz, rows.forward(blocks, table, bias, pad=0.0))
     assert trial == rows.line_eval(z, dz, 0.3)
 
 
@@ -158,7 +158,7 @@ def test_every_pass_asks_the_stop_token():
         lambda: blocks.expand(cells, table, stop=stop),
         lambda: blocks.scatter_to_cells(table, cells, stop=stop),
         lambda: rows.forward(blocks, table, np.zeros(5), stop=stop),
-        lambda: rows.forward_change(blocks, table, np.zeros(5), stop=stop),
+        lambda: rows.forward(blocks, table, np.zeros(5), stop=stop, pad=0.0),
         lambda: rows.scatter(blocks, z, table, stop=stop),
         lambda: rows.count(blocks, stop=stop),
         lambda: rows.line_eval(z, z, 0.0, stop),

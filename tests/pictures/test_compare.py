@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.pictures.compare import MAX_NAMED, compare, ticks
+from alrviz.pictures.compare import MAX_NAMED, compare
 from alrviz.views.core.live_figure import LiveFigure
 
 COLOURS = ("#111111", "#222222", "#333333")
@@ -111,11 +111,3 @@ def test_the_figure_is_fed_with_another_pair_and_measure():
     assert figure.tags == ["Picture: r0: bias² (log) against r2: bias² (log)."], "for those who hear the page, too"
     assert live.plot["points"].data["x"].tolist() == [0.4]
     assert figure.x_range.start == figure.y_range.start == live.plot["diagonal"].data["x"][0] < 0.4
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [(0.086, 0.44, [0.1, 0.2, 0.3]), (0.09, 0.6, [0.1, 0.2, 0.5]), (0.001, 0.2, [0.001, 0.01, 0.1])],
-)
-def test_ticks_are_round_and_do_not_crowd(low, high, expected):
-    assert ticks(low, high) == expected

@@ -140,20 +140,6 @@ def test_a_path_draws_a_line_a_column_and_a_dot_where_bandwidths_moved():
     assert losses.x == what.x  # one cursor stands in both
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [
-        (0.375, 2.72, [0.5, 0.7, 1.0, 1.5, 2.0]),
-        (0.2, 1.9, [0.2, 0.3, 0.5, 0.7, 1.0, 1.5]),
-        (0.05, 3.0, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0]),
-        (0.01, 4.0, [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]),
-        (6e-4, 1.6e3, [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3]),
-    ],
-)
-def test_ticks_of_bandwidths_are_round_few_and_hold_1(low, high, ticks):
-    assert bandwidths.ratio_ticks(low, high) == pytest.approx(ticks)
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_columns_have_none_of_the_classes_colours(dark):
     drawn = bandwidths.bandwidth_pictures(path(columns=7), dark=dark)[0]["ratios"]["colour"]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from alrviz.pictures.convergence import min_max
-from alrviz.pictures.labels import LETTER, LINE, Crossing, VisibleArea, box, place, round_up
+from alrviz.pictures.labels import LETTER, LINE, Crossing, VisibleArea, box, log_ticks, place, round_up
 
 
 def test_labels_at_one_place_are_moved_apart_and_the_first_stays():
@@ -99,3 +99,19 @@ def test_labels_at_one_end_stand_apart_in_the_order_of_the_ends_and_inside(y):
     assert all(-1e-9 <= place <= view.height for place in at)
     if len(y) == 1:
         assert at == [view.pixel(1.0, y[0])[1]]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.375, 2.72, [0.5, 0.7, 1.0, 1.5, 2.0]),
+        (0.2, 1.9, [0.2, 0.3, 0.5, 0.7, 1.0, 1.5]),
+        (0.05, 3.0, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0]),
+        (0.01, 4.0, [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]),
+        (6e-4, 1.6e3, [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3]),
+        (1e-4, 1e4, [1e-4, 1e-2, 1.0, 1e2, 1e4]),
+        (0.2, 0.24, [0.2, 0.21, 0.22, 0.23, 0.24]),
+    ],
+)
+def test_ticks_of_a_log_axis_are_round_and_few(low, high, ticks):
+    assert log_ticks(low, high) == pytest.approx(ticks)

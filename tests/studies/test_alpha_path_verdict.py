@@ -12,9 +12,8 @@ from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.alpha_path_task import errors_above
-from alrviz.studies.protocols.alpha_path import alpha_path
+from alrviz.studies.protocols.alpha_path import LiveAlphaPath, alpha_path, is_quick
 from alrviz.studies.protocols.alpha_path_verdict import best_of, path_names, sentence, verdict_on, verdicts_on
-from alrviz.studies.protocols.live_alpha_path import LiveAlphaPath, is_quick
 
 ALPHAS = [100.0, 1.0, 0.01]
 

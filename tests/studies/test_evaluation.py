@@ -199,7 +199,7 @@ def test_the_calibration_error_that_chance_gives():
     rng = np.random.default_rng(0)
     p = rng.uniform(0.05, 0.95, 200)
     p = np.column_stack([1 - p, p])
-    draws = [of(p, np.array(["a", "b"])[(rng.random(200) < p[:, 1]).astype(int)], ["a", "b"], None) for _ in range(200)]
+    draws = [of(p, np.array(["a", "b"])[(rng.random(200) < p[:, 1]).astype(int)], ["a", "b"], None) for _ in range(120)]
     assert draws[0].chance_ece() == pytest.approx(np.mean([one.summary().ece for one in draws]), rel=0.06)
     for unit in (1 / 200, 1000.0):  # whatever rows are weighed in
         again = replace(draws[0], weight=np.full(200, unit))
@@ -387,7 +387,7 @@ def test_a_run_over_batches_is_taken_apart_and_reported_by_some_of_its_rows(tmp_
 
 
 def test_the_error_of_an_auc_is_delongs_and_its_interval_covers():
-    """By the definition: placements of each row, pair by pair; then 400 tables of a known AUC."""
+    """By the definition: placements of each row, pair by pair; then 200 tables of a known AUC."""
     rng = np.random.default_rng(0)
     score, mine = rng.integers(0, 6, 40).astype(float), rng.random(40) < 0.4
     pairs = (score[mine][:, None] > score[~mine]) + 0.5 * (score[mine][:, None] == score[~mine])
@@ -396,7 +396,7 @@ def test_the_error_of_an_auc_is_delongs_and_its_interval_covers():
     assert auc_error(score, mine) == pytest.approx(expected)
     assert np.isnan(auc_error(score, np.arange(40) == 3))
     true, covered = norm.cdf(1.5 / np.sqrt(2)), {"auc": 0, "error": 0}
-    for _ in range(400):
+    for _ in range(200):
         y = rng.random(150) < 0.3
         x = rng.normal(size=150) + 1.5 * y
         said = of(expit(1.5 * x - 1.125 + np.log(0.3 / 0.7)), np.where(y, "yes", "no")).summary()
@@ -404,7 +404,7 @@ def test_the_error_of_an_auc_is_delongs_and_its_interval_covers():
         half = -np.log(0.3 / 0.7) / 1.5 + 0.75  # where the probability is a half
         error = 0.3 * norm.cdf(half - 1.5) + 0.7 * norm.sf(half)
         covered["error"] += said.error_low <= error <= said.error_high
-    assert all(0.92 <= hits / 400 <= 0.98 for hits in covered.values()), covered
+    assert all(0.91 <= hits / 200 <= 0.99 for hits in covered.values()), covered
 
 
 def test_a_mean_and_its_error_count_rows_of_equal_weight():

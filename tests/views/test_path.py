@@ -10,7 +10,7 @@ import pytest
 import alrviz
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.protocols import live_alpha_path
+from alrviz.studies.protocols import alpha_path as path_module
 from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.alpha_path_verdict import sentence
 from alrviz.views.studies import path_follower
@@ -100,7 +100,7 @@ def test_the_fit_follows_the_slider_and_fits_looked_at_are_remembered(done):
 
 def test_the_latest_wish_wins_and_the_fit_under_way_is_not_lost(done, monkeypatch):
     go, seen = threading.Event(), []
-    original = live_alpha_path.LiveAlphaPath.fit
+    original = path_module.LiveAlphaPath.fit
 
     def fit(self, recipe, alpha, stop):
         seen.append(alpha)
@@ -141,7 +141,7 @@ def test_what_is_given_up_does_not_come(done, monkeypatch):
 
 
 def test_large_tables_are_fitted_when_a_button_is_pressed(done, monkeypatch):
-    monkeypatch.setattr(live_alpha_path, "MAX_LIVE_WORK", 0)
+    monkeypatch.setattr(path_module, "MAX_LIVE_WORK", 0)
     view = alrviz.PathView(done)
     view.slider.panel.value = 3.16
     assert not view.follower.busy

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.views.core.trace_reader import RaceReader
+from alrviz.views.core.trace_reader import RaceReader, value_at
 from alrviz.views.race.player import Player
 from alrviz.views.race.texts import TABLE_ROWS, ends_html, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step, searching
@@ -42,8 +42,8 @@ def test_the_head_is_an_iteration_and_no_place_in_the_trace(race):
     assert searched.columns["index"].tolist() == [0, 1, 2, 3]
     assert searched.trial_fits == TRIALS
     assert watched.last == 6
-    assert watched.value_at_head(searched, "index") == 2
-    assert watched.value_at_head(searched, "nll") == pytest.approx(15.0)
+    assert value_at(searched, "index", watched.head) == 2
+    assert value_at(searched, "nll", watched.head) == pytest.approx(15.0)
     assert searched.summary(upto=watched.last_shown).iterations == 2
     assert watched.curves()[1].columns["index"].tolist() == [0, 1, 2]
 
@@ -52,7 +52,7 @@ def test_columns_grow_and_what_was_drawn_stays_as_it_was(race):
     watched = watched_at(race, 6)
     racer, early = watched.racers[0], watched.curves()[0].columns
     before = {name: column.tolist() for name, column in early.items()}
-    racer.run.trace._closed = False
+    racer.run.trace.closed = False
     for index in range(7, 200):
         racer.run.trace.append(a_step(index, 1.0 / index))
         if index % 50 == 0:
@@ -68,7 +68,7 @@ def test_everything_was_shown_at_the_last_iteration(race):
     watched = watched_at(race, 6)
     assert watched.is_finished
     assert watched.pull() == 0, "trial fits were read twice"
-    race.runs[1].trace._closed = False
+    race.runs[1].trace.closed = False
     race.runs[1].trace.append(a_step(4, 1.0))
     assert not watched.is_finished
 
@@ -118,7 +118,7 @@ def test_trials_of_alphas_are_steps_between_iterations_0_and_1():
     assert searched.columns["index"].tolist() == [0, 0, 0, 1, 2, 3]
     assert searched.columns["alpha_2"][1:].tolist() == [10.0, 40.0, 40.0, 40.0, 40.0]
     assert (watched.last, watched.step_name, searched.trials(2), plain.trials(3)) == (5, "step", 2, 0)
-    assert watched.value_at_head(searched, "heldout_log_loss") == watched.value_at_head(searched, "nll") / 10 + 0.1, (
+    assert value_at(searched, "heldout_log_loss", watched.head) == value_at(searched, "nll", watched.head) / 10 + 0.1, (
         "as at iteration 0"
     )
     assert ">2 trials<" in values_html(watched)

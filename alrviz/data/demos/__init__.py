@@ -110,14 +110,14 @@ _DEMOS = {
         "ordinal",
         games.balance_scale,
     ),
-    "monks-1": Demo("Monks 1: all 432 robots; a1 = a2 or a5 = 1.", "categorical", lambda: games.monks(1)),
+    "monks-1": Demo("Monks 1: all 432 robots; a1 = a2 or a5 = 1.", "categorical", partial(games.monks, 1)),
     "monks-2": Demo(
-        "Monks 2: all 432 robots; exactly two of six columns are 1.", "categorical", lambda: games.monks(2)
+        "Monks 2: all 432 robots; exactly two of six columns are 1.", "categorical", partial(games.monks, 2)
     ),
     "monks-3": Demo(
         "Monks 3: all 432 robots; a5 = 3 and a4 = 1, or a5 is not 4 and a2 not 3 (no noise).",
         "categorical",
-        lambda: games.monks(3),
+        partial(games.monks, 3),
     ),
     "poker-hand": Demo(
         "Poker hand: five cards dealt fairly, ten classes from nothing to royal flush, by exact rules.",
@@ -159,22 +159,14 @@ _DEMOS = {
         2000,
         partial(patients.truth, patients.mixed_score),
     ),
-    "iris": Demo(
-        "Iris: three species by four lengths, 150 flowers (scikit-learn's).", "numeric", _from_sklearn("load_iris")
-    ),
-    "wine": Demo(
-        "Wine: three growers by 13 measurements, 178 wines (scikit-learn's).", "numeric", _from_sklearn("load_wine")
-    ),
-    "breast-cancer": Demo(
-        "Breast cancer: benign or malignant by 30 measurements, 569 cases (scikit-learn's).",
-        "numeric",
-        _from_sklearn("load_breast_cancer"),
-    ),
-    "digits": Demo(
-        "Digits: 1,797 handwritten digits as 8 x 8 grey values (scikit-learn's).",
-        "numeric",
-        _from_sklearn("load_digits"),
-    ),
+} | {
+    name: Demo(f"{line} (scikit-learn's).", "numeric", _from_sklearn(f"load_{name.replace('-', '_')}"))
+    for name, line in {
+        "iris": "Iris: three species by four lengths, 150 flowers",
+        "wine": "Wine: three growers by 13 measurements, 178 wines",
+        "breast-cancer": "Breast cancer: benign or malignant by 30 measurements, 569 cases",
+        "digits": "Digits: 1,797 handwritten digits as 8 x 8 grey values",
+    }.items()
 }
 
 
@@ -201,8 +193,7 @@ def demo_truth(name: str) -> Callable[[pd.DataFrame], np.ndarray] | None:
 def demo_frame(name: str, rows: int | None = None, seed: int = 0) -> pd.DataFrame:
     """Return a demo set as a DataFrame whose last column is "class"; see `load_demo`.
 
-    Raises:
-        TableError: no set of that name, or an impossible number of rows.
+    Raises `TableError` for no set of that name, or an impossible number of rows.
     """
     demo = _find(name)
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1):

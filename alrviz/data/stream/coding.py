@@ -11,7 +11,7 @@ every class keeps at least its first row for training.
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -71,17 +71,7 @@ def code_table(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class _Levels:
-    """The levels of a column so far, numbered in order of appearance."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def codes_of(self, values: Iterable[Any]) -> NDArray[np.int32]:
-        """Return the numbers of texts, -1 for None."""
-        numbers = self.numbers
-        codes = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
-        return np.array(codes, np.int32)
+_Levels = dict[str, int]  # the levels of a column so far, numbered in order of appearance
 
 
 class _Spool:
@@ -99,7 +89,7 @@ class _Spool:
     def add(self, batch: Batch) -> None:
         """Parse the rows of a batch and append them to the files."""
         y = self._coded(batch, self.coding.target, self.classes)
-        if len(self.classes.numbers) > np.iinfo(np.int16).max:
+        if len(self.classes) > np.iinfo(np.int16).max:
             raise TableError(f"column {self.coding.target.source!r} has more than {np.iinfo(np.int16).max:,} classes")
         self._y.append(y.astype(np.int16))
         for feature, levels, path in zip(self.coding.features, self.levels, self._paths, strict=True):
@@ -132,7 +122,8 @@ class _Spool:
         text = as_text(batch.columns[feature.source])
         places = text.codes
         values, bad = feature.parse_texts(text.levels)
-        numbers = np.append(levels.codes_of(values), np.int32(-1))
+        codes = [-1 if value is None else levels.setdefault(value, len(levels)) for value in values]
+        numbers = np.array([*codes, -1], np.int32)
         if bad.any():
             self._check(batch, feature, np.append(bad, False)[places])
         return numbers[places].astype(np.int32, copy=False)
@@ -212,7 +203,7 @@ def _training_levels(spool: _Spool, j: int, train: NDArray[np.bool_]) -> NDArray
     """Return the distinct levels of a column's training rows, -1 included if a value is missing."""
     levels = spool.levels[j]
     assert levels is not None
-    occurs = np.zeros(len(levels.numbers) + 1, bool)
+    occurs = np.zeros(len(levels) + 1, bool)
     for begin in range(0, spool.n_rows, splits.CHUNK):
         end = min(begin + splits.CHUNK, spool.n_rows)
         occurs[spool.column(j, begin, end)[train[begin:end]] + 1] = True
@@ -266,7 +257,7 @@ class _Shuffled:
 
 def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.int16], NDArray[np.bool_], NDArray[Any]]:
     """Return the class of every row among the sorted labels, -1 for none, the mask of test rows, and the labels."""
-    names = np.array(list(spool.classes.numbers), dtype=object)
+    names = np.array(list(spool.classes), dtype=object)
     order = np.argsort(names.astype(str), kind="stable")
     y = np.append(np.argsort(order), -1).astype(np.int16)[spool.take_classes()]
     if len(names) < 2:
@@ -278,16 +269,14 @@ def _series(feature: ColumnSpec, levels: _Levels | None, values: NDArray[Any]) -
     """Return rows of a column in the form that `Encoder.code_column` accepts."""
     if levels is None:
         return pd.Series(values, name=feature.name)
-    names = list(levels.numbers)
+    names = list(levels)
+    series = pd.Series(pd.Categorical.from_codes(values, categories=names), name=feature.name)
     order = sort_levels(names) if feature.kind == "ordinal" else None
-    categorical = pd.Categorical.from_codes(values, categories=names, ordered=False)
-    if order is not None:
-        categorical = categorical.set_categories(order, ordered=True)
-    return pd.Series(categorical, name=feature.name)
+    return series if order is None else series.cat.set_categories(order, ordered=True)
 
 
 def _lookup(levels: _Levels, column: ColumnEncoder) -> NDArray[np.integer]:
     """Return the code of each level number, then that of missing, for index -1."""
     missing = column.n_levels if column.missing_code is None else column.missing_code
-    codes: NDArray[np.integer] = np.append(column.transform(pd.Series(list(levels.numbers), dtype=object)), missing)
+    codes: NDArray[np.integer] = np.append(column.transform(pd.Series(list(levels), dtype=object)), missing)
     return codes

@@ -5,13 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from alrviz.data.apply_spec import NewRows, apply_features, match_columns, read_in_layout
-from alrviz.data.limits import NO_LIMITS
 from alrviz.data.options import MIXED, ReadOptions
 from alrviz.data.parse_cells import Counts, check_counts, count_notes
 from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.parse_values import clean_names
-from alrviz.data.stream.source import Source, format_of, head_of, open_source
-from alrviz.data.text import RawTable
+from alrviz.data.stream.source import FORMATS, Source, format_of, head_of, open_source
+from alrviz.data.text import RawTable, ReadRequest
 from alrviz.stop import NEVER, StopToken
 
 MIN_LARGE_BYTES = 2**21  # size of a file from which it is read in batches
@@ -27,17 +26,16 @@ def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[st
         column.fill_down and options.for_column(column.source).fill_down is not False for column in spec.columns
     ):
         return None
-    if path.stat().st_size < MIN_LARGE_BYTES or (kind := format_of(path)) is None:
+    if path.stat().st_size < MIN_LARGE_BYTES or (kind := format_of(path)) not in FORMATS:
         return None
     if kind != "delimited":
         return open_source(path, options)
-    remarks = list[str]()
-    raw = read_in_layout(head_of(path), spec, replace(options, skip_footer=0), NO_LIMITS, NEVER, remarks)
+    raw = read_in_layout(head_of(path), spec, ReadRequest(replace(options, skip_footer=0)))
     footer = spec.layout.skip_footer if options.skip_footer is None else options.skip_footer
     is_mixed = raw.options.encoding == MIXED and options.encoding is None
     if raw.options.comment or footer or is_mixed or raw.is_stacked:
         return None
-    notes += remarks
+    notes += raw.notes
     return open_source(path, replace(raw.options, skip_footer=footer))
 
 
@@ -46,8 +44,7 @@ def read_batches_again(
 ) -> Iterator[NewRows]:
     """Yield the rows of a file batch by batch; sentences are added to `notes`, the last ones at the end.
 
-    Raises:
-        TableError: a missing column, a damaged file, or at the end a column without any readable value.
+    Raises `TableError` for a missing column, a damaged file, or at the end a column without any readable value.
     """
     features, counts = None, Counts()
     for batch in source.batches(stop, notes=notes):

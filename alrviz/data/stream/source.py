@@ -21,18 +21,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from alrviz.data.compression import DAMAGES, PACKERS
 from alrviz.data.delimited import last_rows, read_delimited
-from alrviz.data.find_table import footer_note
+from alrviz.data.doubts import prefixed
+from alrviz.data.find_table import omitted_rows_note
 from alrviz.data.frames import column_of_arrow, is_text
-from alrviz.data.layout import count_footer
-from alrviz.data.limits import NO_LIMITS
+from alrviz.data.layout import MAX_TITLE_LINES, count_footer
 from alrviz.data.options import MIXED, ReadOptions
-from alrviz.data.parse_values import MAX_TITLE_LINES
 from alrviz.data.quotes import TAIL_BYTES, RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
-from alrviz.data.source import default_name, first_lines, sniff_format
-from alrviz.data.text import TextColumn
+from alrviz.data.source import DAMAGES, FORMAT_NAMES, PACKERS, default_name, first_lines, sniff_format
+from alrviz.data.text import ReadRequest, TextColumn
 from alrviz.data.values import Values
 from alrviz.errors import NOT_IN_BATCHES, MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
@@ -42,16 +40,10 @@ BLOCK_BYTES = 2**23  # bytes of delimited text parsed at a time
 HEAD_BYTES = 2**20  # from which the layout of delimited text is detected
 STACKED = "repeats the names: tables under one another are not joined in batches; read_table, which reads whole, does"
 PARTED = (
-    "repeats the names, or holds totals or another table beside its rows: these are not found in batches; read_table, "
+    "repeated names, totals amid its rows or another table beside them: these are not found in batches; read_table, "
     "which reads whole, finds them"
 )
 _READ_ERRORS = (pa.ArrowException, UnicodeError, *DAMAGES)
-_FORMAT_NAMES = {
-    "workbook": "a workbook or a zip archive",
-    "stat": "a file of SPSS, Stata or SAS",
-    "json": "JSON",
-    "arff": "ARFF",
-}
 Column = TextColumn | Values
 
 
@@ -118,7 +110,7 @@ class Source:
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             _require_unchanged(path, stamp)
             with _file_named(path):
-                for batch in _FORMATS[self.format][1](path, self, stop, notes):
+                for batch in FORMATS[self.format][1](path, self, stop, notes):
                     stop.check()
                     sampled = batch if sample_rows is None else batch.take(pa.array(sample_rows(first, batch.num_rows)))
                     columns = {
@@ -152,13 +144,20 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
                 "whole with read_table",
                 code=NOT_IN_BATCHES,
             )
-    kinds = {path: _format(path) for path in files}
+    kinds = {path: format_of(path) for path in files}
+    if unreadable := next((path for path in files if kinds[path] not in FORMATS), None):
+        kind = kinds[unreadable]
+        raise TableError(
+            f"{unreadable.name!r} is {FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
+            "delimited text was expected, or read_table, which reads it whole",
+            code=NOT_IN_BATCHES,
+        )
     if odd_file := next((path for path in files if kinds[path] != kinds[first]), None):
         raise TableError(
             f"{first.name!r} is {kinds[first]} and {odd_file.name!r} is {kinds[odd_file]}; files of one format were "
             "expected"
         )
-    layout = _FORMATS[kinds[first]][0]
+    layout = FORMATS[kinds[first]][0]
     with _file_named(first):
         head = layout(first, options, expected_names)
     for path in files[1:]:
@@ -269,13 +268,8 @@ def _unpacked(path: Path) -> Iterator[Any]:
             yield stream
 
 
-def format_of(path: Path) -> str | None:
-    """Return the format of a file that can be read in batches; None for other formats."""
-    kind = _sniffed(path)
-    return kind if kind in _FORMATS else None
-
-
-def _sniffed(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """Return the format of a file, decompressed."""
     with _file_named(path), _unpacked(path) as stream:
         return sniff_format(stream.read(HEAD_BYTES))
 
@@ -284,17 +278,6 @@ def head_of(path: Path) -> bytes:
     """Return the first complete lines of a text file, decompressed, at most `HEAD_BYTES`."""
     with _unpacked(path) as stream:
         return first_lines(bytes(stream.read(HEAD_BYTES + 1)), HEAD_BYTES)
-
-
-def _format(path: Path) -> str:
-    kind = _sniffed(path)
-    if kind not in _FORMATS:
-        raise TableError(
-            f"{path.name!r} is {_FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
-            "delimited text was expected, or read_table, which reads it whole",
-            code=NOT_IN_BATCHES,
-        )
-    return kind
 
 
 _Schema = list[tuple[str, pa.DataType]]
@@ -311,21 +294,19 @@ class _Layout:
 
 
 def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    raw = read_delimited(
-        head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected_names=expected_names
-    )
-    if raw.options.encoding == MIXED and options.encoding is None:
-        advice = f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252"
-        raise TableError(f"{path.name!r} has lines that are not UTF-8, which are not counted in batches; {advice}",
-                         code=NOT_IN_BATCHES)  # fmt: skip
-    if raw.is_stacked:
-        raise TableError(f"{path.name!r} {PARTED}", code=NOT_IN_BATCHES)
-    if raw.options.comment:
-        raise TableError(
-            f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "
-            "take them out, or read the table whole with read_table",
-            code=NOT_IN_BATCHES,
-        )
+    request = ReadRequest(replace(options, skip_footer=0), expected_names=expected_names)
+    raw = read_delimited(head_of(path), request)
+    problems = {
+        "lines that are not UTF-8, which are not counted in batches; "
+        f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252": (
+            raw.options.encoding == MIXED and options.encoding is None
+        ),
+        PARTED: raw.is_stacked,
+        f"lines that begin with {raw.options.comment!r}, which are not looked for in batches; take them out, or read "
+        "the table whole with read_table": bool(raw.options.comment),
+    }
+    if problem := next((text for text, is_found in problems.items() if is_found), ""):
+        raise TableError(f"{path.name!r} has {problem}", code=NOT_IN_BATCHES)
     in_force = replace(raw.options, skip_footer=options.skip_footer)
     return _Layout([(column.name, pa.string()) for column in raw.columns], in_force, raw.head, raw.kinds)
 
@@ -361,10 +342,10 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
     uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
     if n_footer:
-        remarks.append(footer_note(last[-n_footer:]))
+        remarks.append(omitted_rows_note(last[-n_footer:]))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
-    notes += [f"{path.name!r}: {remark}" for remark in remarks]
+    notes += [prefixed(remark, f"{path.name!r}: ") for remark in remarks]
 
 
 def _require_no_names(batch: pa.RecordBatch, source: Source, n_before: int) -> None:
@@ -392,26 +373,19 @@ def _arrow_batches(path: Path, source: Source, stop: StopToken, notes: list[str]
         yield from (file.get_batch(i) for i in range(file.num_record_batches))
 
 
-def _typed_layout(schema: pa.Schema, options: ReadOptions) -> _Layout:
-    duplicates = [name for name in schema.names if schema.names.count(name) > 1]
-    if duplicates:
+def _typed_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
+    with pa.memory_map(os.fspath(path)) as mapped:
+        is_arrow = mapped.read(6) == b"ARROW1"
+        schema = pa.ipc.open_file(mapped).schema if is_arrow else pq.read_schema(path)
+    if duplicates := [name for name in schema.names if schema.names.count(name) > 1]:
         raise TableError(f"two columns are called {duplicates[0]!r}; names that differ were expected")
     return _Layout([(column.name, column.type) for column in schema], options)
 
 
-def _parquet_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    return _typed_layout(pq.read_schema(path), options)
-
-
-def _arrow_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
-    with pa.memory_map(os.fspath(path)) as mapped:
-        return _typed_layout(pa.ipc.open_file(mapped).schema, options)
-
-
 # For each format the functions that detect the layout of a file and read its rows.
 _FindLayout = Callable[[Path, ReadOptions, Collection[str]], _Layout]
-_FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source, StopToken, list[str]], Iterator[pa.RecordBatch]]]] = {
+FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source, StopToken, list[str]], Iterator[pa.RecordBatch]]]] = {
     "delimited": (_text_layout, _text_batches),
-    "parquet": (_parquet_layout, _parquet_batches),
-    "arrow": (_arrow_layout, _arrow_batches),
+    "parquet": (_typed_layout, _parquet_batches),
+    "arrow": (_typed_layout, _arrow_batches),
 }

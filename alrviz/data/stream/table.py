@@ -33,7 +33,7 @@ from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.stream.source import Source, open_source
 from alrviz.data.table import Table
 from alrviz.data.text import RawTable, TextColumn
-from alrviz.data.values import Values
+from alrviz.data.values import join_columns
 from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
 from alrviz.home import home
 from alrviz.stop import NEVER, StopToken
@@ -42,8 +42,6 @@ SAMPLE_ROWS = 50_000  # from which target, kinds and specs are guessed
 UNREADABLE = ("error", "missing")
 _SAMPLE_SEED = 2**40  # of the sample's hash: above all seeds of recipes, or the sample would be test rows
 _FORMAT = 3  # of codes; increased when the same table would get other codes
-
-
 _coding_lock = threading.Lock()
 
 
@@ -292,8 +290,8 @@ def open_table(
         rows = batch.first + batch.n_rows
         progress("looking", rows)
     require_rows(rows)
-    raw = RawTable(sampler.columns(), source.options, [], (), source.head, sampler.sort, source.stated_kinds)
-    table = Table.from_raw(source.name, interpret(raw, stop), OWN_LIMITS, options, notes)
+    raw = RawTable(sampler.columns(), source.options, notes, (), source.head, sampler.sort, source.stated_kinds)
+    table = Table.from_raw(source.name, interpret(raw, stop), OWN_LIMITS, options)
     try:
         sample = dataset_of(table, target, kinds=kinds, stop=stop)
     except TableError as error:
@@ -351,27 +349,10 @@ class _RowSampler:
     def columns(self) -> list[StreamColumn]:
         """Return the columns of the sample, with rows in the table's order."""
         self._shrink()
-        return [_joined([columns[name] for _, columns in self._parts]) for name in self._parts[0][1]]
+        return [join_columns([columns[name] for _, columns in self._parts]) for name in self._parts[0][1]]
 
 
 def _rows_of(column: StreamColumn, rows: NDArray[np.intp]) -> StreamColumn:
     if isinstance(column, TextColumn):
         return column.select_rows(rows)
     return replace(column, series=column.series.iloc[rows].reset_index(drop=True))
-
-
-def _joined(parts: list[StreamColumn]) -> StreamColumn:
-    import pandas as pd
-    from pandas.api.types import union_categoricals
-
-    texts = [part for part in parts if isinstance(part, TextColumn)]
-    if len(texts) == len(parts):
-        return TextColumn.joined(texts)
-    values = [part for part in parts if isinstance(part, Values)]
-    if len(values) < len(parts):
-        raise TableError(f"column {parts[0].name!r} is text in some batches and not in others; one type was expected")
-    if isinstance(values[0].series.dtype, pd.CategoricalDtype):
-        joined = pd.Series(union_categoricals([part.series for part in values]))
-    else:
-        joined = pd.concat([part.series for part in values], ignore_index=True)
-    return replace(values[0], series=joined)

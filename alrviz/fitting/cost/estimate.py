@@ -214,15 +214,15 @@ def estimate_levels(
 
 
 def estimate_by_formula(
-    cost: Cost, choice: SolverChoice, what: str, shape: TableShape, max_memory: int | None
+    cost: Cost, choice: SolverChoice, contents: str, shape: TableShape, max_memory: int | None
 ) -> Estimate:
-    """Return the estimate of a family without cells of order n; `what` names what takes the memory ("features",
+    """Return the estimate of a family without cells of order n; `contents` names what takes the memory ("features",
     "tables").
     """
     encoded, max_bytes, refusal_text = shape.encoded, allowed_bytes(max_memory), ""
     if cost.bytes > max_bytes:
         refusal_text = (
-            f"the {what} of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
+            f"the {contents} of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
             f"{cost.bytes / 2**20:,.0f} MiB here and {max_bytes / 2**20:,.0f} MiB may be used. Choose fewer rows or "
             "columns, or a higher max_memory"
         )

@@ -109,18 +109,20 @@ class Hierarchical(Solver):
             return _final_state(state, _OPTIMAL_REASON)
         low, high = objective.features.bounds
         spacing = objective.features.spacing(point.features.log_h)
-        t, counted = 1.0, state
+        t, counted_state = 1.0, state
         for _ in range(MAX_TRIALS):
             log_h = np.clip(point.features.log_h + t * direction, low, high)
             trial = _trial(objective, point, log_h, spacing)
-            counted = replace(
-                counted, evaluations=counted.evaluations + trial.evaluations, passes=counted.passes + trial.passes
+            counted_state = replace(
+                counted_state,
+                evaluations=counted_state.evaluations + trial.evaluations,
+                passes=counted_state.passes + trial.passes,
             )
             slope = float(point.slopes @ (log_h - point.features.log_h))
             if trial.e <= point.e + SUFFICIENT_DECREASE * slope and slope < 0.0:
-                return _accepted(objective, counted, trial, spacing, inverse, t)
+                return _accepted(objective, counted_state, trial, spacing, inverse, t)
             t *= 0.5
-        return _final_state(counted, _NO_DECREASE_REASON)
+        return _final_state(counted_state, _NO_DECREASE_REASON)
 
 
 def _final_state(state: SolverState, note: str) -> SolverState:
@@ -147,7 +149,7 @@ def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats
 def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spacing: np.ndarray | None) -> OuterTrial:
     """Return the weights at other bandwidths; what no bandwidth changes is taken from the point."""
     features = objective.training(log_h, spacing, point.features)
-    weights_objective = objective.at(features)
+    weights_objective = objective.objective_at(features)
     if objective.mode == "paper":
         inner_point, evaluations, passes = weights_objective.value_grad(point.inner.w), 1, 1.0
     else:

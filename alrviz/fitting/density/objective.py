@@ -138,7 +138,7 @@ class DensityObjective(FitObjective):
         leave = self.mode in LEAVES_OUT
         return self.features.training(log_h, leave, self.fits_bandwidths, spacing, previous, self.stop)
 
-    def at(self, features: VoteFeatures) -> WeightsObjective:
+    def objective_at(self, features: VoteFeatures) -> WeightsObjective:
         """Return the objective of the weights at these features."""
         return WeightsObjective(FeatureRows(self.rows, features.phi), self.alpha, self.center, self.stop)
 
@@ -159,7 +159,7 @@ class DensityObjective(FitObjective):
         """Return the point at `v`."""
         w, log_h = self.split(v)
         features = self.training(log_h)
-        weights_objective = self.at(features)
+        weights_objective = self.objective_at(features)
         return self.point(weights_objective, weights_objective.value_grad(w.copy()), features, self.validate(features))
 
     def follow(self, log_h: Floats, w: Floats, previous: VoteFeatures | None = None) -> DensityPoint:
@@ -169,7 +169,7 @@ class DensityObjective(FitObjective):
         """
         low, high = self.features.bounds
         features = self.training(np.clip(log_h, low, high), previous=previous)
-        weights_objective = self.at(features)
+        weights_objective = self.objective_at(features)
         inner_point, _, _ = minimise(weights_objective, np.array(w, np.float64))
         return self.point(weights_objective, inner_point, features, self.validate(features))
 

@@ -51,7 +51,7 @@ class WeightsObjective(ScoredObjective):
 
     def change(self, direction: Floats) -> Floats:
         """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
-        return self.feature_rows.change(direction, self.stop)
+        return self.feature_rows.scores(direction, self.stop, 0.0)
 
     def slopes(self, residual: Floats) -> Floats:
         """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""

@@ -86,7 +86,7 @@ def best_on_folds(
     """
 
     def report_candidate(candidate: Candidate) -> None:
-        on_trial({**candidate.named, "log_loss": candidate.loss, "folds": candidate.folds})
+        on_trial({**candidate.alphas_by_name, "log_loss": candidate.loss, "folds": candidate.folds})
 
     if request.params.get("alpha") != AUTO:
         folds = [_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]

@@ -21,11 +21,12 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
 from alrviz.fitting.prepare import class_weighted
-from alrviz.fitting.solvers import Solver, make_solver
+from alrviz.fitting.solvers import make_solver
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.full_passes import FullPasses, fit_sample
 from alrviz.fitting.solvers.line_search import LBFGS
 from alrviz.fitting.solvers.solver_support import chosen_solver
+from alrviz.fitting.solvers.state import Solver
 from alrviz.fitting.solvers.stochastic import TRIAL_PASSES
 from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad, loss_of_mean, search_averaged_eta0
 from alrviz.fitting.solvers.tron import Tron

@@ -56,7 +56,7 @@ class LeaveOneTupleOut:
 
     Args:
         tables: counts of the tuples' cells, from other rows.
-        chosen: the rows of D_CV.
+        validation: the rows of D_CV.
         params: the recipe's.
         seed: of the order of rows.
         n_jobs: threads; each fits another model.
@@ -68,18 +68,19 @@ class LeaveOneTupleOut:
     """
 
     def __init__(
-        self, tables: Tables, chosen: CodedRows, params: Mapping[str, Any], seed: int, n_jobs: int,
+        self, tables: Tables, validation: CodedRows, params: Mapping[str, Any], seed: int, n_jobs: int,
         stop: StopToken = NEVER, allowed: int | None = None,
     ):  # fmt: skip
         self._seed, self._n_jobs, self._stop = seed, n_jobs, stop
         self._classes, self._tuples = tables.n_classes, tables.space.n_tuples
         self._padded, self._first = class_widths(self._classes)[1], np.zeros(self._tuples + 1, np.int64)
-        n = min(chosen.n_rows, rows_for(self._tuples))
-        self._y = chosen.y[:n]
+        n = min(validation.n_rows, rows_for(self._tuples))
+        self._y = validation.y[:n]
         self._n_training, n_before_scoring = round(TRAINING_SHARE * n), round((TRAINING_SHARE + TRIAL_SHARE) * n)
         self._slices = slice(self._n_training, n_before_scoring), slice(n_before_scoring, n)
         index = CellIndex.of_seen(tables.space, tables.seen)
-        rows_of_cells = index.locate(as_kernel_codes(np.ascontiguousarray(chosen.codes[:, :n])), 0, n).astype(np.int64)
+        codes = as_kernel_codes(np.ascontiguousarray(validation.codes[:, :n]))
+        rows_of_cells = index.locate(codes, 0, n).astype(np.int64)
         rows_of_cells -= 2 * self._tuples  # below 0: the training rows have no such cell, which adds nothing
         used_rows = np.unique(rows_of_cells[rows_of_cells >= 0])
         self._empty_row = len(used_rows) + 1  # the table's row for such cells, after that of b
@@ -111,15 +112,15 @@ class LeaveOneTupleOut:
         run_parts(fit_without, self._tuples, self._n_jobs)
         return losses - self._validation_loss(None, eta, self._slices[1])
 
-    def _table(self, tables: Tables, params: Mapping[str, Any], used: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _table(self, tables: Tables, params: Mapping[str, Any], cells: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return AdaGrad's table before its first step, (R + 2, parts, W) (layout: kernels/adagrad.py).
 
-        used: (R,) the seen cells that the rows have; the last two rows of the table are the intercept's and one that
+        cells: (R,) the seen cells that the rows have; the last two rows of the table are the intercept's and one that
         adds nothing.
         """
         parameterisation, w0 = weights_of(tables, params, self._seed)
         ridge = ridge_of(parameterisation, params["alpha"], params["penalty"])
-        pull, center, rows = None, None, np.append(used, len(tables.seen))
+        pull, center, rows = None, None, np.append(cells, len(tables.seen))
         if ridge is not None:
             visits = np.bincount(self._keys[:, : self._n_training].ravel(), minlength=len(rows))[: len(rows)].astype(
                 float
@@ -128,11 +129,11 @@ class LeaveOneTupleOut:
             pull = ridge[rows] / np.maximum(1.0, visits)[:, None]
             center = parameterisation.weights_of(params["center"])[rows]
         return step_table(
-            len(used), self._padded, np.arange(len(rows)), parameterisation.scale[rows], w0[rows], pull, center
+            len(cells), self._padded, np.arange(len(rows)), parameterisation.scale[rows], w0[rows], pull, center
         )
 
-    def _validation_loss(self, excluded: int | None, eta: float, judged: slice) -> float:
-        """Return the log loss per row of `judged` rows by a model without a tuple."""
+    def _validation_loss(self, excluded: int | None, eta: float, scored_rows: slice) -> float:
+        """Return the log loss per row of the `scored_rows` by a model without a tuple."""
         table, keys = self._start.copy(), self._keys
         if excluded is not None:
             keys = keys.copy()
@@ -142,8 +143,8 @@ class LeaveOneTupleOut:
             self._stop.check()
             rows = order.permutation(self._n_training)
             self._visit(np.take(keys, rows, axis=1), self._y[rows], table, eta)
-        validation_keys = np.ascontiguousarray(keys[:, judged])
-        return self._visit(validation_keys, self._y[judged], table, 0.0) / max(1, len(self._y[judged]))
+        validation_keys = np.ascontiguousarray(keys[:, scored_rows])
+        return self._visit(validation_keys, self._y[scored_rows], table, 0.0) / max(1, len(self._y[scored_rows]))
 
     def _visit(
         self, keys: NDArray[np.unsignedinteger], y: NDArray[np.int32], table: NDArray[np.float32], eta: float

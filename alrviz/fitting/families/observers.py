@@ -12,7 +12,7 @@ from typing import Any
 from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.prepare import CoveredRows, class_weighted
-from alrviz.fitting.solvers import SolverState
+from alrviz.fitting.solvers.state import SolverState
 from alrviz.models.parameterisation import anje_phi
 from alrviz.models.set_cover import Cover
 from alrviz.models.streamed import StreamedCounts

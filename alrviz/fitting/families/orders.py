@@ -61,19 +61,19 @@ class HierarchicalFamily(WeightedFamily):
         if not self.chooses_tuples(params):
             return all_tuples
         columns = tuple_columns(rows.levels, all_tuples)
-        chosen: tuple[tuple[int, ...], ...] = tuple((j,) for j in columns.tolist())
+        chosen_tuples: tuple[tuple[int, ...], ...] = tuple((j,) for j in columns.tolist())
         candidates: Tuples = 2
         for order in (orders := tuple_sizes(all_tuples, len(columns))[1:]):
-            tuples, scores = rows.scored(candidates, chosen, "gain")
+            tuples, scores = rows.scored(candidates, chosen_tuples, "gain")
             is_allowed = np.isin(tuples, columns).all(axis=1)
             tuples, scores = tuples[is_allowed], scores[is_allowed]
             rows.on_level(level := Level(tuples, scores, top_scores(scores, params["keep"])))
-            chosen = (*chosen, *level.chosen)
+            chosen_tuples = (*chosen_tuples, *level.chosen)
             if (
                 order != orders[-1]
             ):  # hundreds of columns grow millions of tuples: do not list those that no order needs
                 candidates = next_tuples(level.chosen, n_columns, False)
-        return chosen
+        return chosen_tuples
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Estimate from cells; with `keep` at the order that takes most."""

@@ -152,7 +152,7 @@ class LinearObjective(CellWeights, ScoredObjective):
     def change(self, direction: Floats) -> Floats:
         """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
         table, bias = self._expand(direction, self.rows, change=True)
-        return self.rows.forward_change(self._cover.blocks, table, bias, self._score_buffer(self.rows), self.stop)
+        return self.rows.forward(self._cover.blocks, table, bias, self._score_buffer(self.rows), self.stop, 0.0)
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> LineObjective:
         """Return the line through `point` along `direction`: one forward pass, which also evaluates the loss at

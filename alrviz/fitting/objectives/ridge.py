@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -37,23 +37,6 @@ class Point:
     penalty: float
     objective: float
     gradient: Floats
-
-
-class Line(Protocol):
-    """F along point.w + t * direction, for line searches.
-
-    Attributes:
-        value, slope: F and dF/dt at 0.
-    """
-
-    value: float
-    slope: float
-
-    def at(self, t: float) -> tuple[float, float, float]:
-        """Return F, dF/dt and d2F/dt2 at t."""
-
-    def move(self, t: float) -> Point:
-        """Return the point at t."""
 
 
 class FitObjective(ABC):
@@ -160,7 +143,7 @@ class Objective(FitObjective):
         """
 
     @abstractmethod
-    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
+    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "Line":
         """Return the line through `point` along `direction`, shaped as w; `guess` is a length that may be evaluated on
         the way.
         """
@@ -234,10 +217,6 @@ class ScoredObjective(Objective):
         """Return the line through `point` along `direction`, shaped as w: one forward pass."""
         return LineObjective(self, point, direction, self.change(direction))
 
-    def line_eval(self, z: Floats, dz: Floats, t: float) -> LineDerivatives:
-        """Return the loss and its two derivatives along the scores z + t dz, both (N, W): a pass over scores."""
-        return self.rows.line_eval(z, dz, t, self.stop, self.loss)
-
     def point_on(self, line: "LineObjective", t: float) -> Point:
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is overwritten."""
         point = line.start
@@ -255,8 +234,36 @@ class ScoredObjective(Objective):
         return self.buffers.empty(max(rows.n_rows, self.rows.n_rows), rows.padded_width)[: rows.n_rows]
 
 
-class LineObjective:
-    """F along point.w + t * direction.
+class Line(ABC):
+    """F along start.w + t * direction, for line searches.
+
+    Attributes:
+        value, slope: F and dF/dt at 0.
+    """
+
+    def __init__(self, objective: Objective, start: Point, direction: Floats):
+        self.start, self.direction = start, direction
+        self.value, self.slope = start.objective, dot(start.gradient, direction)
+        self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """Return F, dF/dt and d2F/dt2 at t."""
+        loss, slope, curvature = self.loss_at(t)
+        first, second = self._penalty_derivatives
+        value = loss + self.start.penalty + t * (first + 0.5 * t * second)
+        return value, slope + first + t * second, curvature + second
+
+    @abstractmethod
+    def loss_at(self, t: float) -> LineDerivatives | Floats:
+        """Return the loss and its two derivatives at t."""
+
+    @abstractmethod
+    def move(self, t: float) -> Point:
+        """Return the point at t."""
+
+
+class LineObjective(Line):
+    """F along a line whose scores are in memory.
 
     `at` costs a softmax pass, except at lengths that were evaluated before. `move` ends the line: its dz becomes a
     buffer for the residuals.
@@ -270,21 +277,15 @@ class LineObjective:
         dz: Floats,
         evaluated: Mapping[float, LineDerivatives] = _NO_DERIVATIVES,
     ):
-        self.objective = objective
-        self.start = start
-        self.direction = direction
-        self.dz = dz
-        self._evaluated = evaluated
-        self.value = start.objective
-        self.slope = dot(start.gradient, direction)
-        self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
+        super().__init__(objective, start, direction)
+        self.objective, self.dz, self._evaluated = objective, dz, evaluated
 
-    def at(self, t: float) -> tuple[float, float, float]:
-        """Return F, dF/dt and d2F/dt2 at t."""
-        loss, slope, curvature = self._evaluated.get(t) or self.objective.line_eval(self.start.z, self.dz, t)
-        first, second = self._penalty_derivatives
-        value = loss + self.start.penalty + t * (first + 0.5 * t * second)
-        return value, slope + first + t * second, curvature + second
+    def loss_at(self, t: float) -> LineDerivatives:
+        """Return the loss and its two derivatives at t: a pass over scores, unless they are known."""
+        objective = self.objective
+        return self._evaluated.get(t) or objective.rows.line_eval(
+            self.start.z, self.dz, t, objective.stop, objective.loss
+        )
 
     def move(self, t: float) -> Point:
         """Return the point at t."""

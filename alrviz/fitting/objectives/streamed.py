@@ -36,7 +36,6 @@ from alrviz.models.streamed import StreamedCounts
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows, Sums, as_kernel_codes
 from alrviz.passes.stream import Codes, Direction, PassSums, step_table
-from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
 
 MAX_BATCH_ROWS = 2**16  # rows in memory that are scored together
@@ -164,14 +163,19 @@ class StreamObjective(CellWeights, Objective):
         assert point.diagonal is not None
         return self.sampled.missing_diagonal(point, point.diagonal)
 
-    def gather(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> PassSums:
+    def gather(self, w: Floats, line: tuple[Floats, tuple[float, ...]] | None = None) -> PassSums:
         """Make a pass over all rows at w (S + 1, C), and at lengths along a direction of its shape; return losses and
         sums of residuals.
         """
         table, bias = self._expand(w, self._table)
-        line = None if along is None else Direction(*self._expand(along[0], self._direction_table), along[1])
+        direction = None if line is None else Direction(*self._expand(line[0], self._direction_table), line[1])
         return self.passes.loss_and_gradient(
-            table, bias, self.stop, direction=line, with_curvature=self.with_curvature, gradient_rows=self._cell_rows
+            table,
+            bias,
+            self.stop,
+            direction=direction,
+            with_curvature=self.with_curvature,
+            gradient_rows=self._cell_rows,
         )
 
     def point_of(self, w: Floats, sums: PassSums) -> Point:
@@ -228,23 +232,12 @@ class StreamLine(Line):
     """F along point.w + t * direction, known at STEP_MULTIPLES times the guess."""
 
     def __init__(self, objective: StreamObjective, start: Point, direction: Floats, guess: float | None):
-        self.objective, self.start, self.direction = objective, start, direction
-        self.value, self.slope = start.objective, dot(start.gradient, direction)
-        self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
-        self._known: dict[float, Floats] = {}
+        super().__init__(objective, start, direction)
+        self.objective = objective
+        self._known_losses: dict[float, Floats] = {}
         self._ready: tuple[float, Point] | None = None
         if guess is not None:
             self._evaluate(guess)
-
-    def at(self, t: float) -> tuple[float, float, float]:
-        """Return F, dF/dt and d2F/dt2 at t."""
-        first, second = self._penalty_derivatives
-        loss, slope, curvature = self._loss(t)
-        return (
-            loss + self.start.penalty + t * (first + 0.5 * t * second),
-            slope + first + t * second,
-            curvature + second,
-        )
 
     def move(self, t: float) -> Point:
         """Return the point at t, without a pass if the gradient is known there.
@@ -256,25 +249,25 @@ class StreamLine(Line):
             return self._ready[1]
         point = self.objective.value_grad(self.start.w + t * self.direction)
         if not point.objective <= self.value:
-            best = min(self._known, key=lambda length: self.at(length)[0])
+            best = min(self._known_losses, key=lambda length: self.at(length)[0])
             if best not in (t, 0.0):
                 return self.objective.value_grad(self.start.w + best * self.direction)
         return point
 
-    def _loss(self, t: float) -> Floats:
+    def loss_at(self, t: float) -> Floats:
         """Return loss, slope and curvature at t, interpolated between the nearest lengths."""
-        if t not in self._known and not self._is_covered(t):
+        if t not in self._known_losses and not self._is_covered(t):
             self._evaluate(t or 1.0)  # steepest descent asks for t = 0 first
-        if t in self._known:
-            return self._known[t]
-        low, high = next((a, b) for a, b in pairwise(sorted(self._known)) if a <= t <= b)
-        return _interpolate(t, low, high, self._known[low], self._known[high])
+        if t in self._known_losses:
+            return self._known_losses[t]
+        low, high = next((a, b) for a, b in pairwise(sorted(self._known_losses)) if a <= t <= b)
+        return _interpolate(t, low, high, self._known_losses[low], self._known_losses[high])
 
     def _is_covered(self, t: float) -> bool:
         """Return whether t lies between known lengths; not before a first one of higher loss than 0."""
-        first_length = min((length for length in self._known if length), default=0.0)
-        return 0.0 < t <= max(self._known, default=0.0) and (
-            t > first_length or self._known[first_length][0] <= self._known[0.0][0]
+        first_length = min((length for length in self._known_losses if length), default=0.0)
+        return 0.0 < t <= max(self._known_losses, default=0.0) and (
+            t > first_length or self._known_losses[first_length][0] <= self._known_losses[0.0][0]
         )
 
     def _evaluate(self, t: float) -> None:
@@ -282,7 +275,7 @@ class StreamLine(Line):
         lengths = tuple(t * share for share in STEP_MULTIPLES)
         objective = self.objective
         sums = objective.gather(self.start.w, (self.direction, lengths))
-        self._known.update(zip(lengths, sums.line, strict=True))
+        self._known_losses.update(zip(lengths, sums.line, strict=True))
         self._ready = t, objective.point_of(self.start.w + t * self.direction, sums)
 
 

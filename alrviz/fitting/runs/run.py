@@ -42,8 +42,8 @@ from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
 from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
-from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
+from alrviz.fitting.solvers.state import SolverState
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
 from alrviz.job import Job
@@ -98,6 +98,9 @@ class Run(RunAttributes, Job[Step]):
         activity: the current work before the first step: "encoding", "counting cells", "compiling", then "fitting".
         estimate: the cost of the fit, the solver that will run, or why it is refused; None until known.
         compile_seconds: seconds of compiling, which no other number includes.
+        coded: the rows of a table read in batches as codes, once read; None for a table in memory.
+        tables: counts and log theta, once prepared.
+        state: the solver's state at the latest step.
 
     >>> import alrviz
     >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1))
@@ -159,18 +162,18 @@ class Run(RunAttributes, Job[Step]):
         self._ending = threading.Lock()
         self._scheduler, self._connection = scheduler, ExitStack()
         self._prepared: TrainingData | None = None
-        self._coded: EncodedTable | None = None
+        self.coded: EncodedTable | None = None
         self._checkpoint: PassCheckpoint | None = None
         self._checkpoint_path, self._progress = None if checkpoint is None else Path(checkpoint), progress
         self._fit: Fit | None = None
-        self._tables: Tables | None = None
+        self.tables: Tables | None = None
         self._levels: list[Level] = []
         self._choices: list[str] = []
         self.tried: list[Mapping[str, float]] = []
         self._encode: Callable[[Recipe], TrainingData] | None = None
         self._alpha_was_chosen = False  # the fit then begins where the search has ended, if possible
         self._selection_passes = 0
-        self._state: SolverState | None = None
+        self.state: SolverState | None = None
         self._seconds = 0.0
         self._snapshots = Snapshots(MAX_SNAPSHOT_BYTES // (4 if isinstance(dataset, Stream) else 1))
 
@@ -239,15 +242,17 @@ class Run(RunAttributes, Job[Step]):
                 except Exception as error:
                     if self.trace.closed:  # a stop has released the solver's state during the step
                         return None
-                    ours = isinstance(error, AlrvizError)
-                    sentence = str(error) if ours else f"an error in alrviz itself: {type(error).__name__}: {error}"
+                    is_explained = isinstance(error, AlrvizError)
+                    sentence = (
+                        str(error) if is_explained else f"an error in alrviz itself: {type(error).__name__}: {error}"
+                    )
                     self._end(Outcome(FAILED, sentence))
                     raise
                 with self._ending:  # a step that was overtaken by a stop is dropped, with its weights
                     if self.trace.closed:
                         state.released()
                         return None
-                    self._state = state
+                    self.state = state
                     self._adopt_choices(state)
                     self._snapshots.add(state.index, state.point.w)
                     self.trace.append(step)
@@ -262,10 +267,10 @@ class Run(RunAttributes, Job[Step]):
 
     def _adopt_choices(self, state: SolverState) -> None:
         """Put what the solver has chosen into the recipe, with a sentence."""
-        chosen = {} if self._fit is None else self._fit.solver.chosen_params(state)
-        if any(self.recipe.params[name] != value for name, value in chosen.items()):
-            self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen), True
-            values = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen.items())
+        chosen_params = {} if self._fit is None else self._fit.solver.chosen_params(state)
+        if any(self.recipe.params[name] != value for name, value in chosen_params.items()):
+            self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen_params), True
+            values = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen_params.items())
             n_trials = sum(step.kind == "search" for step in self.trace.since(0))
             self._choices = [
                 *self._choices,
@@ -306,7 +311,7 @@ class Run(RunAttributes, Job[Step]):
             return "ended"
         if self.paused:
             return "paused"
-        if self._state is not None:
+        if self.state is not None:
             return "running"
         return "preparing" if self.activity else "waiting"
 
@@ -327,10 +332,10 @@ class Run(RunAttributes, Job[Step]):
                 self.outcome = outcome
                 steps = self.trace[-1].index if len(self.trace) else 0
                 _log.info("%s: %s, after step %d and %.3g s", self.name, outcome, steps, self._seconds)
-                if self._state is not None:
-                    self._state = self._state.released()
+                if self.state is not None:
+                    self.state = self.state.released()
                 if self._fit is not None:
-                    self._fit.objective.release(self._state.point if self._state else None)
+                    self._fit.objective.release(self.state.point if self.state else None)
 
     def _disconnect(self) -> None:
         """Close the run's own connection after it has ended and no step is running."""
@@ -343,13 +348,13 @@ class Run(RunAttributes, Job[Step]):
     def _next(self) -> tuple[SolverState, Step, Outcome | None]:
         fit = self._fit or self._prepare()
         begin = time.perf_counter()
-        previous = self._state  # read once: a stop may replace it
+        previous = self.state  # read once: a stop may replace it
         state = self._begin(fit) if previous is None else fit.solver.advance(fit.objective, previous)
         self._seconds += time.perf_counter() - begin
         with self._ending:
-            if previous is not None and previous is self._state and self._coded is not None:
+            if previous is not None and previous is self.state and self.coded is not None:
                 # they are as large as the weights, and no longer needed
-                self._state = replace(previous, point=replace(previous.point, gradient=np.empty(0)), carry=None)
+                self.state = replace(previous, point=replace(previous.point, gradient=np.empty(0)), carry=None)
         del previous
         state = fit.solver.with_report_point(fit.objective, state)
         verdict = self._convergence_test.verdict(state)
@@ -366,10 +371,10 @@ class Run(RunAttributes, Job[Step]):
 
     def _begin(self, fit: Fit) -> SolverState:
         """Return the state at the start, or after the last stored pass."""
-        if self._checkpoint_path is not None and self._coded is not None:
+        if self._checkpoint_path is not None and self.coded is not None:
             settings = json.loads(self.recipe.to_json())
             settings |= settings.pop("params", {})  # the fit's identity: all settings of its recipe by name
-            self._checkpoint = PassCheckpoint(self._checkpoint_path, {**settings, ROWS: self._coded.cache.path.name})
+            self._checkpoint = PassCheckpoint(self._checkpoint_path, {**settings, ROWS: self.coded.cache.path.name})
         checkpoint = self._checkpoint.read() if self._checkpoint else None
         self._seconds = float(checkpoint["seconds"]) if checkpoint else 0.0
         if checkpoint:
@@ -398,7 +403,7 @@ class Run(RunAttributes, Job[Step]):
 
     def _prepare(self) -> Fit:
         problem = self._problem_of_stream(self.dataset) if isinstance(self.dataset, Stream) else self._problem_of_rows()
-        fit, self._tables = problem.fit, problem.tables
+        fit, self.tables = problem.fit, problem.tables
         if self._start is not None and not isinstance(self.dataset, Stream):
             fit = replace(fit, w0=fit.objective.weights_of(self._start))
         self.compile_seconds += problem.compiled
@@ -450,7 +455,7 @@ class Run(RunAttributes, Job[Step]):
         recipe = self.recipe
         client = self._connection.enter_context(connect(self._scheduler))  # connect before hours of reading
         missing = recipe.definition.missing(recipe.params)
-        self._coded = stream.coded(
+        self.coded = stream.coded(
             recipe.cuts,
             recipe.most_levels,
             missing,
@@ -460,26 +465,26 @@ class Run(RunAttributes, Job[Step]):
             stop=self.token,
         )
         give_back()  # memory used for reading
-        if lost := lost_text(self._coded.encoder):
-            warnings.warn(f"{stream.name}: {lost}", LostColumnsWarning, stacklevel=2)
+        if lost_columns := lost_text(self.coded.encoder):
+            warnings.warn(f"{stream.name}: {lost_columns}", LostColumnsWarning, stacklevel=2)
         max_bytes = allowed_bytes(self._max_memory)
         chunks: Callable[[int], Chunks]
         if client is None:
-            chunks = partial(local_chunks, self._coded, "train")
+            chunks = partial(local_chunks, self.coded, "train")
         else:
             self._report("waiting for the cluster")
-            chunks = ClusterChunks(client, self._coded, "train", self.token).without
+            chunks = ClusterChunks(client, self.coded, "train", self.token).without
         request = StreamRequest(
-            self._coded, chunks, recipe, max_bytes, self._n_jobs, self._report, self.token, self._levels.append,
+            self.coded, chunks, recipe, max_bytes, self._n_jobs, self._report, self.token, self._levels.append,
             spent=self._selection_passes,
         )  # fmt: skip
         trial = replace(request, on_level=lambda level: None, choosing=True)
         if AUTO in (self.recipe.params.get("order"), self.recipe.params.get("alpha")):
-            rows = first_rows(self._coded)
+            rows = first_rows(self.coded)
             rows = rows.take(np.arange(min(rows.n_rows, MAX_LEARNER_ROWS)))
             self._choose_order(TrainingData(rows, None, None, self._n_jobs), sampled=True)
-        self._choose_keep(lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
-        self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
+        self._choose_keep(lambda candidate: candidate.definition.make_stream(replace(trial, recipe=candidate))[0])
+        self.recipe.definition.check_stream(self.recipe.params, len(self.coded.levels))
         self._selection_passes += sum(chunks_read.passes for chunks_read in request.used)
         problem, self.estimate = self.recipe.definition.make_stream(
             replace(request, recipe=self.recipe, start=self._start)
@@ -503,13 +508,13 @@ class Run(RunAttributes, Job[Step]):
             settings = {"solver": "auto", "max_iter": 200}
             recipe = requested.replace(**{name: value for name, value in settings.items() if name in requested.params})
         choice = choose_order(
-            recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self.token,
+            recipe, prepared, self._encode or (lambda recipe: prepared), max_memory=self._max_memory, stop=self.token,
             on_trial=on_trial,
         )  # fmt: skip
-        sentence, chosen = choice.sentence, choice.recipe.params
+        sentence, chosen_params = choice.sentence, choice.recipe.params
         if sampled:
             sentence += f"; on {prepared.encoded.n_rows:,} rows drawn from the table"
-        settings = {name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen}
+        settings = {name: chosen_params[name] for name in ("order", "alpha", "keep") if name in chosen_params}
         self.recipe = requested.replace(discretize=choice.recipe.discretize, **settings)
         self._choices = [*self._choices, sentence]
         self._alpha_was_chosen = requested.params.get("alpha") == AUTO and not sampled

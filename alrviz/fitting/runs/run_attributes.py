@@ -13,7 +13,7 @@ from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
-from alrviz.fitting.solvers import SolverState
+from alrviz.fitting.solvers.state import SolverState
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Level
@@ -35,13 +35,13 @@ class RunAttributes:
     trace: Trace
     estimate: Estimate | None
     _prepared: TrainingData | None
-    _coded: "EncodedTable | None"
+    coded: "EncodedTable | None"
     _scheduler: object
     _fit: Fit | None
-    _tables: Tables | None
+    tables: Tables | None
     _levels: list[Level]
     _choices: list[str]
-    _state: SolverState | None
+    state: SolverState | None
     _snapshots: Snapshots
 
     @property
@@ -74,11 +74,6 @@ class RunAttributes:
         return self._prepared.encoded if self._prepared else None
 
     @property
-    def coded(self) -> "EncodedTable | None":
-        """The rows of a table read in batches as codes, once read; None for a table in memory."""
-        return self._coded
-
-    @property
     def holdout(self) -> "Encoded | None":
         """The held-out rows, once prepared; None without any."""
         return self._prepared.holdout if self._prepared else None
@@ -86,7 +81,7 @@ class RunAttributes:
     @property
     def encoder(self) -> Any:
         """The encoder fitted on the training rows, once prepared."""
-        rows = self._coded or self._prepared
+        rows = self.coded or self._prepared
         return rows.encoder if rows else None
 
     @property
@@ -99,7 +94,7 @@ class RunAttributes:
         """Sentences on what is not used of a table read in batches, or not spread over a cluster, and on chosen
         settings.
         """
-        notes = [*(self._coded.notes if self._coded else []), *self._choices]
+        notes = [*(self.coded.notes if self.coded else []), *self._choices]
         if (
             self._scheduler is not None
             and self.estimate
@@ -108,11 +103,6 @@ class RunAttributes:
         ):
             notes.append("steps row by row run on this machine; sums over rows run on the cluster")
         return notes
-
-    @property
-    def tables(self) -> Tables | None:
-        """Counts and log theta, once prepared."""
-        return self._tables
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -130,14 +120,9 @@ class RunAttributes:
         return self._fit.objective if self._fit else None
 
     @property
-    def state(self) -> SolverState | None:
-        """The solver's state at the latest step."""
-        return self._state
-
-    @property
     def model(self) -> "LinearModel | DensityModel | NetworkModel | None":
         """The model at the latest step."""
-        return self._fit.objective.model(self._state.point.w) if self._fit and self._state else None
+        return self._fit.objective.model(self.state.point.w) if self._fit and self.state else None
 
     @property
     def snapshots(self) -> list[int]:
@@ -154,7 +139,7 @@ class RunAttributes:
     def separation(self) -> "MappingProxyType[str, float]":
         """Signs of separation: share of (cell, class) pairs with count 0, of rows classified correctly, norm of phi."""
         last, nan = self.trace[-1].extra if len(self.trace) else {}, float("nan")
-        empty = self._tables.empty_share if self._tables else nan
+        empty = self.tables.empty_share if self.tables else nan
         return MappingProxyType(
             {"empty_share": empty, "lead": last.get("lead", nan), "phi_norm": last.get("phi_norm", nan)}
         )

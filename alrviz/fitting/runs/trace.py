@@ -25,6 +25,7 @@ class Trace:
         rows: Total weight of the training rows: the divisor of `nll` per row.
         heldout_rows: Total weight of the held-out rows, 0 without any.
         baseline: Log losses per row to compare with: "class_shares", "anje", "heldout_class_shares", "heldout_anje".
+        closed: Whether later steps are refused.
 
     >>> import alrviz
     >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("lr", order=1, max_iter=3))
@@ -43,30 +44,25 @@ class Trace:
         self._kinds = array("H")  # the index in `_forms` of every step
         self._ends = array("q")  # where the numbers of every step end; written last, so that readers rely on it
         self._forms: list[tuple[str, ...]] = []  # kind and names of the extras: few in one run
-        self._closed = False
+        self.closed = False
         self._lock = threading.Lock()
 
     def append(self, step: Step) -> bool:
         """Add a step; return False, and add nothing, once the trace is closed."""
         form, numbers = (step.kind, *step.extra), array("d", (*_numbers_of(step), *step.extra.values()))
         with self._lock:
-            if not self._closed:
+            if not self.closed:
                 if form not in self._forms:
                     self._forms.append(form)
                 self._numbers.extend(numbers)
                 self._kinds.append(self._forms.index(form))
                 self._ends.append(len(self._numbers))
-            return not self._closed
+            return not self.closed
 
     def close(self) -> None:
         """Refuse all later steps."""
         with self._lock:
-            self._closed = True
-
-    @property
-    def closed(self) -> bool:
-        """Whether later steps are refused."""
-        return self._closed
+            self.closed = True
 
     @property
     def bytes(self) -> int:

@@ -6,22 +6,9 @@ from alrviz.fitting.objectives.ridge import Objective
 from alrviz.fitting.solvers.line_search import LBFGS, ConjugateGradients, GradientDescent
 from alrviz.fitting.solvers.scipy_lbfgsb import LBFGSB
 from alrviz.fitting.solvers.solver_support import check_solver
-from alrviz.fitting.solvers.state import REFRESH_STEPS, Solver, SolverState
+from alrviz.fitting.solvers.state import Solver
 from alrviz.fitting.solvers.stochastic import Stochastic
 from alrviz.fitting.solvers.tron import Tron
-
-__all__ = [
-    "LBFGS",
-    "LBFGSB",
-    "REFRESH_STEPS",
-    "ConjugateGradients",
-    "GradientDescent",
-    "Solver",
-    "SolverState",
-    "Stochastic",
-    "Tron",
-    "make_solver",
-]
 
 # name: the solver of (memory, tol, seed)
 SOLVERS: dict[str, Callable[[int, float, int], Solver]] = {

@@ -121,7 +121,9 @@ class RowFold:
             for g in range(len(alpha)):
                 intercept_part = 0.5 / alpha[g] * (g == alpha.argmin())  # the intercepts'
                 factor, constant = np.float32(-0.5 / alpha[g]), np.float32(-intercept_part)
-                training_change, validation_change = (of[g] * factor + constant for of in (fit.by_order, self.by_order))
+                training_change, validation_change = (
+                    matrices[g] * factor + constant for matrices in (fit.by_order, self.by_order)
+                )
                 slope[g] = np.vdot(
                     residual,
                     multiply(validation_change, fit.a, fit.n_jobs)
@@ -189,12 +191,15 @@ class AlphaTuned(Solver):
                 return self._begin_fit(objective, state, alpha)
             return replace(
                 state, passes=state.passes + trial.passes, kind="search",
-                extra={**trial.named, "search_log_loss": trial.loss, "search_folds": trial.folds},
+                extra={**trial.alphas_by_name, "search_log_loss": trial.loss, "search_folds": trial.folds},
             )  # fmt: skip
-        tuned = state.carry
-        new = self.solver.advance(objective, replace(state, carry=tuned.carry))
+        chosen_alpha = state.carry
+        new = self.solver.advance(objective, replace(state, carry=chosen_alpha.carry))
         return replace(
-            new, kind="inner", carry=replace(tuned, carry=new.carry), extra={**new.extra, **named_alphas(tuned.alpha)}
+            new,
+            kind="inner",
+            carry=replace(chosen_alpha, carry=new.carry),
+            extra={**new.extra, **named_alphas(chosen_alpha.alpha)},
         )
 
     def chosen_params(self, state: SolverState) -> dict[str, object]:

@@ -42,10 +42,6 @@ class BrentCarry:
 class BrentGradients(Solver):
     """Nonlinear conjugate gradients with Brent's search. Carries a `BrentCarry`."""
 
-    def init(self, objective: "ConditionalObjective", w0: Floats) -> SolverState:
-        """Return the state at the start point."""
-        return SolverState(0, objective.value_grad(w0), 1, 1.0)
-
     def advance(self, objective: "ConditionalObjective", state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         gradient, memory = state.point.gradient, state.carry

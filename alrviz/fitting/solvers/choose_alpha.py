@@ -85,7 +85,7 @@ class Candidate:
         return self.values[0] if len(self.values) == 1 else self.values
 
     @property
-    def named(self) -> dict[str, float]:
+    def alphas_by_name(self) -> dict[str, float]:
         """The alphas as alpha_1, alpha_2, ..."""
         return named_alphas(self.values)
 
@@ -96,12 +96,12 @@ class Candidate:
         loss = float(np.average(rows, weights=weights))
         return replace(self, loss=loss, rows=rows, weights=weights, folds=min(self.folds, other.folds))
 
-    def is_above(self, theirs: "Candidate") -> bool:
+    def is_above(self, other: "Candidate") -> bool:
         """Return whether this loses more, by over a standard error of the rows' differences, on the rows that both
         have.
         """
-        mine, theirs = self.on_common_rows(theirs), theirs.on_common_rows(self)
-        difference, weights = mine.rows - theirs.rows, mine.weights
+        candidate, other = self.on_common_rows(other), other.on_common_rows(self)
+        difference, weights = candidate.rows - other.rows, candidate.weights
         mean = np.average(difference, weights=weights)
         error = np.sqrt(np.average((difference - mean) ** 2, weights=weights) / weights.sum())
         return bool(mean > error)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.fitting.objectives.ridge import FitObjective
-from alrviz.fitting.solvers import SolverState
+from alrviz.fitting.solvers.state import SolverState
 from alrviz.fitting.solvers.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats
 

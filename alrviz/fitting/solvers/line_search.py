@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alrviz.fitting.objectives.ridge import Objective
-from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled, start
+from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.vectors import Floats32, combine, dot, subtract
 
@@ -32,10 +32,6 @@ Pairs = tuple[tuple[Floats32, Floats32, float], ...]
 class GradientDescent(Solver):
     """Steepest descent in w with shortened steps. Carries nothing."""
 
-    def init(self, objective: Objective, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
-        return start(objective, w0)
-
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
@@ -46,10 +42,6 @@ class GradientDescent(Solver):
 @dataclass(frozen=True)
 class ConjugateGradients(Solver):
     """Nonlinear conjugate gradients. Carries the last direction and the gradient before it."""
-
-    def init(self, objective: Objective, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
-        return start(objective, w0)
 
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
@@ -78,14 +70,10 @@ class LBFGS(Solver):
 
     memory: int = 10
 
-    def init(self, objective: Objective, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
-        return replace(start(objective, w0), carry=())
-
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
-        new, pairs = quasi_newton(objective, state, state.carry, metric, self.memory)
+        new, pairs = quasi_newton(objective, state, state.carry or (), metric, self.memory)
         return stalled(new) if pairs is None else replace(new, carry=pairs)
 
 

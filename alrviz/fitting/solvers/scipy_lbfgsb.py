@@ -20,7 +20,7 @@ import numpy as np
 
 from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting.objectives.ridge import Objective, Point
-from alrviz.fitting.solvers.state import Solver, SolverState, start
+from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.passes.rows import Floats
 
 FACTR = 1e7
@@ -137,7 +137,7 @@ class LBFGSB(Solver):
     def init(self, objective: Objective, w0: Floats) -> SolverState:
         """Return the state at the start point, clipped to the bounds."""
         bounds = objective.bounds
-        first = start(objective, w0 if bounds is None else np.clip(w0, *bounds))
+        first = super().init(objective, w0 if bounds is None else np.clip(w0, *bounds))
         limits = {
             "maxcor": self.memory, "ftol": min(self.tol, FACTR * np.finfo(float).eps), "gtol": PGTOL,
             "maxiter": _UNLIMITED, "maxfun": _UNLIMITED,

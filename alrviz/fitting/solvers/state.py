@@ -61,6 +61,7 @@ class Solver(Protocol):
 
     def init(self, objective: Any, w0: Floats) -> SolverState:
         """Return the state at the start point w0, shaped as the objective's weights."""
+        return SolverState(0, objective.value_grad(w0), 1, 1.0)
 
     def advance(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
@@ -80,11 +81,6 @@ class Solver(Protocol):
     def with_report_point(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state with a point to report, if steps do not compute one; it costs no counted time or passes."""
         return state
-
-
-def start(objective: Objective, w0: Floats) -> SolverState:
-    """Return the state at `w0`, shaped as the objective's weights."""
-    return SolverState(0, objective.value_grad(w0), 1, 1.0)
 
 
 def line_search_step(

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.solvers.state import Solver, SolverState, start
+from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.passes.rows import Floats
 from alrviz.passes.stochastic import SingleRows
 
@@ -91,10 +91,6 @@ class Stochastic(Solver):
 
     method: str
     seed: int = 0
-
-    def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
-        return replace(start(objective, w0), carry=None)
 
     def advance(self, objective: LinearObjective, state: SolverState) -> SolverState:
         """Return the state one trial fit or one pass later."""

@@ -31,7 +31,7 @@ import numpy as np
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, start_size, two_loop
-from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled, start
+from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled
 from alrviz.passes.aligned_buffers import BufferPool, Floats
 from alrviz.passes.vectors import Floats32, dot, ridge_line_derivatives
 from alrviz.passes.vectors import move_along as add
@@ -98,7 +98,7 @@ class Tron(Solver):
     def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         head = LBFGSStart(invert_diagonal(objective.diagonal_at_shares())) if self.memory else None
-        return replace(start(objective, w0), carry=head)
+        return replace(super().init(objective, w0), carry=head)
 
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one step of L-BFGS, or one outer iteration, later."""
@@ -124,8 +124,8 @@ def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: flo
     eta = min(max_eta, 10.0 * max_eta * math.sqrt(size / (region.first_norm or 1.0)))
     new_pairs = CurvaturePairs(n_pairs, objective.buffers)
     step, products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, new_pairs)
-    counted = replace(state, passes=state.passes + 0.5 + products)
-    new, falls = line_search_step(objective, counted, step, 1.0)
+    counted_state = replace(state, passes=state.passes + 0.5 + products)
+    new, falls = line_search_step(objective, counted_state, step, 1.0)
     if not falls:
         return stalled(new)
     length, t = math.sqrt(dot(step, step / inverse)), new.step_size

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,20 +25,6 @@ QUANTILES = (0, 5, 25, 50, 75, 95, 100)
 PAIRED_MEASURES = ("log_loss", "error", "rmse")  # measures with a standard error of their differences
 
 
-@dataclass(frozen=True, eq=False)
-class AlphaPoint:
-    """One fit of a path.
-
-    Attributes:
-        row: figures of the fit.
-        costs: (3, n) of the test rows: log loss, whether it is wrong, squared distance; times the row's weight of mean
-            1, so that their means are the row's measures. In single precision, as a path keeps all of them.
-    """
-
-    row: Row
-    costs: NDArray[np.float32]
-
-
 class AlphaPathFit:
     """One recipe, fitted to the training rows of a split at any alpha and evaluated on the test rows.
 
@@ -59,8 +44,12 @@ class AlphaPathFit:
         self._classes, self._n_train = len(table.classes), prepared.n_train
         self._weights = table.weights_of(prepared.splits.test)
 
-    def fit(self, alpha: float, stop: StopToken) -> AlphaPoint:
-        """Fit the recipe at this alpha, started at the nearest one fitted before; raises `AlrvizError`."""
+    def fit(self, alpha: float, stop: StopToken) -> tuple[Row, NDArray[np.float32]]:
+        """Return the row of a fit at this alpha, started at the nearest one before, and its test rows' costs (3, n).
+
+        Costs are log loss, whether it is wrong, and squared distance, times the row's weight of mean 1, so that their
+        means are the row's measures; in single precision, as a path keeps all of them. Raises `AlrvizError`.
+        """
         run = self._path.fit(alpha, stop)
         outcome, model = run.outcome, run.model
         if outcome is None or not ended_well(run) or not isinstance(model, LinearModel):
@@ -72,7 +61,7 @@ class AlphaPathFit:
         costs = np.array([row_losses(log_p, self.y), wrong, row_squares(log_p, self.y)])
         costs = costs if self._weights is None else costs * (self._weights / self._weights.mean())
         row = {**columns, **measures(log_p, self.y, self._weights).__dict__, **_training_figures(run)}
-        return AlphaPoint(row, costs.astype(np.float32))
+        return row, costs.astype(np.float32)
 
 
 def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
@@ -83,9 +72,9 @@ def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     recipe = Recipe.from_json(task.recipe).replace(seed=task.seed)
     warm(recipe, len(table.classes))
     path_fit = AlphaPathFit(cached_fold(table, task.split, recipe), table, recipe, task.max_memory or None)
-    points = [path_fit.fit(alpha, stop) for alpha in json.loads(task.options)["alphas"]]
-    errors = errors_above([point.row for point in points], [point.costs for point in points])
-    return Result([{**point.row, **columns} for point, columns in zip(points, errors, strict=True)])
+    alphas = json.loads(task.options)["alphas"]
+    rows, costs = zip(*(path_fit.fit(alpha, stop) for alpha in alphas), strict=True)
+    return Result([row | errors for row, errors in zip(rows, errors_above(rows, costs), strict=True)])
 
 
 def errors_above(rows: Sequence[Row], costs: Sequence[NDArray[np.float32]]) -> list[Row]:

@@ -170,8 +170,8 @@ def _cut_columns(prepared: PreparedFold) -> Row:
     encoder = prepared.prepared.encoder
     if encoder is None or encoder.discretize == "keep":
         return {}
-    lost = encoder.lost_
-    return {"numeric_columns": len(encoder.numeric_), "lost_columns": len(lost), "lost_names": ", ".join(lost[:3])}
+    names = encoder.lost_
+    return {"numeric_columns": len(encoder.numeric_), "lost_columns": len(names), "lost_names": ", ".join(names[:3])}
 
 
 def _losses(log_p: Floats, table: SentTable, rows: NDArray[np.intp]) -> Row:

@@ -127,9 +127,8 @@ def fit_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int)
         counts: (C,) rows of each class.
         tuples: number of tuples that are counted.
     """
-    passes = (
-        _PASSES_OF_ELR if recipe.params.get("cross_tuning") else _PASSES_PER_FIT if "max_iter" in recipe.params else 2
-    )
+    passes = _PASSES_PER_FIT if "max_iter" in recipe.params else 2
+    passes = _PASSES_OF_ELR if recipe.params.get("cross_tuning") else passes
     if recipe.params.get("order", 1) > 2 and "max_iter" in recipe.params:
         passes *= 2  # more weights take more passes
     starting = Cost(seconds=BASE_SECONDS + _SECONDS_PER_COUNT * float(counts.sum()) * tuples)
@@ -216,15 +215,12 @@ def estimate_fit(
         tunes_with_order = likely is not recipe and likely.params.get("alpha") == "auto"
         of_order = likely.replace(alpha=1.0) if tunes_with_order else likely
         order, varied = known_order(likely), len(informative_columns(encoded.levels, recipe.missing == "skip"))
-        counts, tuples = (
-            encoded.class_rows,
-            comb(max(varied, order), order),
-        )  # constant columns are only listed
+        counts, tuples = encoded.class_rows, comb(max(varied, order), order)  # constant columns are only listed
         iteration = _iteration(planned, encoded.n_classes, prepared.n_jobs)
         choosing = choosing_cost(iteration, of_order, counts, tuples)
-        listed = _SECONDS_PER_TUPLE * comb(columns, order) + _SECONDS_PER_CODE * float(counts.sum()) * columns
+        listing_seconds = _SECONDS_PER_TUPLE * comb(columns, order) + _SECONDS_PER_CODE * float(counts.sum()) * columns
         times = 1 + FOLDS if likely.params.get("alpha") == "cv" else 1
-        cost = fit_cost(iteration, of_order, counts, tuples) + times * Cost(seconds=listed)
+        cost = fit_cost(iteration, of_order, counts, tuples) + times * Cost(seconds=listing_seconds)
     if likely is not recipe:
         choosing_order = choosing_order_cost(prepared, likely, max_memory, stop)
         choosing, cost = choosing + choosing_order, cost + choosing_order
@@ -236,9 +232,8 @@ def _planned(prepared: TrainingData, recipe: Recipe, max_memory: int | None, sto
     """Return the estimate of a recipe on prepared rows, as a fit will plan them."""
     if recipe.params.get("alpha") == "cv":  # each fold's fits have a number
         recipe = recipe.replace(alpha=1.0)
-    if (
-        comb(prepared.encoded.n_columns, known_order(recipe)) > MAX_PLANNED_TUPLES
-    ):  # planning so many tuples takes too long
+    tuples = comb(prepared.encoded.n_columns, known_order(recipe))
+    if tuples > MAX_PLANNED_TUPLES:  # planning so many takes too long
         bound = estimate(recipe, TableShape(prepared.encoded, prepared.holdout, stop=stop), max_memory)
         if not bound.refused:
             return bound  # an upper bound: redundant columns make a real plan much cheaper

@@ -97,8 +97,5 @@ def study_provenance(study: "Study") -> dict[str, Any]:
 
 def race_provenance(race: Any, version: str) -> dict[str, Any]:
     """Return a race's version, data set with hash and rows, and seeds, by name."""
-    dataset = getattr(race, "dataset", None)
-    provenance: dict[str, Any] = {"alrviz": version}
-    if dataset is not None:
-        provenance |= {"data": dataset.name, "data hash": dataset.hash, "rows": dataset.n_rows}
-    return provenance | {"seed": sorted({recipe.seed for recipe in race.recipes})}
+    data = {"data": race.dataset.name, "data hash": race.dataset.hash, "rows": race.dataset.n_rows}
+    return {"alrviz": version, **data, "seed": sorted({recipe.seed for recipe in race.recipes})}

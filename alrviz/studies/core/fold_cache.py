@@ -6,7 +6,7 @@ Each recipe's seconds include the shared work, as if it had been fitted alone; n
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 from alrviz.data.encoded import MDL_WAYS, SMOOTH_WAYS
@@ -17,7 +17,6 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import encode_rows
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_covers, warm_cuts
-from alrviz.models.cell_space import Tuples
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.table_transfer import SentTable
 
@@ -64,8 +63,13 @@ class PreparedFold:
         Return the seconds that this took, also if it was done for an earlier recipe; 0 if the recipe counts no cells or
         memory is too small.
         """
-        total = 0.0
-        for tuples in self._counted_tuples(estimator, recipe):
+        encoded, total = self.prepared.encoded, 0.0
+        counted_tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)
+        if counted_tuples:
+            cost = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)
+            if cost.refused:  # the fit itself reports it
+                return total
+        for tuples in counted_tuples:
             smoothing = recipe.params["smoothing"]
             for step in (("cover", tuples), ("tables", tuples, smoothing)):
                 if step not in self._covering:
@@ -74,15 +78,6 @@ class PreparedFold:
                     self._covering[step] = time.perf_counter() - start
                 total += self._covering[step]
         return total
-
-    def _counted_tuples(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[Tuples]:
-        """Return the tuples whose cells a fit counts; () if memory is too small, which the fit itself reports."""
-        encoded = self.prepared.encoded
-        tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)
-        if not tuples:
-            return tuples
-        cost = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)
-        return () if cost.refused else tuples
 
 
 def cached_fold(table: SentTable, split: SplitSpec, recipe: Recipe) -> PreparedFold:

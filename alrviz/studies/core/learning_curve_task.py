@@ -48,9 +48,9 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     start = time.perf_counter()
     costs = stream.costs(rows, eta0)
     seconds = time.perf_counter() - start
-    seen = np.unique(np.geomspace(1, len(rows), POINTS).round().astype(int))
-    window = np.minimum(seen, options["window"])
-    means = [_means(values, seen, window) for values in costs]
+    n_seen = np.unique(np.geomspace(1, len(rows), POINTS).round().astype(int))
+    window = np.minimum(n_seen, options["window"])
+    means = [_means(values, n_seen, window) for values in costs]
     columns = {
         "outcome": "converged",
         "sentence": "",
@@ -58,16 +58,16 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
         "eta0": eta0,
         "train_seconds": seconds,
     }
-    points = zip(seen.tolist(), window.tolist(), *(part.tolist() for part in means), strict=True)
+    points = zip(n_seen.tolist(), window.tolist(), *(part.tolist() for part in means), strict=True)
     return Result(
         [{"seen": n, "window": w, "log_loss": a, "rmse2": b, "error": c, **columns} for n, w, a, b, c in points]
     )
 
 
-def _means(values: Floats, seen: NDArray[Any], window: NDArray[Any]) -> Floats:
-    """Return the mean of the last `window` of the first `seen` values, for each point."""
+def _means(values: Floats, n_seen: NDArray[Any], window: NDArray[Any]) -> Floats:
+    """Return the mean of the last `window` of the first `n_seen` values, for each point."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
-    means: Floats = (sums[seen] - sums[seen - window]) / window
+    means: Floats = (sums[n_seen] - sums[n_seen - window]) / window
     return means
 
 

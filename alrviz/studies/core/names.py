@@ -42,7 +42,7 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
         if _plain(recipe) == AUTOMATIC:
             names.append("AutoClassifier")
             continue
-        rivals = [other for other in recipes if other.label == recipe.label and _plain(other) != AUTOMATIC]
+        rivals = [rival for rival in recipes if rival.label == recipe.label and _plain(rival) != AUTOMATIC]
         rival_fields, fields = [_fields(rival) for rival in rivals], _fields(recipe)
         differing_names = [name for name in fields if len({rival[name] for rival in rival_fields if name in rival}) > 1]
         if len({rival.params.get("solver") for rival in rivals}) == 1:  # then "auto" follows from the other parameters

@@ -36,21 +36,22 @@ def progress_of(
     tasks: Sequence[StudyTask],
     results: Mapping[int, Result],
     finished: Mapping[int, float],
-    expected: Mapping[int, float] = MappingProxyType({}),
+    expected_seconds: Mapping[int, float] = MappingProxyType({}),
 ) -> Progress:
     """Return the progress, given the results by place.
 
-    finished: seconds from the start of this session until a task arrived, by place. expected: of a fit, by racer.
+    finished: seconds from the start of this session until a task arrived, by place. expected_seconds: of a fit, by
+    racer.
     """
     failed = sum(result.failed for result in results.values())
-    return Progress(len(results), len(tasks), failed, _seconds_left(tasks, results, finished, expected))
+    return Progress(len(results), len(tasks), failed, _seconds_left(tasks, results, finished, expected_seconds))
 
 
 def _seconds_left(
     tasks: Sequence[StudyTask],
     results: Mapping[int, Result],
     finished: Mapping[int, float],
-    expected: Mapping[int, float],
+    expected_seconds: Mapping[int, float],
 ) -> float | None:
     """Estimate the seconds of the remaining tasks from those measured in this session; None before the first.
 
@@ -64,8 +65,8 @@ def _seconds_left(
     if not set(durations) - {PRIOR_RACER}:  # the class prior takes no time
         return None if len(results) < len(tasks) else 0.0
     means = {racer: fmean(seconds) for racer, seconds in durations.items()}
-    ratios = [mean / expected[racer] for racer, mean in means.items() if expected.get(racer)]
-    predicted = {racer: seconds * median(ratios) for racer, seconds in expected.items()} if ratios else {}
+    ratios = [mean / expected_seconds[racer] for racer, mean in means.items() if expected_seconds.get(racer)]
+    predicted = {racer: seconds * median(ratios) for racer, seconds in expected_seconds.items()} if ratios else {}
     predicted |= {PRIOR_RACER: 0.0} | means
     total_seconds = sum(map(sum, durations.values()))
     remaining = (task.racer for place, task in enumerate(tasks) if place not in results)

@@ -95,39 +95,28 @@ class StudyResults:
         if racer < 0:
             return {"label": "shares", "name": "class prior", "order": 0, "alpha": None}
         recipe = self.recipes[racer]
-        params = recipe.params
-        return {
-            "label": recipe.label,
-            "name": self.names[racer],
-            "order": params.get("order"),
-            "alpha": params.get("alpha"),
-        }
+        settings = {name: recipe.params.get(name) for name in ("order", "alpha")}
+        return {"label": recipe.label, "name": self.names[racer], **settings}
 
     def _rows_of(self, task: StudyTask, result: Result) -> list[Row]:
         """Return a task's rows, with columns that identify its data, racer and split in front."""
-        split, data = task.split, self.datasets[task.data_hash].name
-        fit_columns: Row = {
-            "data": data,
-            "racer": task.racer,
-            **self.about(task.racer),
-            "repeat": split.repeat,
-            "fold": split.fold,
-        }
-        flat_rows = [{name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
-        return [{**fit_columns, "train_share": split.share, **row} for row in flat_rows]
+        split = task.split
+        columns: Row = {"data": self.datasets[task.data_hash].name, "racer": task.racer, **self.about(task.racer)}
+        columns |= {"repeat": split.repeat, "fold": split.fold, "train_share": split.share}
+        return [columns | {name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
 
-    def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
+    def _accept(self, place: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
         """Add a result and notify waiting threads; return whether it was added, which it is not after `stop`.
 
-        place: index of the task. after: seconds since the computing began; None for a stored result.
+        place: index of the task. arrival_seconds: seconds since the computing began; None for a stored result.
         """
         with self._changed:
             if stop.stopped:
                 return False
             self._results[place] = result
             self._arrived.append(place)
-            if after is not None:
-                self._seconds[place] = after
+            if arrival_seconds is not None:
+                self._seconds[place] = arrival_seconds
             self._changed.notify_all()
             return True
 

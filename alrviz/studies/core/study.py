@@ -193,7 +193,7 @@ class Study(StudyResults):
         """
         result = estimate_remaining_fits(self, self._n_jobs, self.max_memory)
         if len(self.datasets) == 1 and len(result.fits) == len(self.recipes):
-            self.expect([one.cost.seconds for one in result.fits])
+            self.expect([fit.cost.seconds for fit in result.fits])
         return result
 
     def run(self, *, verbose: bool = False) -> Self:
@@ -201,12 +201,12 @@ class Study(StudyResults):
 
         verbose: whether to print an estimate first, and the progress every few seconds.
         """
-        printed = time.monotonic()
+        last_print = time.monotonic()
         if verbose:
             print(self._estimate_text(), flush=True)  # noqa: T201 (asked for)
         for _ in self.rows():
-            if verbose and time.monotonic() - printed > _PRINT_INTERVAL_S:
-                printed = time.monotonic()
+            if verbose and time.monotonic() - last_print > _PRINT_INTERVAL_S:
+                last_print = time.monotonic()
                 print(self.progress, flush=True)  # noqa: T201
         return self
 
@@ -225,10 +225,10 @@ class Study(StudyResults):
         with self._changed:
             if self._phase == "running":
                 raise AlrvizError("the study is running; join or stop it before its failed tasks are computed again")
-            failed = self._forget_failed()
-        self._checkpoint.forget(failed)
+            failed_tasks = self._forget_failed()
+        self._checkpoint.forget(failed_tasks)
         self.control.start()
-        return len(failed)
+        return len(failed_tasks)
 
     def recall(self) -> int:
         """Load the saved tasks of this study without computing any; return the number of finished tasks."""

@@ -66,11 +66,6 @@ class StudyTask:
         ]
         return sha256(json.dumps([__version__, NUMBERS_VERSION, *inputs], sort_keys=True).encode()).hexdigest()
 
-    @property
-    def group(self) -> tuple[Any, ...]:
-        """Key that tasks share whose encoded rows are the same: best computed by one worker, which caches them."""
-        return (self.data_hash, self.split)
-
 
 def plain(recipe: Recipe) -> Recipe:
     """Return a recipe without its own split and seed, which the study decides: equal fits then have equal keys."""
@@ -78,11 +73,7 @@ def plain(recipe: Recipe) -> Recipe:
 
 
 def fold_tasks(
-    data_hash: str,
-    recipes: Sequence[Recipe],
-    splits: Iterable[SplitSpec],
-    seed: int,
-    first: int = 0,
+    data_hash: str, recipes: Sequence[Recipe], splits: Iterable[SplitSpec], seed: int, first: int = 0
 ) -> list[StudyTask]:
     """Return a task for each split and recipe, grouped by split; the first recipe is racer `first`."""
     texts = [plain(recipe).to_json() for recipe in recipes]

@@ -96,8 +96,8 @@ class _TaskQueue:
 
     def __init__(self, tasks: Sequence[tuple[int, StudyTask]]):
         groups: dict[Any, list[tuple[int, StudyTask]]] = {}
-        for place, task in tasks:
-            groups.setdefault(task.group, []).append((place, task))
+        for place, task in tasks:  # those of a group share encoded rows, which a worker caches
+            groups.setdefault((task.data_hash, task.split), []).append((place, task))
         self._groups = deque(groups.values())  # that no slot has begun
         self._by_slot: dict[int, list[tuple[int, StudyTask]]] = {}
         self._seconds: dict[str, float] = {}

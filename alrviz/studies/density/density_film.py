@@ -91,10 +91,10 @@ def _curve(
     if old is not None:
         return replace(old, phi=_narrow(phi), weight=weight, x=x, bandwidth=h, silverman=silverman)
     rug = values[rug_rows]
-    there = np.isfinite(rug)
-    classes = encoded.y[rug_rows][there].astype(np.intp)
+    is_finite = np.isfinite(rug)
+    classes = encoded.y[rug_rows][is_finite].astype(np.intp)
     return ColumnRatio(
-        name, _narrow(phi), weight, x, bandwidth=h, silverman=silverman, rug=rug[there], rug_class=classes
+        name, _narrow(phi), weight, x, bandwidth=h, silverman=silverman, rug=rug[is_finite], rug_class=classes
     )
 
 
@@ -103,12 +103,9 @@ def _narrow(phi: Floats) -> Floats:
     return phi[:, 0] if phi.shape[1] == 1 else phi
 
 
-def bandwidth_path(run: Any, upto: int | None = None) -> BandwidthPath:
-    """Return the path of a dlr run up to its latest step.
-
-    upto: index of the last step to include; None for all.
-    """
-    steps = [step for step in run.trace.since(0) if step.kind != "search" and (upto is None or step.index <= upto)]
+def bandwidth_path(run: Any) -> BandwidthPath:
+    """Return the path of a dlr run up to its latest step."""
+    steps = [step for step in run.trace.since(0) if step.kind != "search"]
     features, rows = run.objective.features, run.trace.rows or 1.0
     places = feature_columns(run.encoded, features)[: len(features.numeric)]
     bandwidths = [[step.extra.get(f"h_{j}", np.nan) for j in places] for step in steps]

@@ -102,7 +102,7 @@ class BandwidthPath:
 def scene_frame(scene: DensityFrame) -> pd.DataFrame:
     """Return a scene as a tidy frame with all levels: column, x or level, class of phi, phi, w, w phi, h."""
     parts = []
-    for ratio in (drawn.whole or drawn for drawn in scene.columns):
+    for ratio in (column_ratio.whole or column_ratio for column_ratio in scene.columns):
         spoken = scene.classes[1:] if ratio.phi.ndim == 1 else scene.classes
         phi, weighted = (np.reshape(values, (len(ratio.phi), -1)) for values in (ratio.phi, ratio.weighted))
         weights = np.atleast_1d(ratio.weight)

@@ -59,14 +59,14 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = MAX_SHOWN, seed:
     flat_features = features.reshape(-1, features.shape[2]).T
     codes = np.asarray(y, dtype=np.intp)
     order = np.random.default_rng(seed).permutation(len(codes))
-    counted = np.sort(order[:MAX_COUNTED])
-    share, chance = _shares(flat_features[counted], codes[counted])
+    counted_rows = np.sort(order[:MAX_COUNTED])
+    share, chance = _shares(flat_features[counted_rows], codes[counted_rows])
     drawn_rows = order if len(order) <= limit else order[_spread(codes[order], limit)]
     drawn_rows = drawn_rows[np.argsort(codes[drawn_rows], kind="stable")]
     shown_phi = flat_features[drawn_rows]
     names = tuple(str(label) for label in classes)
     values = (shown_phi @ shown_phi.T).astype(np.float32)
-    return Gram(values, codes[drawn_rows], drawn_rows, names, len(codes), len(counted), share, chance)
+    return Gram(values, codes[drawn_rows], drawn_rows, names, len(codes), len(counted_rows), share, chance)
 
 
 def _spread(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:

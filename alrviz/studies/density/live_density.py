@@ -88,9 +88,9 @@ def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -
     return _live(run.encoder, run.encoded, objective, objective.follow(log_h, w, previous), True)
 
 
-def _on_one_thread(shared: T) -> T:
+def _on_one_thread(features_or_rows: T) -> T:
     """Return a shallow copy of features or rows that uses one thread."""
-    single: Any = copy.copy(shared)
+    single: Any = copy.copy(features_or_rows)
     single.n_jobs = 1
     return single
 

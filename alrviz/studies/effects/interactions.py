@@ -72,26 +72,16 @@ def interactions(
     >>> found.importance()["share"].round(2).head(2).to_dict()
     {'bit_1 & bit_2': 0.98, 'bit_2': 0.02}
     """
+    run = model_or_run if isinstance(model_or_run, Run) else None
+    model = _require_cells(model_or_run if run is None else estimator_of(run))
     rows: Encoded | None = None
     test_rows: Encoded | None = None
     note = ""
-    if isinstance(model_or_run, Run):
-        run = model_or_run
-        model = _require_cells(estimator_of(run))
-        is_own_table = dataset is None or dataset is run.dataset
-        if is_own_table and run.coded is not None:
-            rows, test_rows, note = _sample_rows(run.coded)
-        else:
-            rows = run.encoded if is_own_table else None
-            test_rows = run.holdout if is_own_table and heldout is None else None
-    else:
-        model = _require_cells(model_or_run)
+    if run is not None and (dataset is None or dataset is run.dataset):
+        rows, test_rows, note = (run.encoded, run.holdout, "") if run.coded is None else _sample_rows(run.coded)
     if rows is None:
-        require_dataset(dataset)
-        assert dataset is not None
         rows = _encode(model, dataset, stop)
     if heldout is not None:
-        require_dataset(heldout)
         test_rows = _encode(model, heldout, stop)
     if isinstance(model.model_, DensityModel):
         return ColumnInteractions(model, rows, test_rows, n_jobs, stop)
@@ -121,8 +111,10 @@ def _require_cells(model: Any) -> Any:
     raise RecipeError(f"the score of {name} is no sum over cells; expected one of {VALID}")
 
 
-def _encode(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
-    """Encode a data set by the model's encoder."""
+def _encode(model: Any, dataset: Dataset | None, stop: StopToken) -> Encoded:
+    """Encode a data set by the model's encoder; raises `TableError` if it is none, or has other classes."""
+    require_dataset(dataset)
+    assert dataset is not None
     codes, _, unlearned = class_codes(dataset.y, model.classes_.tolist())
     if unlearned:
         classes = list(map(str, model.classes_))
@@ -145,8 +137,6 @@ class Interactions(NamedEffects):
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
     >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
-    >>> found.orders()["share"].round(2).to_dict()
-    {1: 0.02, 2: 0.98}
     >>> found.mute("bit_1 & bit_2")["error"].round(2).to_dict()
     {'all': 0.11, 'muted': 0.5}
     """
@@ -321,8 +311,9 @@ class Interactions(NamedEffects):
 class ColumnInteractions(Interactions):
     """The effects of the columns of a dlr model; also explains rows with numbers that none of its rows has.
 
-    `lacking` and `associations` test numbers in eight intervals. more: (n, columns) numbers of further rows that are to
-    be explained; None for those of the tables only.
+    `lacking` and `associations` test numbers in eight intervals.
+
+    more: (n, columns) numbers of further rows that are to be explained; None for those of the tables only.
     """
 
     def __init__(
@@ -330,9 +321,9 @@ class ColumnInteractions(Interactions):
         stop: StopToken = NEVER, more: Floats | None = None,
     ):  # fmt: skip
         self._arguments = classifier, encoded, heldout, n_jobs
-        numbers = [one.numbers for one in (encoded, heldout) if one is not None and one.numbers is not None]
+        numbers = [part.numbers for part in (encoded, heldout) if part is not None and part.numbers is not None]
         encoder = encoder_of_values(classifier.encoder_, [*numbers, *([] if more is None else [more])])
-        rows = [None if one is None else with_levels(one, encoder) for one in (encoded, heldout)]
+        rows = [None if part is None else with_levels(part, encoder) for part in (encoded, heldout)]
         assert rows[0] is not None
         super().__init__(as_linear(classifier, encoder), encoder, rows[0], rows[1], n_jobs, stop)
         self._tests = TupleTests(binned(encoded), self.columns, n_jobs)

@@ -88,8 +88,8 @@ class TupleCounts:
                 if k == 0 or (tested_here[:, k] != tested_here[:, k - 1]).any():
                     cells = begin + np.flatnonzero(tested_here[:, k])
                     rank = kernels.margin_rank(cells, n, self.slices.slices, base, slices, _MAX_RANK_NUMBERS)
-                    seen = self.cover.levels_seen[space.tuples[t, :n]]
-                    free = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / seen).prod())
+                    n_levels = self.cover.levels_seen[space.tuples[t, :n]]
+                    free = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / n_levels).prod())
                 df[i] += free * (parts[cells, k].mean() if len(cells) else 0.0)
 
         run_parts(count_tuple, len(self.tuples), self.jobs)
@@ -115,14 +115,14 @@ class TupleTests:
         return comb(len(self._varying), order)
 
     def lacking(
-        self, scores: Floats, known: Collection[Columns], order: int | None, stop: StopToken = NEVER
+        self, scores: Floats, known_tuples: Collection[Columns], order: int | None, stop: StopToken = NEVER
     ) -> pd.DataFrame:
         """Return `lacking` of the tuples of an order that the model lacks.
 
-        scores: (N, C) the model's. known: the tuples it has. order: None for the lowest at which it lacks any.
+        scores: (N, C) the model's. known_tuples: the tuples it has. order: None for the lowest at which it lacks any.
         """
         for size in range(1, len(self._varying) + 1) if order is None else [order]:
-            if tuples := [columns for columns in self._tuples(size) if columns not in known]:
+            if tuples := [columns for columns in self._tuples(size) if columns not in known_tuples]:
                 return self._with_names(lacking(scores, self._encoded, tuples, self._n_jobs, stop), tuples, "gain")
         raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
 
@@ -141,9 +141,9 @@ class TupleTests:
             )
         return list(combinations(self._varying, order))
 
-    def _with_names(self, table: pd.DataFrame, tuples: list[Columns], by: str) -> pd.DataFrame:
+    def _with_names(self, table: pd.DataFrame, tuples: list[Columns], sort_column: str) -> pd.DataFrame:
         table.index = pd.Index(tuple_names(tuples, self._columns), name="columns")
-        return table.sort_values(by, ascending=False, kind="stable")
+        return table.sort_values(sort_column, ascending=False, kind="stable")
 
 
 def lacking(
@@ -153,18 +153,18 @@ def lacking(
 
     Columns: "gain" and "gain_error" (nats per test row, with standard error), "chi2", "df", "p".
     """
-    counted = TupleCounts.of(encoded, tuples, n_jobs, stop)
-    tables, slices, index, rows = counted.tables, counted.slices, counted.index, counted.rows
+    tuple_counts = TupleCounts.of(encoded, tuples, n_jobs, stop)
+    tables, slices, index, rows = tuple_counts.tables, tuple_counts.slices, tuple_counts.index, tuple_counts.rows
     classes, n = tables.n_classes, encoded.total
     z = np.full((rows.n_rows, rows.padded_width), -np.inf)
     z[:, :classes] = scores
     residual = rows.scores()
     rows.loss_and_residual(z, None, 0.0, z, residual, stop)
-    slopes = counted.cover.sums(rows, residual, stop)
+    slopes = tuple_counts.cover.sums(rows, residual, stop)
     p = np.exp(z - z.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     residual[:] = rows.weights[:, None] * p * (1.0 - p)
-    curvatures = counted.cover.sums(rows, residual, stop)  # (S, C): sums of weight * p (1 - p)
+    curvatures = tuple_counts.cover.sums(rows, residual, stop)  # (S, C): sums of weight * p (1 - p)
     expected_counts, cell_counts = tables.counts + slopes, tables.counts.sum(axis=1, keepdims=True)
     is_tested = (expected_counts >= MIN_EXPECTED) & (curvatures > 1e-9 * cell_counts)
     parts = 1.0 - expected_counts / cell_counts
@@ -178,15 +178,15 @@ def lacking(
 
         def purify_tuple(i: int, f: Floats = f, w: Floats = w, mass: Floats = mass, moves: Floats = moves) -> None:
             stop.check()
-            t = int(counted.tuples[i])
+            t = int(tuple_counts.tuples[i])
             kernels.purify(
                 t, int(sizes[t]), f, w, index.begin, slices.slices, mass, slices.first_slice, moves, _TOL, _STEPS
             )
 
-        run_parts(purify_tuple, len(counted.tuples), counted.jobs)
+        run_parts(purify_tuple, len(tuple_counts.tuples), tuple_counts.jobs)
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
-    gain_of_tuples = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
-    df = counted.free(is_tested, parts, stop)
+    gain_of_tuples = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
+    df = tuple_counts.free(is_tested, parts, stop)
     return pd.DataFrame(
         {
             "gain": (gain_of_tuples - 2.0 * df) / (2.0 * n),
@@ -207,31 +207,31 @@ def associations(
     the subtuples, less the expectation by chance), "g2" and "chi2" (Pearson's) over cells and classes with at least one
     expected row, "df", and "p" of "chi2" (sparse cells make g2 too large).
     """
-    counted = TupleCounts.of(encoded, tuples, n_jobs, stop)
-    tables, slices, index = counted.tables, counted.slices, counted.index
-    sizes, statistics = tables.space.sizes, np.zeros((len(counted.tuples), 2))
+    tuple_counts = TupleCounts.of(encoded, tuples, n_jobs, stop)
+    tables, slices, index = tuple_counts.tables, tuple_counts.slices, tuple_counts.index
+    sizes, statistics = tables.space.sizes, np.zeros((len(tuple_counts.tuples), 2))
     counts = np.ascontiguousarray(tables.counts)
     expected_counts = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
     is_tested = expected_counts >= MIN_EXPECTED
 
     def fit_tuple(i: int) -> None:
         stop.check()
-        t = int(counted.tuples[i])
+        t = int(tuple_counts.tuples[i])
         size, begin = int(sizes[t]), index.begin
         statistics[i] = kernels.fit_margins(
             t, size, counts, is_tested, begin, slices.slices, slices.first_slice, 1e-7, 500
         )
 
-    run_parts(fit_tuple, len(counted.tuples), counted.jobs)
+    run_parts(fit_tuple, len(tuple_counts.tuples), tuple_counts.jobs)
     tuple_of_cell, count = tables.tuple_of_seen, tables.space.n_tuples
     n_cells = np.maximum(np.bincount(tuple_of_cell, minlength=count), 1)
     share_tested = np.bincount(tuple_of_cell, is_tested.mean(axis=1), count) / n_cells
     parts = np.full(is_tested.shape, 1.0 - 1.0 / tables.n_classes)
-    df, n = counted.free(np.ones_like(is_tested), parts, stop) * share_tested[counted.tuples], encoded.total
+    df, n = tuple_counts.free(np.ones_like(is_tested), parts, stop) * share_tested[tuple_counts.tuples], encoded.total
     return pd.DataFrame(
         {
-            "mi": mutual_information(tables)[counted.tuples],
-            "mi_mm": miller_madow(tables)[counted.tuples],
+            "mi": mutual_information(tables)[tuple_counts.tuples],
+            "mi_mm": miller_madow(tables)[tuple_counts.tuples],
             "interaction": (statistics[:, 0] - df) / (2.0 * n),
             "g2": statistics[:, 0],
             "chi2": statistics[:, 1],

@@ -50,8 +50,8 @@ def dependence(
             joint = float(entr(np.bincount(pair_of.ravel(), share)).sum())
             for column, other in ((j, i), (i, j)):
                 bias = (sizes[column] - 1) * (sizes[other] - 1) / (2 * n)
-                shared = entropy_by_column[column] + entropy_by_column[other] - joint - bias
-                known_share = 1.0 if len(pairs) == sizes[other] else max(0.0, shared / entropy_by_column[column])
+                information = entropy_by_column[column] + entropy_by_column[other] - joint - bias
+                known_share = 1.0 if len(pairs) == sizes[other] else max(0.0, information / entropy_by_column[column])
                 lines.append((column, other, known_share))
     return pd.DataFrame(lines, columns=["column", "other", "known"])
 

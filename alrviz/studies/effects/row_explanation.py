@@ -86,13 +86,10 @@ class RowExplanation:
         effects = pure.of_rows(codes)[0]
         scores = pure.intercept + effects.sum(axis=0)
         p = np.exp(log_softmax(scores[None])[0])
-        k = int(p.argmax()) if of is None else _class(of, classes)
-        if against is None:
-            others_p = p.copy()
-            others_p[k] = -1.0
-            baseline = int(others_p.argmax())
-        else:
-            baseline = _class(against, classes)
+        by_probability = np.argsort(-p, kind="stable").tolist()
+        k = by_probability[0] if of is None else _class(of, classes)
+        by_probability.remove(k)
+        baseline = by_probability[0] if against is None else _class(against, classes)
         located = pure.index.locate(codes.astype(np.uint32), 0, 1)[0].astype(np.int64) - 2 * pure.n_tuples
         texts = [
             labels_of[min(int(code), len(labels_of) - 1)]

@@ -9,13 +9,13 @@ from alrviz.studies.statistics.measures import loss_text
 SIGNIFICANCE_LEVEL = 0.05  # significance level of all tests of a table together
 
 
-def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
+def verdict(orders: pd.DataFrame, importance: pd.DataFrame, row_text: str) -> str:
     """Return a sentence on the orders' shares of the score, and on the tuples that lower the log loss.
 
     Args:
         orders: a row for each order, with its `tuples` (how many) and its `share` of the score.
         importance: a row for each tuple: `Interactions.importance`.
-        where: the rows of the log loss, "test" or "these rows'".
+        row_text: the rows of the log loss, "test" or "these rows'".
     """
     share_texts = [
         f"{'main effects' if size == 1 else _count_text(int(line.tuples), int(size))} {100 * line.share:.0f} %"
@@ -27,12 +27,12 @@ def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
         tuples = importance[importance["order"] == size]
         helpful = tuples[beyond_chance(tuples)]
         if helpful.empty:
-            text += f"; no single one of the {tuples_text(size)} lowers {where} log loss by more than chance gives"
+            text += f"; no single one of the {tuples_text(size)} lowers {row_text} log loss by more than chance gives"
             continue
         top = helpful["loss"].idxmax()
         verb = "lowers" if len(helpful) == 1 else "lower"
         text += (
-            f"; {len(helpful):,} of the {tuples_text(size)} {verb} {where} log loss by more than chance gives, most "
+            f"; {len(helpful):,} of the {tuples_text(size)} {verb} {row_text} log loss by more than chance gives, most "
             f"{top}: {loss_text(tuples.loc[top, 'loss'])} ± {loss_text(tuples.loc[top, 'loss_error'])} nats"
         )
     return text + "."
@@ -49,11 +49,11 @@ def _count_text(n: int, order: int) -> str:
     return f"1 {tuples_text(order).removesuffix('s')}" if n == 1 else f"{n:,} {tuples_text(order)}"
 
 
-def lacking_sentence(lacking: pd.DataFrame, order: int) -> str:
+def lacking_sentence(table: pd.DataFrame, order: int) -> str:
     """Return the sentence on a table of `Interactions.lacking`: which tuples of an order would lower the loss, with
     Bonferroni's correction (by chance one table in twenty has some).
     """
-    gains = lacking[(lacking["p"] * len(lacking) < SIGNIFICANCE_LEVEL) & (lacking["gain"] > 0)]
+    gains = table[(table["p"] * len(table) < SIGNIFICANCE_LEVEL) & (table["gain"] > 0)]
     if gains.empty:
         return f"No {tuples_text(order)} are worth adding: none would gain more than chance gives."
     gains_text = ", ".join(

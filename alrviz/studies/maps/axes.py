@@ -65,8 +65,8 @@ class Axis:
 
     def widened(self, min_length: float) -> "Axis":
         """Return the axis with at least this length and the same middle."""
-        more = (min_length - self.length) / 2
-        return replace(self, low=self.low - more, high=self.high + more) if more > 0 else self
+        margin = (min_length - self.length) / 2
+        return replace(self, low=self.low - margin, high=self.high + margin) if margin > 0 else self
 
     def centres(self, side: int) -> Floats:
         """Return the positions of a map of `side` steps; a categorical axis has a step for each level."""
@@ -156,10 +156,10 @@ def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any =
 
 
 def _most_informative(
-    rows: pd.DataFrame, candidates: Sequence[Any], chosen: Sequence[Any], classes: NDArray[np.intp]
+    rows: pd.DataFrame, candidates: Sequence[Any], chosen_names: Sequence[Any], classes: NDArray[np.intp]
 ) -> Any:
     """Return the candidate that is most informative about the classes, together with the chosen column, if any."""
-    fixed = _intervals(rows[chosen[0]]) if chosen else 0
+    fixed = _intervals(rows[chosen_names[0]]) if chosen_names else 0
     return max(candidates, key=lambda name: _information(fixed * N_INTERVALS + _intervals(rows[name]), classes))
 
 
@@ -196,10 +196,7 @@ def _information(cells: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
 
 
 def axes_of(
-    frame: pd.DataFrame,
-    names: Sequence[Any],
-    keep: Sequence[Axis | None] = (None, None),
-    shape: float | None = None,
+    frame: pd.DataFrame, names: Sequence[Any], keep: Sequence[Axis | None] = (None, None), shape: float | None = None
 ) -> tuple[Axis, Axis]:
     """Return the two axes of a map; if they share one scale, one is widened.
 
@@ -227,13 +224,13 @@ def one_scale(across: Axis, up: Axis) -> bool:
     )
 
 
-def _one_unit(one: str, other: str) -> bool:
-    units = [_UNIT.search(name) for name in (one, other)]
+def _one_unit(first_name: str, second_name: str) -> bool:
+    units = [_UNIT.search(name) for name in (first_name, second_name)]
     if any(units):
         return all(units) and len({unit[1].casefold() for unit in units if unit}) == 1
-    if _NUMBER.sub("#", one) == _NUMBER.sub("#", other):
+    if _NUMBER.sub("#", first_name) == _NUMBER.sub("#", second_name):
         return True
-    coordinates = [_COORDINATE.fullmatch(name.casefold()) for name in (one, other)]
+    coordinates = [_COORDINATE.fullmatch(name.casefold()) for name in (first_name, second_name)]
     return all(coordinates) and len({match[1] for match in coordinates if match}) == 1
 
 
@@ -241,15 +238,13 @@ def _scale(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    if keep is not None and keep.numeric and keep.name == name and _fits(keep, low, high):
+    is_same = keep is not None and keep.numeric and keep.name == name
+    if (
+        keep and is_same and keep.low <= low and high <= keep.high and 3 * (high - low) >= keep.length
+    ):  # a third is full
         return Axis(name, keep.low, keep.high, column=column)
     air = MARGIN_SHARE * (high - low) or 0.5 * max(abs(low), 1.0)
     return Axis(name, low - air, high + air, column=column)
-
-
-def _fits(axis: Axis, low: float, high: float) -> bool:
-    """Return whether these ends lie on the axis and fill at least a third of it."""
-    return axis.low <= low and high <= axis.high and 3 * (high - low) >= axis.high - axis.low
 
 
 def _levels(name: Any, column: pd.Series) -> Axis:

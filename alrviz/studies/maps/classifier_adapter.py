@@ -45,11 +45,12 @@ class ClassifierAdapter:
 
     def __call__(self, table: pd.DataFrame) -> Floats:
         """Return the model's values for these rows."""
-        X = self._as_input(table)
-        values = self.model.predict_proba(X) if self.probability else self.model.decision_function(X)
-        values = np.asarray(values, dtype=np.float64)
+        predict = self.model.predict_proba if self.probability else self.model.decision_function
+        values = np.asarray(predict(self._as_input(table)), dtype=np.float64)
         if values.ndim == 1 and len(self._place) == 2:
-            return self._spread_score(values)
+            if len(self.classes) == 2:
+                return (values if self._place[1] == 1 else -values)[:, None]
+            values = np.stack([-values, values], axis=1)
         if values.shape != (len(table), len(self._place)):
             raise TableError(
                 f"{type(self.model).__name__} gives values of shape {values.shape} for {len(table):,} rows and "
@@ -57,13 +58,6 @@ class ClassifierAdapter:
             )
         result = np.full((len(table), len(self.classes)), 0.0 if self.probability else -np.inf)
         result[:, self._place] = values
-        return result
-
-    def _spread_score(self, score: Floats) -> Floats:
-        if len(self.classes) == 2:
-            return (score if self._place[1] == 1 else -score)[:, None]
-        result = np.full((len(score), len(self.classes)), -np.inf)
-        result[:, self._place] = np.stack([-score, score], axis=1)
         return result
 
     def predict(self, table: pd.DataFrame) -> NDArray[np.intp]:
@@ -75,7 +69,4 @@ class ClassifierAdapter:
 
     def codes(self, labels: Any) -> NDArray[np.intp]:
         """Return the codes of labels in `classes`, -1 for other labels."""
-        code_by_label = {label: k for k, label in enumerate(self.classes)}
-        return np.array(
-            [code_by_label.get(str(label), -1) for label in np.asarray(labels, dtype=object)], dtype=np.intp
-        )
+        return pd.Index(self.classes).get_indexer([str(label) for label in np.asarray(labels, dtype=object)])

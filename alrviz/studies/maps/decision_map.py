@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
+from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.maps.axes import Axis, Floats, axes_of, axis_of, first_axes, one_scale
 from alrviz.studies.maps.classifier_adapter import ClassifierAdapter
 from alrviz.studies.maps.partial_dependence import PartialDependence, others_of
 
 SIDE_PLACES = (20, 60, 140)  # places along a scale; a picture 575 pixels wide resolves no more
+FILM_SIDE_PLACES = 64  # of the maps of a dlr fit's film; those of 120 steps then take half a megabyte
 MAX_PREDICTIONS = 160_000  # rows that the model predicts for a surface, averaging included
 CHUNK_ROWS = 8_192  # rows predicted between two checks of the stop token
 MAX_POINTS = 1_500  # more would cover each other and the map
@@ -221,3 +223,23 @@ def points_of(adapter: ClassifierAdapter, frame: pd.DataFrame, y: Any, across: A
         total=len(frame),
         absent=len(frame) - len(placed),
     )
+
+
+def film_axes(scene: DensityFrame, dataset: Any) -> tuple[Axis, Axis] | None:
+    """Return axes for the two columns that move the scores of the last scene most, in the table's order.
+
+    None if fewer than two columns have a feature.
+    """
+    frame = frame_of(dataset.X)
+    names = [str(name) for name in frame.columns]
+    columns = sorted(scene.columns, key=lambda ratio: (ratio.x is None, -ratio.importance))[:2]
+    if len(columns) < 2:
+        return None
+    return axes_of(frame, [frame.columns[place] for place in sorted(names.index(ratio.column) for ratio in columns)])
+
+
+def film_map(model: Any, dataset: Any, axes: tuple[Axis, Axis], *, points: bool) -> Surface:
+    """Return the map of one step's model; points: whether to show the table's rows."""
+    y = dataset.y if points else None
+    (surface,) = decision_map(model, dataset.X, y, across=axes[0], up=axes[1], sides=(FILM_SIDE_PLACES,))
+    return surface

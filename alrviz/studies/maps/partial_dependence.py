@@ -21,11 +21,9 @@ from alrviz.errors import TableError, nearest
 from alrviz.studies.maps.axes import Axis, Floats, is_numeric
 
 OTHERS = {
-    "typical": "at typical values",
-    "row": "at one row's values",
-    "mean": "averaged over rows",
+    "typical": "at typical values", "row": "at one row's values", "mean": "averaged over rows",
     "near": "weighted by nearness",
-}
+}  # fmt: skip
 MAX_AVERAGED = 64  # rows averaged over
 POOL_ROWS = 1_000  # rows among which the nearest are searched
 N_NEAREST = 16
@@ -60,8 +58,8 @@ class PartialDependence:
             rows = np.broadcast_to(np.arange(len(self.base)), (len(u), len(self.base)))
             return rows, np.full(rows.shape, 1.0 / len(self.base))
         squares = np.zeros((len(u), len(self.base)))
-        for at, where, unit in zip((u, v), self.places, self.units, strict=True):
-            squares += _distances(at, where, unit) ** 2
+        for positions, row_positions, unit in zip((u, v), self.places, self.units, strict=True):
+            squares += _distances(positions, row_positions, unit) ** 2
         rows = np.argpartition(squares, self.per_place - 1, axis=1)[:, : self.per_place]
         near_squares = np.take_along_axis(squares, rows, axis=1)
         weights = np.exp((near_squares.min(axis=1, keepdims=True) - near_squares) / (2 * WIDTH**2))
@@ -97,13 +95,14 @@ def others_of(
         return PartialDependence(how, frame.iloc[[row]])
     if how == "typical":
         return PartialDependence(how, typical_row(frame))
-    most = MAX_AVERAGED if how == "mean" else POOL_ROWS
-    base = frame if len(frame) <= most else frame.iloc[_drawn(len(frame), most, seed)]
+    n_rows = MAX_AVERAGED if how == "mean" else POOL_ROWS
+    if len(frame) > n_rows:
+        frame = frame.iloc[np.sort(np.random.default_rng(seed).choice(len(frame), n_rows, replace=False))]
     if how == "mean":
-        return PartialDependence(how, base)
-    units = [_unit(axis, base) for axis in (across, up)]
-    places = np.array([axis.positions(base[axis.name]) for axis in (across, up)])
-    return PartialDependence(how, base, places, (units[0], units[1]))
+        return PartialDependence(how, frame)
+    units = [_unit(axis, frame) for axis in (across, up)]
+    places = np.array([axis.positions(frame[axis.name]) for axis in (across, up)])
+    return PartialDependence(how, frame, places, (units[0], units[1]))
 
 
 def typical_row(frame: pd.DataFrame) -> pd.DataFrame:
@@ -119,10 +118,6 @@ def typical_row(frame: pd.DataFrame) -> pd.DataFrame:
     return row
 
 
-def _drawn(n: int, size: int, seed: int) -> NDArray[np.intp]:
-    return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
-
-
 def _unit(axis: Axis, base: pd.DataFrame) -> float:
     if not axis.numeric:
         return 0.0
@@ -131,8 +126,8 @@ def _unit(axis: Axis, base: pd.DataFrame) -> float:
     return (float(values.std()) if len(values) else 0.0) or 1.0
 
 
-def _distances(at: Floats, where: Floats, unit: float) -> Floats:
+def _distances(positions: Floats, row_positions: Floats, unit: float) -> Floats:
     """Return the distances (places, rows) along one axis."""
     if unit:
-        return np.nan_to_num(np.abs(at[:, None] - where) / unit, nan=_MISSING_DISTANCE)
-    return (np.floor(at)[:, None] != np.floor(where)).astype(np.float64)
+        return np.nan_to_num(np.abs(positions[:, None] - row_positions) / unit, nan=_MISSING_DISTANCE)
+    return (np.floor(positions)[:, None] != np.floor(row_positions)).astype(np.float64)

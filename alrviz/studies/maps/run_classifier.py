@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from alrviz.models.density_model import DensityModel
 from alrviz.models.linear import LinearModel, log_softmax
@@ -25,12 +26,15 @@ class StepModel:
         classes_: (C,) the classes, in the order of the columns of `predict_proba`.
         encoder: fitted on the run's training rows.
         model: scores the rows that the encoder makes.
+        hinge: whether its loss is a squared hinge, whose scores give no probabilities: it has `decision_function`
+            instead of `predict_proba`.
     """
 
     step: int
     classes_: NDArray[Any]
     encoder: Any
     model: LinearModel | NetworkModel | DensityModel
+    hinge: bool = False
 
     def scores(self, X: Any) -> Floats:
         """Return the class scores (N, C)."""
@@ -43,38 +47,29 @@ class StepModel:
             np.empty((0, codes.shape[1])) if numbers is None else numbers, codes[categorical_columns]
         )
 
+    @available_if(lambda self: not self.hinge)
     def predict_proba(self, X: Any) -> Floats:
         """Return p(class | row), (N, C)."""
         return np.exp(log_softmax(self.scores(X)))
+
+    @available_if(lambda self: self.hinge)
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores (N, C); of two classes the second's minus the first's, (N,)."""
+        scores = self.scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the highest score of each row (N,), of equal ones the first."""
         return self.classes_[self.scores(X).argmax(axis=1)]
 
 
-class StepScores:
-    """A step's model whose scores are no probabilities: has `decision_function` instead of `predict_proba`."""
-
-    def __init__(self, model: StepModel):
-        self.step, self.classes_, self.predict = model.step, model.classes_, model.predict
-        self._model = model
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores (N, C); of two classes the second's minus the first's, (N,)."""
-        scores = self._model.scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def model_at(run: Any, step: int | None = None) -> StepModel | StepScores | None:
-    """Return a run's model at a step (None: the latest), or at the nearest stored step before it; None without any.
-
-    With a squared hinge it gives scores, with every other loss probabilities.
-    """
+def model_at(run: Any, step: int | None = None) -> StepModel | None:
+    """Return a run's model at a step (None: the latest), or at the nearest stored step before it; None without any."""
     latest, state, encoder = run.model, run.state, run.encoder
     if latest is None or encoder is None:
         return None
     index, model = state.index, latest
     if step is not None and step < index:
         index, model = run.model_at(step)
-    classifier = StepModel(index, np.asarray(encoder.classes_), encoder, model)
-    return StepScores(classifier) if run.recipe.params.get("objective") == "hinge" else classifier
+    hinge = run.recipe.params.get("objective") == "hinge"
+    return StepModel(index, np.asarray(encoder.classes_), encoder, model, hinge)

@@ -76,9 +76,9 @@ def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
     rows = curve.sort_values("alpha", ascending=False)
     values, errors = rows[measure].to_numpy(float), rows[f"{measure}_above_se"].to_numpy(float)
     best = int(values.argmin())
-    above, spread = values[[0, -1]] - values[best], _CLEAR_STANDARD_ERRORS * errors[[0, -1]]
-    worse = above > spread
-    is_level = bool((above + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
+    excess, spread = values[[0, -1]] - values[best], _CLEAR_STANDARD_ERRORS * errors[[0, -1]]
+    worse = excess > spread
+    is_level = bool((excess + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
     place = {(True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE}.get(
         (bool(worse[0]), bool(worse[1])), FLAT if is_level else UNCLEAR
     )
@@ -106,13 +106,7 @@ def best_of(verdicts: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
 
 
 def sentence(study: "Study", measure: str = "log_loss") -> str:
-    """Return the sentence on the best of the paths with results so far; "" without any.
-
-    >>> from alrviz import Recipe, alpha_path, load_demo
-    >>> study = alpha_path(load_demo("balance-scale"), [Recipe("alr", center="anje")], n_jobs=1).run()
-    >>> sentence(study).split(":")[0]
-    'An intermediate alpha is best'
-    """
+    """Return the sentence on the best of the paths with results so far; "" without any."""
     lines = study.summary()
     verdicts = verdicts_on(study, measure, lines)
     best = best_of(verdicts)

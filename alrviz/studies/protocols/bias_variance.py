@@ -165,7 +165,7 @@ def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: in
     if rounds >= 2:
         parts = asdict(decompose(predicted, y, n_classes, weights))
     if rounds >= 3:
-        replicates = np.array([astuple(one) for one in leave_one_out(predicted, y, n_classes, weights)])
+        replicates = np.array([astuple(figures) for figures in leave_one_out(predicted, y, n_classes, weights)])
         for part, values in zip(PARTS, replicates.T, strict=True):
             errors[part] = float(np.sqrt((rounds - 1) / rounds * ((values - values.mean()) ** 2).sum()))
     return parts | {f"{part}_se": error for part, error in errors.items()}

@@ -230,9 +230,10 @@ def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
     place = list(by_order.index).index(order)
     if not place:
         return True
-    row, below = by_order.loc[order], by_order.loc[by_order.index[place - 1]]
-    small = row.gain < _MIN_GAIN_SHARE * below.log_loss and row.parameters > _MAX_PARAMETER_RATIO * below.parameters
-    return bool(row.gain >= _MIN_GAIN_ERRORS * row.gain_se and not small)
+    row, row_below = by_order.loc[order], by_order.loc[by_order.index[place - 1]]
+    is_small = row.gain < _MIN_GAIN_SHARE * row_below.log_loss
+    is_dear = row.parameters > _MAX_PARAMETER_RATIO * row_below.parameters
+    return bool(row.gain >= _MIN_GAIN_ERRORS * row.gain_se and not (is_small and is_dear))
 
 
 def _alpha_note(study: Study, order: int) -> str:
@@ -282,11 +283,11 @@ def cuts_note(study: Study) -> str:
     if not len(rows):
         return ""
     typical = rows.sort_values("lost_columns").iloc[len(rows) // 2]
-    lost, numeric = int(typical.lost_columns), int(typical.numeric_columns)
-    if not lost:
+    n_lost, numeric = int(typical.lost_columns), int(typical.numeric_columns)
+    if not n_lost:
         return f"cuts of numeric columns: {cuts}"
-    names = typical.lost_names + (" ..." if lost > 3 else "")
-    note = f"{cuts} finds no cut in {lost:,} of {numeric:,} numeric columns ({names}): no order uses them"
+    names = typical.lost_names + (" ..." if n_lost > 3 else "")
+    note = f"{cuts} finds no cut in {n_lost:,} of {numeric:,} numeric columns ({names}): no order uses them"
     return note + (", not even in combination; try quantiles" if recipe.discretize == "mdl" else "")
 
 
@@ -361,15 +362,15 @@ def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, clear: bo
     margin_text = " by more than one standard error" if best > order else ""
     if place and row.gain > 0:
         order_below = by_order.index[place - 1]
-        below = by_order.loc[order_below]
+        row_below = by_order.loc[order_below]
         text = (
-            f"n = {order} lowers test log loss from {loss_text(below.log_loss)} to "
+            f"n = {order} lowers test log loss from {loss_text(row_below.log_loss)} to "
             f"{loss_text(row.log_loss)}, by {loss_text(row.gain)} ± {loss_text(row.gain_se)}, in {int(row.wins)} "
             f"of {int(row.folds)} folds"
         )
-        accuracy = accuracy_change_text(below.error - row.error)
+        accuracy = accuracy_change_text(row_below.error - row.error)
         text += f" ({accuracy})" if accuracy else ""
-        ratio = row.parameters / below.parameters
+        ratio = row.parameters / row_below.parameters
         text += f", for {ratio:.{0 if ratio >= 9.5 else 1}f} times the parameters" if np.isfinite(ratio) else ""
         below_text = f"n = {order_below}" if order_below else "the class prior"
         text += "" if clear else f": not a clear gain, {below_text} will do"

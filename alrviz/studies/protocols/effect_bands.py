@@ -59,9 +59,9 @@ class EffectStudy(Study):
         recipe = self.recipes[0].replace(holdout=options["holdout"], seed=options["seed"])
         return prepare(self.dataset, recipe)
 
-    def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
+    def _accept(self, place: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
         """Compute the model's effects, or unpack a refit, before the result is shown, on the study's own thread."""
-        draw = _draw(self.tasks[place])
+        draw = int(json.loads(self.tasks[place].options)["draw"])
         if draw == 0 and not result.failed and self.interactions is None:
             try:
                 self._purify(unpack(result.predicted), stop)
@@ -69,16 +69,16 @@ class EffectStudy(Study):
                 return False
         if draw > 0 and not result.failed:
             self._refits_by_draw[draw] = unpack(result.predicted)
-        return super()._accept(place, replace(result, predicted=b""), stop, after)
+        return super()._accept(place, replace(result, predicted=b""), stop, arrival_seconds)
 
     def _purify(self, numbers: Floats, stop: StopToken) -> None:
         prepared, recipe = self._prepared, self.recipes[0]
         assert prepared.encoder is not None
         n_chosen, order = int(numbers[0]), recipe.params["order"]
         columns, numbers = numbers[1 : 1 + n_chosen * order].reshape(n_chosen, order), numbers[1 + n_chosen * order :]
-        chosen = tuple(tuple(int(j) for j in members if j >= 0) for members in columns)
+        selected_tuples = tuple(tuple(int(j) for j in members if j >= 0) for members in columns)
         all_tuples = recipe.definition.counted_tuples(recipe.params, prepared.encoded.n_columns)[:1]
-        tables = prepared.tables(chosen or all_tuples[0], recipe.params["smoothing"], stop)
+        tables = prepared.tables(selected_tuples or all_tuples[0], recipe.params["smoothing"], stop)
         classes = tables.n_classes
         phi, *weights = numbers[classes:].reshape(-1, len(tables.seen), classes)
         model = LinearModel(tables.space, tables.seen, phi, numbers[:classes])
@@ -250,7 +250,3 @@ def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: in
 def summary(study: Study) -> pd.DataFrame:
     """Return the importance of the tuples, with bands."""
     return study.importance() if isinstance(study, EffectStudy) else study.frame()
-
-
-def _draw(task: StudyTask) -> int:
-    return int(json.loads(task.options)["draw"])

@@ -114,8 +114,8 @@ def _of_batches(run: Any) -> Evaluation:
     for column, column_codes in zip(coded.encoder.columns_, codes, strict=True):
         # A level may have the same name as the extra one for unseen levels; categories must be distinct.
         places, names = pd.factorize(np.array([*column.labels, UNSEEN], dtype=object))
-        ordered = column.kind != "categorical"
-        columns[str(column.name)] = pd.Categorical.from_codes(places[column_codes], names, ordered=ordered)
+        is_ordered = column.kind != "categorical"
+        columns[str(column.name)] = pd.Categorical.from_codes(places[column_codes], names, ordered=is_ordered)
     rows, n_rows = pd.DataFrame(columns), coded.cache.n_rows(part)
     notes = (f"evaluated on {len(y):,} of {n_rows:,} {what}, drawn at random",) if len(y) < n_rows else ()
     log_p = log_softmax(model.model_.scores(codes))
@@ -174,7 +174,9 @@ def evaluation_of(
     if np.isnan(log_p).any():
         raise TableError(f"the model's probabilities of {int(np.isnan(log_p).any(axis=1).sum()):,} rows are NaN")
     names = [str(label) for label in classes]
-    weight = None if sample_weight is None else _check_weights(sample_weight, len(codes))
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if weight is not None and (weight.shape != codes.shape or not np.isfinite(weight).all() or (weight < 0).any()):
+        raise TableError(f"sample_weight does not fit; expected {len(codes):,} finite numbers >= 0")
     if n_left_out := int((~has_class).sum()):
         notes += (f"{plural(n_left_out, 'row has no class and is', 'rows have no class and are')} left out",)
     if unlearned:
@@ -190,13 +192,6 @@ def evaluation_of(
         (*names, *unlearned), log_p[is_used], codes[is_used].astype(np.intp), X.iloc[np.flatnonzero(is_used)],
         None if weight is None else weight[is_used], what, notes,
     )  # fmt: skip
-
-
-def _check_weights(sample_weight: Any, rows: int) -> NDArray[np.float64]:
-    weight = np.asarray(sample_weight, dtype=float)
-    if weight.shape != (rows,) or not np.isfinite(weight).all() or (weight < 0).any():
-        raise TableError(f"sample_weight does not fit; expected {rows:,} finite numbers >= 0")
-    return weight
 
 
 def evaluate_split(model: Any, dataset: Dataset, splits: Splits) -> Evaluation:

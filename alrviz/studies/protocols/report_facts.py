@@ -32,10 +32,7 @@ from alrviz.studies.statistics.evaluation import Evaluation
 from alrviz.studies.statistics.row_groups import MAX_LEVELS
 
 DEFAULT_HOLDOUT_SHARE = 0.25  # default share of test rows
-MAX_FEW_VALUED, MAX_MANY_VALUED = (
-    16,
-    6,
-)  # columns compared by groups: of at most MAX_LEVELS values, of more
+MAX_FEW_VALUED, MAX_MANY_VALUED = 16, 6  # columns compared by groups: of at most MAX_LEVELS values, of more
 MIN_GROUP_ROWS = 30  # smaller groups are not discussed
 MAX_REFERENCE_WORK = 3_000_000  # training rows x classes; boosting (100 trees a class) takes minutes beyond
 

@@ -75,9 +75,9 @@ class Results:
         labels = [label for label in labels if label not in {_family(name) for name in self.names}]
         labels = [_family(name) or labels[k % len(labels)] for k, name in enumerate(self.names)]
         self.recipes = tuple(map(Method, self.names, labels))
-        chosen = rows[rows["name"].isin(self.names)]
-        self.datasets = {name: NamedSet(name) for name in dict.fromkeys(chosen["data"])}
-        max_fits = int(chosen.groupby(["data", "name"]).size().max())
+        selected_rows = rows[rows["name"].isin(self.names)]
+        self.datasets = {name: NamedSet(name) for name in dict.fromkeys(selected_rows["data"])}
+        max_fits = int(selected_rows.groupby(["data", "name"]).size().max())
         self.tasks = range(max_fits * len(self.datasets) * len(self.names))
         self.spec = json.dumps({"file": file, "methods": self.names})
 
@@ -173,8 +173,6 @@ def _parse_csv(source: bytes, file: str) -> "pd.DataFrame":
         raise TableError(f"{file or 'the file'} cannot be read as CSV: {error}") from error
 
 
-def _no_results_message(file: str, expected: str, rows: "pd.DataFrame") -> str:
-    columns = ", ".join(map(str, list(rows)[:12]))
-    return (
-        f"{file or 'the file'} has no results of methods on data sets: expected {expected}; its columns are {columns}"
-    )
+def _no_results_message(file: str, expected_text: str, rows: "pd.DataFrame") -> str:
+    columns, file = ", ".join(map(str, list(rows)[:12])), file or "the file"
+    return f"{file} has no results of methods on data sets: expected {expected_text}; its columns are {columns}"

@@ -105,14 +105,6 @@ class Milestones:
         counts = self.met[name][goal]
         return None if counts is None else counts[unit or self.unit]
 
-    def table(self) -> pd.DataFrame:
-        """Return a row for each racer and goal: racer, milestone, iterations, passes, seconds (NaN if not reached)."""
-        rows: list[dict[str, Any]] = []
-        for name, counts in self.met.items():
-            for goal_text, count in zip(self.goal_texts, counts, strict=True):
-                rows.append({"racer": name, "milestone": goal_text, **(count or dict.fromkeys(UNITS, float("nan")))})
-        return pd.DataFrame(rows, columns=["racer", "milestone", *UNITS])
-
 
 def falls_to_zero(lanes: Iterable[RacerSummary]) -> bool:
     """Return whether the training rows can be fitted perfectly: then larger weights send the loss to 0.
@@ -133,11 +125,9 @@ def objective_noun(lanes: Iterable[RacerSummary]) -> str:
     return "NLL" if all(lane.alpha == 0 and lane.loss == "nll" for lane in lanes) else "F"
 
 
-def _first(lane: RacerSummary, goal: float) -> dict[str, float] | None:
-    reached = np.flatnonzero(lane.of("objective") <= goal)
-    if not len(reached):
-        return None
-    return {unit: float(lane.of(column)[reached[0]]) for unit, column in UNITS.items()}
+def _first_step(lane: RacerSummary, goal: float) -> dict[str, float] | None:
+    steps = np.flatnonzero(lane.of("objective") <= goal)
+    return {unit: float(lane.of(column)[steps[0]]) for unit, column in UNITS.items()} if len(steps) else None
 
 
 def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Milestones:
@@ -152,8 +142,8 @@ def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Miles
     else:
         goals = tuple(best * (1 + level) for level in RELATIVE_GOALS)
         goal_texts = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE_GOALS)
-    goals_met_by_name = {lane.name: tuple(_first(lane, goal) for goal in goals) for lane in lanes}
-    return Milestones(to_zero=to_zero, best=best, goals=goals, goal_texts=goal_texts, met=goals_met_by_name, unit=unit)
+    met = {lane.name: tuple(_first_step(lane, goal) for goal in goals) for lane in lanes}
+    return Milestones(to_zero=to_zero, best=best, goals=goals, goal_texts=goal_texts, met=met, unit=unit)
 
 
 def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:
@@ -187,3 +177,19 @@ def paired(a: np.ndarray, b: np.ndarray) -> Difference:
     if len(gap) <= 1:
         return Difference(mean, float("nan"))
     return Difference(mean, float(gap.std(ddof=1)) / len(gap) ** 0.5)
+
+
+def heldout_losses(run: Any) -> np.ndarray | None:
+    """Return -log p(y | x) of each test row (rows,), in nats; None without a model or test rows.
+
+    If rows have weights the losses are multiplied by them, scaled to mean 1, so that their mean is the weighted mean.
+    """
+    from alrviz.models.linear import log_softmax  # imports numba, which a page need not wait for when it opens
+
+    model, holdout = run.model, run.holdout
+    if model is None or holdout is None:
+        return None
+    log_p = log_softmax(model.scores_of(holdout))
+    losses = -log_p[np.arange(len(log_p)), holdout.y]
+    weights = holdout.weights
+    return losses if (weights == weights[0]).all() else losses * (weights / weights.mean())

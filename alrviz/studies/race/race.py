@@ -7,7 +7,8 @@ A race that was run earlier is a `Race` of `RecordedRun`s: traces without fits.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.fitting.runs.trace import Trace
-from alrviz.fitting.solvers.step import Outcome
+from alrviz.fitting.solvers.step import Outcome, Step
 from alrviz.job import Job
 from alrviz.stop import StopToken
 
@@ -44,6 +45,17 @@ class RecordedRun:
     model: None = None
     holdout: None = None
 
+    @classmethod
+    def of_parts(cls, recipe: Recipe, metadata: Mapping[str, Any], steps: Iterable[Step]) -> "RecordedRun":
+        """Return the run of a recipe, the metadata that `run_metadata` returned, and steps."""
+        trace = Trace()
+        trace.rows, trace.heldout_rows = metadata.get("rows", 0.0), metadata.get("heldout_rows", 0.0)
+        trace.baseline.update(metadata.get("baseline", {}))
+        for step in steps:
+            trace.append(step)
+        trace.close()
+        return cls(recipe, trace, Outcome(*metadata["outcome"]), metadata.get("separation", {}))
+
     @property
     def name(self) -> str:
         """One line: the recipe's name."""
@@ -53,6 +65,17 @@ class RecordedRun:
         """Do nothing: the run has ended."""
 
     stop = advance
+
+
+def run_metadata(run: Any) -> dict[str, Any]:
+    """Return what a run has beside its recipe and its steps, in JSON types; outcome: None while it runs."""
+    return {
+        "rows": run.trace.rows,
+        "heldout_rows": run.trace.heldout_rows,
+        "baseline": dict(run.trace.baseline),
+        "separation": {name: value for name, value in run.separation.items() if math.isfinite(value)},
+        "outcome": None if run.outcome is None else [run.outcome.code, run.outcome.sentence],
+    }
 
 
 class Race(Job[None]):
@@ -74,8 +97,7 @@ class Race(Job[None]):
         stopped_by: who stopped it ("you"), for the verdict.
 
     >>> import alrviz
-    >>> recipes = [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)]
-    >>> racing = alrviz.race(alrviz.load_demo("led"), recipes)
+    >>> racing = alrviz.race(alrviz.load_demo("led"), [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)])
     >>> racing.start()
     >>> racing.join()
     True

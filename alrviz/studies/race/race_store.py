@@ -6,7 +6,6 @@ disk do not wait for each other. A killed process loses only the last seconds.
 
 import json
 import logging
-import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -14,14 +13,13 @@ from typing import Any
 from alrviz import __version__
 from alrviz.errors import StoreError, for_page
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.runs.trace import Trace
-from alrviz.fitting.solvers.step import STOPPED, Outcome
+from alrviz.fitting.solvers.step import STOPPED
 from alrviz.fitting.store import Store, StoredRun
 from alrviz.fitting.store.store import INTERRUPTED, RUNNING
 from alrviz.job import Job
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.race import Race, RecordedRun
+from alrviz.studies.race.race import Race, RecordedRun, run_metadata
 
 KIND = "race"
 FIT = "fit"  # a map's fit, stored as a race of one
@@ -114,38 +112,21 @@ class RaceKeeper:
         parts = []
         for racer, run in enumerate(self._race.runs):
             steps = run.trace.since(self._cursors[racer])
-            parts.append((racer, _metadata(run), self._cursors[racer], steps))
+            parts.append((racer, run_metadata(run), self._cursors[racer], steps))
         self._store.save_traces(self.id, parts)
         for racer, _, first, steps in parts:
             self._cursors[racer] = first + len(steps)
 
     def _end(self) -> None:
-        outcomes = [run.outcome for run in self._race.runs if run.outcome is not None]
-        state = STOPPED if any(outcome.code == STOPPED for outcome in outcomes) else "done"
+        codes = [run.outcome.code for run in self._race.runs if run.outcome is not None]
         names = short_names(self._race.recipes)
-        summary = ", ".join(f"{name}: {outcome.code}" for name, outcome in zip(names, outcomes, strict=True))
-
-        self._store.end(self.id, state, summary)
+        summary = ", ".join(f"{name}: {code}" for name, code in zip(names, codes, strict=True))
+        self._store.end(self.id, STOPPED if STOPPED in codes else "done", summary)
         # An earlier run of the same race has the same steps and older seconds: keep only the new one.
-        spec, data_hash = race_spec(self._race), self._race.dataset.hash
-        for stored_run in self._store.runs(self._owner, self._kind):
-            if (
-                (stored_run.spec, stored_run.data_hash) == (spec, data_hash)
-                and stored_run.id != self.id
-                and stored_run.state != RUNNING
-            ):
-                self._store.delete(self._owner, stored_run.id)
-
-
-def _metadata(run: Any) -> dict[str, Any]:
-    """Return what a run has beside its steps, in JSON types."""
-    return {
-        "rows": run.trace.rows,
-        "heldout_rows": run.trace.heldout_rows,
-        "baseline": dict(run.trace.baseline),
-        "separation": {name: value for name, value in run.separation.items() if math.isfinite(value)},
-        "outcome": None if run.outcome is None else [run.outcome.code, run.outcome.sentence],
-    }
+        identity = race_spec(self._race), self._race.dataset.hash
+        for stored in self._store.runs(self._owner, self._kind):
+            if (stored.spec, stored.data_hash) == identity and stored.id != self.id and stored.state != RUNNING:
+                self._store.delete(self._owner, stored.id)
 
 
 def read_race(store: Store, stored: StoredRun) -> Race:
@@ -161,12 +142,6 @@ def read_race(store: Store, stored: StoredRun) -> Race:
 
 
 def _run(recipe: Recipe, metadata: dict[str, Any], steps: list[Any], state: str) -> RecordedRun:
-    trace = Trace()
-    trace.rows, trace.heldout_rows = metadata.get("rows", 0.0), metadata.get("heldout_rows", 0.0)
-    trace.baseline.update(metadata.get("baseline", {}))
-    for step in steps:
-        trace.append(step)
-    trace.close()
     reason = "the process that ran it ended" if state == INTERRUPTED else "stopped on request"
-    outcome = Outcome(*(metadata.get("outcome") or (STOPPED, reason)))
-    return RecordedRun(recipe, trace, outcome, metadata.get("separation", {}))
+    outcome = metadata.get("outcome") or (STOPPED, reason)
+    return RecordedRun.of_parts(recipe, {**metadata, "outcome": outcome}, steps)

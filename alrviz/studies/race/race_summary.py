@@ -1,40 +1,46 @@
-"""Sentence on a running race: who leads at its last iteration, and by how much."""
+"""Sentences on the state of a race: who leads at the last step, and how test losses compare."""
 
 from collections.abc import Sequence
 from math import isfinite
 
-from alrviz.studies.race.milestones import RELATIVE_GOALS, RacerSummary, by_objective, milestones, objective_noun
+from alrviz.studies.race.milestones import (
+    RELATIVE_GOALS,
+    Difference,
+    RacerSummary,
+    by_objective,
+    milestones,
+    objective_noun,
+    paired,
+)
 
 UNDECIDED = "Nothing is decided yet."
 NEAR = RELATIVE_GOALS[-1]  # relative difference of objectives below which leaders are compared by their milestones
 MIN_FACTOR = 1.25  # counts of iterations that differ by a smaller factor are called equal
+MAX_DETAILED = 2  # racers whose numbers fit into a sentence; the table under the picture has those of more
 MAX_LEVEL_RELATIVE_DIFFERENCE = 1e-9  # of objectives; no picture of the gap shows it, whatever its decades
 
 
 def leader_text(lanes: Sequence[RacerSummary]) -> str:
-    """Return who leads at the last iteration of a running race, and by how much.
-
-    >>> leader_text([])
-    'Nothing is decided yet.'
-    """
+    """Return who leads at the last iteration of a running race, and by how much."""
     lanes = [lane for lane in lanes if not lane.empty and isfinite(lane.last)]
     if lanes and any(lane.trials for lane in lanes) and not any(lane.iterations for lane in lanes):
         return alpha_sentences(lanes).strip()  # no racer has left its start
-    return _leader(lanes) + alpha_sentences(lanes) if lanes else UNDECIDED
+    if not lanes:
+        return UNDECIDED
+    return f"At iteration {max(lane.iterations for lane in lanes)}: {standing_text(lanes)}{alpha_sentences(lanes)}"
 
 
-def _leader(lanes: Sequence[RacerSummary]) -> str:
-    moment_text = f"At iteration {max(lane.iterations for lane in lanes)}:"
+def standing_text(lanes: Sequence[RacerSummary]) -> str:
+    """Return who leads at the racers' last steps and by how much, as the rest of a sentence."""
     if len(lanes) == 1:
-        return f"{moment_text} {objective_text(lanes, lanes[0])}."
+        return f"{objective_text(lanes, lanes[0])}."
     if len(by_objective(lanes)) > 1:
-        return f"{moment_text} {_heldout(lanes)}"
+        return f"different objectives. {heldout_words(lanes)}"
     first, second, *other_lanes = sorted(lanes, key=lambda lane: lane.last)
     if second.last - first.last < NEAR * abs(second.last):
-        return f"{moment_text} {close_race_text(lanes, first, second)}."
-    suffix = ", the next" if other_lanes else ""
-    gap_text = f"{second.last - first.last:.4f} below {second.name}{suffix}"
-    return f"{moment_text} {first.name} leads, {objective_text(lanes, first)}, {gap_text}."
+        return f"{close_race_text(lanes, first, second)}."
+    gap_text = f"{second.last - first.last:.4f} below {second.name}{', the next' if other_lanes else ''}"
+    return f"{first.name} leads, {objective_text(lanes, first)}, {gap_text}."
 
 
 def alpha_sentences(lanes: Sequence[RacerSummary]) -> str:
@@ -77,11 +83,34 @@ def objective_text(lanes: Sequence[RacerSummary], lane: RacerSummary) -> str:
     return f"{objective_noun(lanes)} {lane.last:.4f} nats per row"
 
 
-def _heldout(lanes: Sequence[RacerSummary]) -> str:
+def heldout_words(lanes: Sequence[RacerSummary]) -> str:
+    """Return the test log loss of each racer at its last step (of more than two the lowest and the highest), and
+    whether the best and the worst are a tie; 0-1 loss if a racer has no probabilities.
+    """
     hinged = any(lane.loss == "hinge" for lane in lanes)
-    measure, unit = ("0-1 loss", "") if hinged else ("log loss", " nats per row")
-    losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane.name) for lane in lanes]
+    losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane) for lane in lanes]
     if any(loss != loss for loss, _ in losses):
-        return "the objectives differ, and there are no test rows to compare them on."
-    (low, first), (high, second), *_ = sorted(losses)
-    return f"different objectives; test {measure} {first} {low:.4f}, {second} {high:.4f}{unit}."
+        return "There are no test rows to compare them on."
+    losses.sort(key=lambda pair: pair[0])
+    ends = losses if len(lanes) <= MAX_DETAILED else [losses[0], losses[-1]]
+    marks = ("", "") if len(lanes) <= MAX_DETAILED else (" (lowest)", " (highest)")
+    words = ", ".join(f"{lane.name} {loss:.4f}{mark}" for (loss, lane), mark in zip(ends, marks, strict=False))
+    if hinged:
+        return f"Test 0-1 loss (the hinge has no log loss): {words}."
+    return f"Test log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
+
+
+def paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
+    """Return the difference of test log loss, a minus b; None if the losses of single rows are unknown."""
+    if a is b or a.heldout is None or b.heldout is None or len(a.heldout) != len(b.heldout):
+        return None
+    return paired(a.heldout, b.heldout)
+
+
+def _tie(best: RacerSummary, worst: RacerSummary) -> str:
+    gap = paired_heldout(worst, best)
+    if gap is None:
+        return ""
+    if gap.tie:
+        return f" (a tie: the difference {gap.mean:.4f} is below two standard errors of {gap.error:.4f})"
+    return f" (difference {gap.mean:.4f}, standard error {gap.error:.4f})"

@@ -10,9 +10,8 @@ from typing import Any, cast
 
 from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.runs.trace import Trace
-from alrviz.fitting.solvers.step import Outcome, Step
-from alrviz.studies.race.race import Race, RecordedRun
+from alrviz.fitting.solvers.step import Step
+from alrviz.studies.race.race import Race, RecordedRun, run_metadata
 
 FORMAT = 1
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
@@ -56,15 +55,11 @@ def record(race: Race, version: str) -> str:
 
 
 def _run(run: Any) -> dict[str, Any]:
-    frame, outcome = run.trace.frame(), run.outcome
-    assert outcome is not None  # `record` checks that the race has ended
+    frame, metadata = run.trace.frame(), run_metadata(run)
     return {
+        **metadata,
         "recipe": run.recipe.to_json(),
-        "rows": run.trace.rows,
-        "heldout_rows": run.trace.heldout_rows,
-        "baseline": run.trace.baseline,
-        "outcome": [outcome.code, outcome.sentence],
-        "separation": {name: float(f"{value:.6g}") for name, value in run.separation.items()},
+        "separation": {name: float(f"{value:.6g}") for name, value in metadata["separation"].items()},
         "columns": {name: [_rounded(value, name) for value in frame[name]] for name in frame.columns},
     }
 
@@ -89,15 +84,13 @@ def read_recorded(text: str) -> Race:
 
 
 def _read_run(part: dict[str, Any]) -> RecordedRun:
-    trace = Trace()
-    trace.rows, trace.heldout_rows, trace.baseline = part["rows"], part["heldout_rows"], part["baseline"]
-    columns = part["columns"]
+    columns = {name: [_number(value) for value in values] for name, values in part["columns"].items()}
     extras = [name for name in columns if name not in _FIELDS]
-    for k in range(len(columns["index"])):
-        fields = {name: _number(columns[name][k]) for name in _FIELDS}
-        trace.append(Step(**fields, extra={name: _number(columns[name][k]) for name in extras}))
-    trace.close()
-    return RecordedRun(Recipe.from_json(part["recipe"]), trace, Outcome(*part["outcome"]), part["separation"])
+    steps = [
+        Step(**{name: columns[name][k] for name in _FIELDS}, extra={name: columns[name][k] for name in extras})
+        for k in range(len(columns["index"]))
+    ]
+    return RecordedRun.of_parts(Recipe.from_json(part["recipe"]), part, steps)
 
 
 def _number(value: Any) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.splits import split_holdout, split_table
@@ -17,8 +18,6 @@ from alrviz.stop import NEVER, StopToken
 from alrviz.studies.statistics.align_probabilities import MIN_LOG_P
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from alrviz.data.dataset import Dataset
 
 # Training rows of a reference: an SVM's time is quadratic in them, and about a second at this number.
@@ -36,13 +35,13 @@ class Truth:
     """
 
     classes_: NDArray[Any]
-    probability: "Callable[[pd.DataFrame], Floats]"
+    probability: Callable[[pd.DataFrame], Floats]
 
-    def predict_proba(self, X: "pd.DataFrame") -> Floats:
+    def predict_proba(self, X: pd.DataFrame) -> Floats:
         """Return p(class | row), (N, C)."""
         return self.probability(X)
 
-    def predict(self, X: "pd.DataFrame") -> NDArray[Any]:
+    def predict(self, X: pd.DataFrame) -> NDArray[Any]:
         """Return the most probable class of each row (N,)."""
         return self.classes_[self.probability(X).argmax(axis=1)]
 
@@ -74,7 +73,7 @@ def fit_reference(
     *,
     holdout: float,
     seed: int,
-    truth: "Callable[[pd.DataFrame], Floats] | None" = None,
+    truth: Callable[[pd.DataFrame], Floats] | None = None,
     stop: StopToken = NEVER,
 ) -> ReferenceFit:
     """Fit the reference `name` to the training rows of a run with this `holdout` and `seed`.
@@ -101,7 +100,7 @@ def fit_reference(
     return ReferenceFit(name, model, rows, *losses, heldout_rows=len(test))
 
 
-def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None = None) -> Any:
+def fit_rows(name: str, X: pd.DataFrame, y: NDArray[Any], weights: Floats | None = None) -> Any:
     """Return the reference of this name, fitted to rows X of classes y; weights (N,), None: each row counts once."""
     from sklearn.pipeline import Pipeline
 
@@ -112,7 +111,7 @@ def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | No
     return peer.fit(X, y, **({} if weights is None else {f"{step}sample_weight": weights}))
 
 
-def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None = None) -> tuple[float, float]:
+def _losses(model: Any, X: pd.DataFrame, y: NDArray[Any], weights: Floats | None = None) -> tuple[float, float]:
     """Return 0-1 loss and log loss of rows; NaN without rows, or without probabilities.
 
     A class that the model has not learned has p = 0, counted as 2^-52 as in all studies.
@@ -122,7 +121,6 @@ def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | No
     error = float(np.average(model.predict(X).astype(str) != y.astype(str), weights=weights))
     if not hasattr(model, "predict_proba"):
         return error, float("nan")
-    code_by_label = {str(label): k for k, label in enumerate(model.classes_)}
-    codes = np.array([code_by_label.get(str(label), -1) for label in y])
+    codes = pd.Index(model.classes_.astype(str)).get_indexer(y.astype(str))  # -1 for classes that it has not learned
     p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
     return error, float(np.average(-np.log(np.where(p > 0.0, p, np.exp(MIN_LOG_P))), weights=weights))

@@ -28,28 +28,20 @@ from math import isnan
 import numpy as np
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.race.milestones import (
-    UNITS,
-    Difference,
-    Milestones,
-    RacerSummary,
-    by_objective,
-    falls_to_zero,
-    milestones,
-    paired,
-)
+from alrviz.studies.race.milestones import UNITS, Milestones, RacerSummary, by_objective, falls_to_zero, milestones
 from alrviz.studies.race.race_summary import (
+    MAX_DETAILED,
     MIN_FACTOR,
-    NEAR,
     alpha_sentences,
-    close_race_text,
+    heldout_words,
     leader_text,
     objective_text,
+    paired_heldout,
+    standing_text,
 )
 
 _MIN_COUNT = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # smaller counts are treated as equal
 OVERFIT_RATIO = 1.02  # last test log loss over its lowest: a smaller rise is noise
-MAX_DETAILED = 2  # racers whose numbers fit into a sentence; the table under the picture has those of more
 NOTHING_TO_FIT = ("anje", "nb")
 
 
@@ -100,7 +92,7 @@ def _verdict_on(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdic
             counts_text = f"{max(lane.iterations for lane in lanes)} iterations"
         else:
             counts_text = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
-        return RaceVerdict("stopped", f"Stopped by {by} after {counts_text}{_so_far(lanes)}.")
+        return RaceVerdict("stopped", f"Stopped by {by} after {counts_text}; {standing_text(lanes)}")
     if len(by_objective(lanes)) > 1:
         return RaceVerdict(
             "different",
@@ -138,20 +130,6 @@ def _diverged(lanes: Sequence[RacerSummary]) -> RaceVerdict:
     return RaceVerdict("diverged", " ".join(parts))
 
 
-def _so_far(lanes: Sequence[RacerSummary]) -> str:
-    """Return who is lower so far, as the end of a sentence."""
-    if len(lanes) < 2:
-        return f"; {objective_text(lanes, lanes[0])} so far"
-    if len(by_objective(lanes)) > 1:
-        return "; the objectives differ, so compare test losses"
-    order = sorted(lanes, key=lambda lane: lane.last)
-    low, high = order[0], order[-1]
-    if high.last - low.last < NEAR * abs(high.last):
-        return f"; {close_race_text(lanes, low, high)}"
-    others_text = f"{order[1].name} {order[1].last:.4f}{', the next' if len(lanes) > MAX_DETAILED else ''}"
-    return f"; {low.name} is lower so far ({objective_text(lanes, low)} against {others_text})"
-
-
 def _perfect(lanes: Sequence[RacerSummary]) -> RaceVerdict:
     verb = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
     subject_text = f"{lanes[0].name} {verb}" if len(lanes) == 1 else verb
@@ -170,7 +148,7 @@ def _perfect(lanes: Sequence[RacerSummary]) -> RaceVerdict:
 def _compare_speed(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
     lanes_near_best = [lane for lane in lanes if lane.best <= marks.goals[-1]]
     if all(lane.outcome == "step limit" for lane in lanes_near_best):
-        return RaceVerdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
+        return RaceVerdict("step limit", f"Step limit: no racer has converged; {standing_text(lanes)}")
     if len(lanes) == 1:
         lane = lanes[0]
         return RaceVerdict("none", f"{lane.name} converged after {_iterations(lane)} at {objective_text(lanes, lane)}.")
@@ -179,7 +157,7 @@ def _compare_speed(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerd
         if len(lanes) > MAX_DETAILED:
             result_text = f"all {len(lanes)} racers come near the best about as soon"
             return RaceVerdict("none", f"No difference in speed: {result_text}.")
-        return RaceVerdict("none", f"No difference in speed. {_both(lanes, marks, 0)}")
+        return RaceVerdict("none", f"No difference in speed. {_both_milestones(lanes, marks, 0)}")
     decided_ranks = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
     if len(decided_ranks) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
         counts = ["" if len(lanes) > MAX_DETAILED else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
@@ -240,7 +218,7 @@ def _amount(count: float, unit: str) -> str:
     return f"{count:.0f}" if unit == "iterations" else f"{count:.3g}"
 
 
-def _both(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
+def _both_milestones(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
     """Return both milestones as a sentence that begins with goal number `goal`."""
     first, second = marks.goal_texts[goal], _short(marks, 1 - goal)
     first = first[:1].upper() + first[1:]
@@ -268,7 +246,7 @@ def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) ->
         and _count(lane, marks, rank.goal) < MIN_FACTOR * _count(rank.first, marks, rank.goal)
     ]
     equal_text = f" ({_list(equals)} about as fast)" if equals else ""
-    counts_text = "" if len(lanes) > MAX_DETAILED else f" {_both(lanes, marks, rank.goal)}"
+    counts_text = "" if len(lanes) > MAX_DETAILED else f" {_both_milestones(lanes, marks, rank.goal)}"
     speed_text = (
         f"{rank.first.name} is {bound_text}{_times(rank.factor)} times faster ({marks.unit}){rivals_text}{equal_text}"
     )
@@ -292,7 +270,7 @@ def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -
     if not winner_loss > best_loss:  # also if it is NaN
         return ""
     losses_text = f"log loss {winner_loss:.3f} against {best_loss:.3f} of {best.name}"
-    gap = _paired_heldout(winner, best)
+    gap = paired_heldout(winner, best)
     if gap is not None and gap.tie:
         return f"; on test rows they end in a tie ({losses_text}, standard error {gap.error:.3f})"
     is_worse = gap is not None or winner_loss > OVERFIT_RATIO * best_loss
@@ -310,23 +288,6 @@ def _times(factor: float) -> str:
 def _list(words: Iterable[str]) -> str:
     parts = list(words)
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def heldout_words(lanes: Sequence[RacerSummary]) -> str:
-    """Return the test log loss of each racer at its last step (of more than two the lowest and the highest), and
-    whether the best and the worst are a tie; 0-1 loss if a racer has no probabilities.
-    """
-    hinged = any(lane.loss == "hinge" for lane in lanes)
-    losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane) for lane in lanes]
-    if any(loss != loss for loss, _ in losses):
-        return "There are no test rows to compare them on."
-    losses.sort(key=lambda pair: pair[0])
-    ends = losses if len(lanes) <= MAX_DETAILED else [losses[0], losses[-1]]
-    marks = ("", "") if len(lanes) <= MAX_DETAILED else (" (lowest)", " (highest)")
-    words = ", ".join(f"{lane.name} {loss:.4f}{mark}" for (loss, lane), mark in zip(ends, marks, strict=False))
-    if hinged:
-        return f"Test 0-1 loss (the hinge has no log loss): {words}."
-    return f"Test log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
 
 
 def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
@@ -350,19 +311,3 @@ def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
         f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(name_prefixes, risen, strict=True)
     )
     return f" Overfitting: the test loss of {racers_text} rises after iteration {steps_text} ({losses_text})."
-
-
-def _paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
-    """Return the difference of test log loss, a minus b; None if the losses of single rows are unknown."""
-    if a is b or a.heldout is None or b.heldout is None or len(a.heldout) != len(b.heldout):
-        return None
-    return paired(a.heldout, b.heldout)
-
-
-def _tie(best: RacerSummary, worst: RacerSummary) -> str:
-    gap = _paired_heldout(worst, best)
-    if gap is None:
-        return ""
-    if gap.tie:
-        return f" (a tie: the difference {gap.mean:.4f} is below two standard errors of {gap.error:.4f})"
-    return f" (difference {gap.mean:.4f}, standard error {gap.error:.4f})"

@@ -13,17 +13,17 @@ from alrviz.passes.aligned_buffers import Floats
 MIN_LOG_P = float(np.log(np.finfo(float).eps))
 
 
-def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_train: float) -> Floats:
-    """Return log p (N, C) of log p (N, K) of the classes `known` (K,), indices below C.
+def over_all_classes(log_p: Floats, known_classes: NDArray[np.intp], n_classes: int, n_train: float) -> Floats:
+    """Return log p (N, C) of log p (N, K) of the known classes (K,), indices below C.
 
     n_train: how many rows were learned from, by their weights.
     """
     log_p = np.where(np.isneginf(log_p), MIN_LOG_P, log_p)
-    if len(known) == n_classes:
+    if len(known_classes) == n_classes:
         return log_p
-    each = 1.0 / (n_classes * (n_train + 1.0))
-    aligned = np.full((len(log_p), n_classes), np.log(each))
-    aligned[:, known] = log_p + np.log1p(-each * (n_classes - len(known)))
+    unseen_p = 1.0 / (n_classes * (n_train + 1.0))
+    aligned = np.full((len(log_p), n_classes), np.log(unseen_p))
+    aligned[:, known_classes] = log_p + np.log1p(-unseen_p * (n_classes - len(known_classes)))
     return aligned
 
 

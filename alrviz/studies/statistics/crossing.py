@@ -45,11 +45,11 @@ def crossings(curves: pd.DataFrame, measure: str) -> list[Crossing]:
         racers = family.drop_duplicates("racer").sort_values("order")
         if racers["order"].duplicated().any():
             continue
-        by_seen = family.pivot_table(index="seen", columns="racer", values=measure)
+        curves_by_racer = family.pivot_table(index="seen", columns="racer", values=measure)
         errors = dict(zip(family["racer"], family.get(f"{measure}_se", family["seen"] * np.nan), strict=True))
         names = dict(zip(racers["racer"], racers["name"], strict=True))
         for low, high in zip(racers["racer"], racers["racer"][1:], strict=False):
-            common_rows, error = by_seen[[low, high]].dropna(), float(np.hypot(errors[low], errors[high]))
+            common_rows, error = curves_by_racer[[low, high]].dropna(), float(np.hypot(errors[low], errors[high]))
             result.append(
                 _crossing(common_rows[low], common_rows[high], str(names[low]), str(names[high]), int(high), error)
             )

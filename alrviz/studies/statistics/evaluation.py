@@ -461,9 +461,9 @@ def _check_costs(costs: ArrayLike, n_classes: int) -> Floats:
     return table
 
 
-def _ratio(above: Any, below: Any) -> Any:
+def _ratio(numerator: Any, denominator: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(below) > 0, np.divide(above, below), np.nan)
+        return np.where(np.asarray(denominator) > 0, np.divide(numerator, denominator), np.nan)
 
 
 def _with_rates(table: pd.DataFrame) -> pd.DataFrame:

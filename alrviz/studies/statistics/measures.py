@@ -27,7 +27,6 @@ from alrviz.passes.aligned_buffers import Floats
 
 BINS = 15
 BINNING = f"{BINS} bins of equal numbers of rows"  # shown with every ECE: another binning gives another ECE
-_POOLED_COLUMNS = ("rows", "confidence", "accuracy")
 
 
 @dataclass(frozen=True)
@@ -99,9 +98,9 @@ def auc_error(score: Floats, in_class: NDArray[np.bool_]) -> float:
     if min(m, n) < 2:
         return float("nan")
     ranks = rankdata(score)
-    above = (ranks[in_class] - rankdata(score[in_class])) / n
-    below = 1 - (ranks[~in_class] - rankdata(score[~in_class])) / m
-    return float(np.sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n))
+    class_placements = (ranks[in_class] - rankdata(score[in_class])) / n
+    rest_placements = 1 - (ranks[~in_class] - rankdata(score[~in_class])) / m
+    return float(np.sqrt(class_placements.var(ddof=1) / m + rest_placements.var(ddof=1) / n))
 
 
 def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:
@@ -132,10 +131,8 @@ def binned_reliability(
     that fall into several bins share their mean, so that the order of the rows does not matter (weights aside).
     """
     _, group = np.unique(p, return_inverse=True)
-    group_weight, group_events = (
-        np.bincount(group, weight),
-        np.bincount(group, happened * (1.0 if weight is None else weight)),
-    )
+    group_weight = np.bincount(group, weight)
+    group_events = np.bincount(group, happened * (1.0 if weight is None else weight))
     happened = np.divide(group_events, group_weight, out=np.zeros(len(group_events)), where=group_weight > 0)[group]
     order = np.argsort(p, kind="stable")
     if weight is None:
@@ -165,7 +162,9 @@ def reliability_table(
 
 def pooled_reliability(tables: Sequence[Mapping[str, Sequence[float]]]) -> pd.DataFrame:
     """Pool the tables of several folds: bin k holds the rows of bin k of each."""
-    rows, confidence, accuracy = (np.concatenate([t[name] for t in tables]) for name in _POOLED_COLUMNS)
+    rows, confidence, accuracy = (
+        np.concatenate([t[name] for t in tables]) for name in ("rows", "confidence", "accuracy")
+    )
     bins = np.concatenate([np.arange(len(table["rows"])) for table in tables])
     total = np.bincount(bins, rows)
     means = [np.bincount(bins, rows * part) / total for part in (confidence, accuracy)]

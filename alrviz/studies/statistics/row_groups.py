@@ -44,9 +44,8 @@ def group_rows(X: pd.DataFrame, by: str | ArrayLike) -> pd.Series:
 def _group_by_quartiles(values: pd.Series) -> tuple[pd.Series, list[str]]:
     """Return the interval of each number (N,) as text, and all intervals in their order."""
     numbers = values.to_numpy(float, na_value=np.nan)
-    sorted_numbers = np.sort(
-        numbers[~np.isnan(numbers)]
-    )  # cut at values that occur, so that infinite ones need no arithmetic
+    # Cut at values that occur, so that infinite ones need no arithmetic.
+    sorted_numbers = np.sort(numbers[~np.isnan(numbers)])
     cuts = np.unique(sorted_numbers[[len(sorted_numbers) * k // N_QUARTILES - 1 for k in range(1, N_QUARTILES)]])
     labels = interval_labels(cuts, bool((sorted_numbers == np.floor(sorted_numbers)).all()))
     text = pd.Series(np.array(labels, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
@@ -57,8 +56,8 @@ def _group_by_level(values: pd.Series) -> tuple[pd.Series, list[str]]:
     """Return the level of each row (N,) as text, and all levels: numbers and ordered levels in their order, others by
     frequency. Beyond MAX_LEVELS the rarest become one group.
     """
-    ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
-    counts = values.value_counts(sort=not ordered or values.nunique() > MAX_LEVELS)
+    is_ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
+    counts = values.value_counts(sort=not is_ordered or values.nunique() > MAX_LEVELS)
     numeric = pd.api.types.is_numeric_dtype(values)
     text_of = number_text if numeric and not pd.api.types.is_bool_dtype(values) else str
     counts = counts.sort_index() if numeric else counts

@@ -18,10 +18,10 @@ import uuid
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from html import escape, unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -214,10 +214,10 @@ class NotebookViewer(Viewer):
         plain_text = ": ".join(filter(None, (type(self).__name__, words, note)))
         return {"text/plain": plain_text, "image/png": picture, "text/html": html}, {}
 
-    def _display_(self) -> "_StillHtml":
-        """Show the picture in marimo, for which there is no connection."""
+    def _display_(self) -> Any:
+        """Show the picture in marimo, for which there is no connection; it asks the result for `_mime_`."""
         bundle, _ = self._still_bundle()
-        return _StillHtml(bundle["text/html"])
+        return SimpleNamespace(_mime_=lambda: ("text/html", bundle["text/html"]))
 
     # ---- as a file ---------------------------------------------------------------------------------------------------
 
@@ -244,16 +244,6 @@ class NotebookViewer(Viewer):
             filename.write(text)
         else:
             path.write_text(text, encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class _StillHtml:
-    """HTML that marimo can display."""
-
-    text: str
-
-    def _mime_(self) -> tuple[str, str]:
-        return "text/html", self.text
 
 
 class ViewLayout(pn.Column):

@@ -21,8 +21,7 @@ from alrviz.pictures.convergence import RacerCurve
 from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.heldout import heldout_losses
-from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero
+from alrviz.studies.race.milestones import ABSOLUTE_GOALS, RELATIVE_GOALS, RacerSummary, falls_to_zero, heldout_losses
 from alrviz.studies.race.race import Race, RecordedRun
 from alrviz.studies.race.verdict import objective_key
 
@@ -102,7 +101,8 @@ class Racer:
         for name, values in self._buffers.items():
             if end > len(values):
                 self._buffers[name] = values = np.concatenate([values, np.empty(end, values.dtype)])
-            values[start:end] = [_value_of(step, name) for step in steps]
+            is_field = name in _STEP_FIELDS
+            values[start:end] = [getattr(step, name) if is_field else step.extra.get(name, np.nan) for step in steps]
             for k in (start + k for k, step in enumerate(steps) if step.kind == "search" and start + k):
                 if np.isnan(values[k]):  # not measured; the weights have not changed
                     values[k] = values[k - 1]
@@ -194,8 +194,10 @@ def _search_extra(trial: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _value_of(step: Step, name: str) -> Any:
-    return getattr(step, name) if name in _STEP_FIELDS else step.extra.get(name, float("nan"))
+def value_at(racer: Racer, column: str, step: int) -> float:
+    """Return a racer's value at a step, or at its last step if that is earlier; NaN if it has none."""
+    values = racer.columns.get(column, ())
+    return float(values[min(step, len(values) - 1)]) if len(values) else float("nan")
 
 
 class RaceReader:
@@ -316,11 +318,6 @@ class RaceReader:
         """Set the head, limited to steps that may be shown."""
         self.head = min(max(head, 0), max(self.last, 0))
         self.last_shown = max(self.last_shown, self.head)
-
-    def value_at_head(self, racer: Racer, column: str) -> float:
-        """A racer's value at the head, or at its last step if that is earlier; NaN if it has none."""
-        values = racer.columns.get(column, ())
-        return float(values[min(self.head, len(values) - 1)]) if len(values) else float("nan")
 
     def curves(self) -> list[RacerCurve]:
         """Curves of the picture: up to the head, and faintly up to the furthest step shown."""

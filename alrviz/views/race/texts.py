@@ -11,10 +11,9 @@ import numpy as np
 from alrviz.pictures.palette import racer_colours, racer_marks
 from alrviz.studies.race.milestones import Milestones, by_objective, milestones
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.core.trace_reader import Racer, RaceReader
+from alrviz.views.core.trace_reader import Racer, RaceReader, value_at
 
 TABLE_ROWS = 40  # maximum rows of the table under the picture
-_END_COLUMNS = ("objective", "heldout_log_loss")
 _HINTS = {
     "NLL": "Negative log-likelihood per training row, in nats, at the iteration shown",
     "test": "Mean log loss per test row, in nats, at the iteration shown",
@@ -53,9 +52,9 @@ def values_html(reader: RaceReader, unit: str = "iterations", dark: bool = False
     rows = []
     for racer, name in _racers(reader, dark):
         cells = [name + _search(racer, reader.head)]
-        cells.append(number(reader.value_at_head(racer, "nll") / (racer.run.trace.rows or 1.0)))
+        cells.append(number(value_at(racer, "nll", reader.head) / (racer.run.trace.rows or 1.0)))
         if has_test:
-            cells.append(number(reader.value_at_head(racer, "heldout_log_loss")))
+            cells.append(number(value_at(racer, "heldout_log_loss", reader.head)))
         if marks:
             goals = marks.get(racer.name)
             cells += [_count(goals.at(racer.name, goal, unit) if goals else None, unit) for goal in (0, 1)]
@@ -120,7 +119,7 @@ def separation_html(reader: RaceReader, dark: bool = False) -> str:
     """Return the separation meter: training accuracy, norm of phi, and the share of empty (cell, class) pairs."""
     bars, colours = [], racer_colours([racer.label for racer in reader.racers], dark)
     for racer, colour in zip(reader.racers, colours, strict=True):
-        lead, norm = reader.value_at_head(racer, "lead"), reader.value_at_head(racer, "phi_norm")
+        lead, norm = value_at(racer, "lead", reader.head), value_at(racer, "phi_norm", reader.head)
         if not math.isfinite(lead):
             continue
         width = 100 * min(max(lead, 0.0), 1.0)
@@ -166,12 +165,11 @@ def ends_html(reader: RaceReader, dark: bool = False) -> str:
     rows = []
     for racer, name in _racers(reader, dark):
         goals, outcome = marks.get(racer.name), racer.outcome if reader.is_finished else None
-        columns = {name: racer.columns.get(name, ())[: reader.last_shown + 1] for name in _END_COLUMNS}
-        last_by_name = {name: float(values[-1]) for name, values in columns.items() if len(values)}
-        objective = last_by_name.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
-        steps = racer.columns["index"][: reader.last_shown + 1]
-        cells = [name, f"{steps[-1] if len(steps) else 0:,}", number(objective, 6)]
-        cells += [number(last_by_name.get("heldout_log_loss", math.nan), 6)] if has_test else []
+        iterations, objective, test_loss = (
+            value_at(racer, column, reader.last_shown) for column in ("index", "objective", "heldout_log_loss")
+        )
+        cells = [name, f"{np.nan_to_num(iterations):,.0f}", number(objective / (racer.run.trace.rows or 1.0), 6)]
+        cells += [number(test_loss, 6)] if has_test else []
         if marks:
             cells += [_count(goals.at(racer.name, goal) if goals else None, "iterations") for goal in (0, 1)]
         cells.append("" if outcome is None else safe(outcome.code))

@@ -16,14 +16,14 @@ from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.models.density_model import DensityModel
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.convergence import BEST, RacerCurve, penalties
-from alrviz.pictures.measures import AXES, MEASURES, along_label, axis_label, gap_floor, is_log, values
+from alrviz.pictures.convergence import RacerCurve, grey_levels, penalties
+from alrviz.pictures.measures import AXES, along_label, axis_label, is_log, values
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_shades, racer_colours, readable
 from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPanel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
 from alrviz.studies.core.export import race_provenance
 from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
-from alrviz.studies.maps.film_maps import film_axes, film_map
+from alrviz.studies.maps.decision_map import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_summary import UNDECIDED, leader_text
@@ -148,16 +148,12 @@ def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: 
         + [None] * len(trailing)
         for part in ("train", "heldout")
     )
-    gap = name == "gap"
-    minima = [curve.best / curve.rows for curve in (*racers, *alphas)] if gap else []
-    floor = gap_floor(values(c.columns, name, "train", c.rows, c.best) for c in curves) if gap else None
-    levels = reader.levels()
-    grey_levels = {words: levels[key] for key, words in MEASURES[name].grey if np.isfinite(levels.get(key, np.nan))}
-    grey_levels |= {} if floor is None else {BEST: floor}
+    minima = [curve.best / curve.rows for curve in (*racers, *alphas)] if name == "gap" else []
+    levels, floor = grey_levels(name, reader.levels(), curves)
     label = axis_label(name, reader.to_zero)
     return View(
         label=label, short=SHORT_NAMES[name], log=is_log(name, reader.to_zero), train=train, heldout=heldout,
-        less=minima, floor=floor or 0.0, grey=grey_levels,
+        less=minima, floor=floor or 0.0, grey=levels,
         along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 
@@ -199,7 +195,10 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         scenes.append(density_frame_of(model.model, run.encoded, labels, iteration=step, previous=previous))
         models.append(model)
     x = [path.iterations[places].astype(float)]
-    columns, losses = _column_lines(path, x), _loss_line(reader, path, x)
+    light, dark = (family_shades(reader.racers[0].label, 2, ground) for ground in (False, True))
+    names = (reader.racers[0].name, "validation rows")
+    losses = [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
+    columns = _column_lines(path, x)
     no_lines: list[Any] = [None] * len(columns)
     training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "test"))
     ratios = [path.ratios[places, d] for d in range(len(columns))]
@@ -229,13 +228,6 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         ground=_ground(scenes[-1], models, race.dataset),
         about=_about(race),
     )  # fmt: skip
-
-
-def _loss_line(reader: RaceReader, path: BandwidthPath, x: Any) -> list[ReplayLine]:
-    label = reader.racers[0].label
-    light, dark = (family_shades(label, 2, ground) for ground in (False, True))
-    names = (reader.racers[0].name, "validation rows")
-    return [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
 
 
 def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:

@@ -130,7 +130,7 @@ class EvaluationView(NotebookViewer):
         self.column = pmui.Select(label="Groups by", options={}, width=190, visible=False, **small_params)
         self.classes.link(self, value="label")
         self.rules.link(self, value="rule", bidirectional=True)
-        self.column.param.watch(lambda event: self._column_chosen(event.new), "value")
+        self.column.param.watch(self._column_chosen, "value")
         self.slider.param.watch(self._slider_moved, "value_throttled")
         self.grid = stack(visible=False, margin=(4, 0, 8, 0))
         slider_box = pn.Column(self.slider, styles={"flex": "1 1 220px"}, margin=0)
@@ -248,9 +248,9 @@ class EvaluationView(NotebookViewer):
             if not self._setting and event.new is not None and (event.name == "value_throttled") == dragging_is_slow:
                 self.value = float(event.new)
 
-    def _column_chosen(self, column: str | None) -> None:
-        if not self._setting and column:
-            self.by = column
+    def _column_chosen(self, event: Any) -> None:
+        if not self._setting and event.new:
+            self.by = event.new
 
     def _update(self) -> None:
         """Apply the rule and show the results."""

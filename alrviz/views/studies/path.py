@@ -417,20 +417,17 @@ def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
     """Return the table of all fits of the paths and of the reference models."""
     if not len(lines) or "log_loss" not in lines:
         return "<p class='quiet'>Nothing is complete yet.</p>"
-    names, frame = path_names(study), study.frame()
-    outcome_by_racer = {row["racer"]: row["outcome"] for row in frame.to_dict("records")}
+    paths, references = lines_of_study(study)
+    name_by_racer = {model.racer: model.name for model in (*paths, *references)}
+    outcome_by_racer = {row["racer"]: row["outcome"] for row in study.frame().to_dict("records")}
     body_rows = []
     for line in lines.sort_values(["racer", "alpha"], ascending=[True, False]).to_dict("records"):
-        racer, recipe = line["racer"], study.recipes[line["racer"]]
-        if racer < len(names):
-            name, alpha_text = names[racer], f"{line['alpha']:g}"
-        elif recipe.solver == "none":
-            name, alpha_text = generative_name(recipe), "&ndash;"
-        else:
+        racer, alpha, note = line["racer"], f"{line['alpha']:g}", ""
+        if racer >= len(paths):
+            alpha = "&ndash;" if study.recipes[racer].solver == "none" else "0"
             note = " (at its step limit)" if outcome_by_racer.get(racer) == STEP_LIMIT else ""
-            name, alpha_text = f"{recipe.family}, unregularised{note}", "0"
         values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
-        body_rows.append([safe(name), alpha_text, *values])
+        body_rows.append([safe(name_by_racer[racer] + note), alpha, *values])
     note = (
         "<p class='quiet'>Test first, then training rows, each per row; then quantiles of w - center. "
         " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from alrviz.job import LatestJob
+from alrviz.studies.protocols.alpha_path import LiveAlphaPath, is_quick
 from alrviz.studies.protocols.alpha_path_verdict import paths_of
-from alrviz.studies.protocols.live_alpha_path import LiveAlphaPath, is_quick
 
 if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe

@@ -134,7 +134,7 @@ class SelectionView(StudyView):
         fig.min_border_left, fig.min_border_right = LEFT_MARGIN_PX, RIGHT_MARGIN_PX
         fig.toolbar.tools = [tool for tool in fig.toolbar.tools if not isinstance(tool, PanTool | BoxZoomTool)]
         for kind in (Pan, Tap):
-            fig.on_event(kind, lambda event: self._set_share(event.x))
+            fig.on_event(kind, lambda event: self.param.update(keep=int(np.clip(round(100 * event.x), 1, 100))))
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
@@ -244,9 +244,7 @@ class SelectionView(StudyView):
         if self.search is None:
             say(self.search_text, "<div class='sentence quiet'>Preparing the table for the search …</div>")
         self._task.run(lambda stop: follower.search(recipe, stop), self._store_search, self._store_error)
-        if (
-            self._draw_seconds < MIN_SECONDS_SHOWN
-        ):  # slower drawings wait for the next tick, or they would lag behind the slider
+        if self._draw_seconds < MIN_SECONDS_SHOWN:  # slower drawings wait for the next tick, or would lag behind
             self._task.wait(MIN_SECONDS_SHOWN)
             self._task.poll()
         self._wake()
@@ -267,9 +265,6 @@ class SelectionView(StudyView):
             self._task.poll()
         assert self.search is not None
         return self.search
-
-    def _set_share(self, x: float) -> None:
-        self.keep = int(np.clip(round(100 * x), 1, 100))
 
     def _slider_moved(self, event: Any) -> None:
         if not self._placing and event.new is not None:

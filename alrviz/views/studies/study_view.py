@@ -60,20 +60,20 @@ class StudyBar:
 
     def show(self) -> None:
         """Update the row; only differences are sent to the browser."""
-        view, study, outdated, is_waiting = self._view, self._view.study, self._view.outdated, self._view.is_waiting
-        may_run = (view.ready or view.ready_soon) and (study or view.rerun) is not None
+        view, study = self._view, self._view.study
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
-        resumes = not outdated and phase in ("stopped", "failed")
-        is_done = not outdated and phase == "done"
-        label, hint = ("Resume", _RESUME_HINT) if resumes else ("Run", _RUN_HINT)
-        disabled = not may_run or is_waiting or (not outdated and under_way) or is_done
-        change(self.run, label=label, description=hint, disabled=disabled)
-        change(self.stop, disabled=not under_way and not is_waiting)
-        n_failed = 0 if study is None else study.progress.failed
-        change(self.retry, visible=bool(n_failed) and not under_way and not outdated)
-        progress = "" if study is None else progress_html(study, outdated)
-        say(self.progress, _WAITS_HTML if is_waiting else progress)
+        may_run = (view.ready or view.ready_soon) and (study or view.rerun) is not None and not view.is_waiting
+        has_run = not view.outdated and (under_way or phase == "done")
+        label, hint = ("Run", _RUN_HINT)
+        if phase in ("stopped", "failed") and not view.outdated:
+            label, hint = ("Resume", _RESUME_HINT)
+        change(self.run, label=label, description=hint, disabled=not may_run or has_run)
+        change(self.stop, disabled=not (under_way or view.is_waiting))
+        has_failures = study is not None and study.progress.failed > 0
+        change(self.retry, visible=has_failures and not under_way and not view.outdated)
+        progress = "" if study is None else progress_html(study, view.outdated)
+        say(self.progress, _WAITS_HTML if view.is_waiting else progress)
 
 
 def progress_html(study: "Study", outdated: bool = False) -> str:
