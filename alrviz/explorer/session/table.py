@@ -414,11 +414,7 @@ class SessionTable(param.Parameterized):
         served: "Dataset | None" = None,
         change: str = "",
     ) -> None:
-        """Make a data set of a table on a thread, and show it.
-
-        source, change: the choices, and their description for the history; "" if `source` is of the history. title: the
-        work as the notice calls it. The others are arguments of `derive_dataset`.
-        """
+        """Make a data set of a table on a thread, and show it; see `derive_dataset`, `_history_for` and `LatestJob`."""
         history = self._history_for(source, change)
         self._load(
             lambda stop: derive_dataset(table, source, stop, other_kinds, previous, served),
