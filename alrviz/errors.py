@@ -1,7 +1,6 @@
 """The exceptions of alrviz; each message says what was wrong, what was expected, and the nearest valid choice.
 
-An error says what was wrong, what was expected and the nearest valid choice. Each class is also one of Python's own, so
-that code which knows nothing of alrviz catches what it expects.
+Each class is also one of Python's own, so that code which knows nothing of alrviz catches what it expects.
 """
 
 from collections.abc import Iterable, Sequence

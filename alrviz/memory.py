@@ -28,11 +28,12 @@ def free_memory() -> int:
     return max(min([free, *(limit - used_bytes for limit, used_bytes in _groups())]), 0)
 
 
-def used_memory() -> int:
-    """Return the bytes of memory of this process, 0 if the system does not say."""
+def used_memory(process: int | str = "self") -> int:
+    """Return the resident memory in bytes of a process, given its id, or of this one; 0 if the system does not say."""
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
+        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
         return 0
 
 

@@ -62,6 +62,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(header), *lines[1:]])
 
 
+def bullets(*items: str) -> str:
+    """Return a list in Markdown, its lines at most 120 characters long."""
+    return "\n".join(
+        fill(item, 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False) for item in items
+    )
+
+
 def comparable(means: pd.DataFrame) -> pd.DataFrame:
     """Return the means of each set that learned from as many rows as its last one did, and what was not fitted."""
     last = means.groupby("set").rows.transform("last")
@@ -232,17 +239,16 @@ def weak(means: pd.DataFrame) -> str:
     worse = means[means.over_shares > means.over_shares_se].groupby("method")["set"].apply(list)
     told = [f"{name_of(rival)} on {', '.join(worse[rival])}" for rival in RIVALS if rival in worse]
     record, middle, _ = compared(means, "alr n=2", RIVAL)
-    lines = (
-        f"- **It is not fast.** A fit takes {seconds['auto'].min():.1f} to {seconds['auto'].max():.0f} seconds, in the "
+    return bullets(
+        f"**It is not fast.** A fit takes {seconds['auto'].min():.1f} to {seconds['auto'].max():.0f} seconds, in the "
         f"median {seconds['auto'].median():.0f}: {(seconds['auto'] / seconds[RIVAL]).median():.0f} times what "
         f"scikit-learn's boosting takes and {(seconds['auto'] / seconds['ebm']).median():.2f} of what EBM does.",
-        f"- **Where it loses by more than a tenth:** {'; '.join(lost) or 'nowhere'}.",
-        f"- **Rivals that are worse than the class shares** count as these do in ratios: {'; '.join(told) or 'none'}.",
-        "- **Plain defaults are not for this.** alr of order 2 at its default penalty stands "
-        f"{record} beside scikit-learn's boosting, the ratio {middle}, and is worse than the class shares on "
-        f"{', '.join(worse.get('alr n=2', ['none']))}.",
+        f"**Where it loses by more than a tenth:** {'; '.join(lost) or 'nowhere'}.",
+        f"**Rivals that are worse than the class shares** count as these in ratios: {'; '.join(told) or 'none'}.",
+        "**Choosing settings is what helps.** alr of order 2 at its default penalty has "
+        f"{record} wins, draws and losses against scikit-learn's boosting and the ratio {middle}. It is worse than the "
+        f"class shares on {', '.join(worse.get('alr n=2', ['none']))}.",
     )
-    return "\n".join(fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in lines)
 
 
 def by_set(means: pd.DataFrame, whole: Iterable[str]) -> str:
@@ -339,6 +345,42 @@ def page(means: pd.DataFrame) -> str:
             for method, row in zip(lines.index, lines.to_numpy(), strict=True)
         ),
     )
+    setup = bullets(
+        "**Folds.** Each method learns from the same five stratified folds of each set, on one thread. Nothing is "
+        f"tuned on test rows. Sets of more than {MOST_ROWS:,} rows are a random sample of them.",
+        "**Settings** are the documented defaults, but scikit-learn's boosting stops early on small tables too, and "
+        "the forest has 300 trees.",
+        "**Sets used in development.** Ways of choosing penalties, cuts and order were compared on these or other "
+        f"splits of {', '.join(SEEN)}. On the {unseen(of)['set'].nunique()} ranked sets that were not used, "
+        f"AutoClassifier's ratio is {new_mean:.2f}, the median {new_median:.2f}.",
+        "**Ratios** are geometric means of test log loss over that of scikit-learn's boosting, on the sets that "
+        f"both were fitted to. **A log loss below {LEAST_LOSS:g} counts as {LEAST_LOSS:g}, one above that of the "
+        "class shares as that.** Kinds of sets: in categorical ones at most a third of the columns are numbers, in "
+        "numeric ones all are.",
+        f"**Ranks** are over the {len(losses)} sets that all methods have been tried on. A method that failed or was "
+        f'too late has the last rank. "Where all are fitted" is the mean rank on the {len(whole)} sets without such '
+        "a failure; error, AUC, Brier score and ECE are means over these.",
+        '**"Worse than shares"** is the number of sets on which a method is worse than the class shares by more '
+        "than a standard error.",
+    )
+    findings = bullets(
+        f"{name_of(str(ranks.index[0])).strip('*')} has the best mean rank, {ranks.iloc[0]:.2f}. Differences below "
+        f"{apart:.2f} are not significant: {', '.join(close) or 'none'} lie within. The test by pairs in [the next "
+        "table](#autoclassifier-beside-each-rival) is the sharper one.",
+        f"AutoClassifier has the lowest log loss on {lowest} of {len(losses)} sets (to four decimals). Its ratio to "
+        f"boosting is {mean:.2f}, the median {median:.2f}.",
+        first_two(common),
+        "Choosing penalties by folds loses 0.002 to 0.012 nats against the best pair of a grid, chosen on the test "
+        "rows, and takes 5 to 13 times as long as one fit: [measured on eight small "
+        "sets](defaults.md#alphas-that-are-chosen).",
+        "Above 20,000 training rows one fold of three is used for validation, unless nearly all rows are of one "
+        "class. On three generated tables of 40,000 rows, 40 of them of a second class, the log loss with three "
+        "folds is 0.00713, 0.00713 and 0.00574, with one fold 0.00760, 0.00714 and 0.00580.",
+        "With one fold the last fit of an order is continued further before orders are compared. On all 48,842 rows "
+        "of adult, in two of the five folds, that chooses order 2 instead of 1: log loss 0.2667 and 0.2702 instead "
+        "of 0.2696 and 0.2744, in 22 processor seconds instead of 4. On connect-4, shuttle and 60,000 rows of "
+        "skin-segmentation (one fold) it does not change the choice.",
+    )
     return f"""# How good the probabilities are
 
 `AutoClassifier`, which `alrviz.fit` returns, beside gradient boosting (scikit-learn's, CatBoost, LightGBM), explainable
@@ -350,20 +392,7 @@ package's own models at their plain defaults.
 `python -m benchmarks quality --data DIR --csv FILE` measures it, `python -m benchmarks._quality_page docs FILE`
 writes this page; its figures are in [quality.csv](quality.csv).
 
-Each method learns from the same five stratified folds of each set, on one thread and at its documented defaults, but
-for boosting, which stops early on small tables too, and the forest, which has 300 trees. Nothing is tuned on test
-rows. Sets of more than {MOST_ROWS:,} rows are a random sample of them: "rows" tells
-how many. While `AutoClassifier` was made, ways of choosing penalties, cuts and order were compared on these or other
-splits of {", ".join(SEEN[:9])},
-{", ".join(SEEN[9:])}; on the {unseen(of)["set"].nunique()} ranked sets
-that no choice has seen its ratio is {new_mean:.2f}, the median
-{new_median:.2f}. Ratios are geometric means of test log loss over that of scikit-learn's
-boosting, **a log loss below {LEAST_LOSS:g} counted as {LEAST_LOSS:g}, one above that of the class shares as that**, on
-the {len(losses)} sets that all methods have been tried on, by kind (categorical: at most a third of the columns are
-numbers; numeric: all are); each is on the sets that the method and boosting were fitted to. A method that failed or
-was too late has the last rank: "where all are fitted" is the mean rank on the {len(whole)} sets without such a one,
-over which error, AUC, Brier score and ECE are means.
-"Worse than shares": sets on which it is worse than the class shares by more than a standard error.
+{setup}
 
 {figures}
 
@@ -374,20 +403,7 @@ does not differ significantly from the best.
 
 ## What it says
 
-- {name_of(str(ranks.index[0])).strip("*")} has the best mean rank, {ranks.iloc[0]:.2f}. Differences below {apart:.2f}
-  are
-  not significant: {", ".join(close) or "none"} lie within. The test by pairs in [the next
-  table](#autoclassifier-beside-each-rival) is the sharper one. `AutoClassifier` has the lowest log
-  loss on {lowest} of {len(losses)} sets (to four decimals); in the geometric mean it is
-  {mean:.2f} of boosting's, in the median {median:.2f}.
-{fill(first_two(common), 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)}
-- Penalties that folds choose lose 0.002 to 0.012 nats against the best of a grid that has seen the rows that judge, and
-  take 5 to 13 times one fit: [measured on eight small sets](defaults.md#alphas-that-are-chosen).
-- Of more than 20,000 training rows a third judges, unless nearly all are of one class: then three folds do. An order's
-  last fit is followed closer there before it is compared. All 48,842 rows of adult, two of the five folds: order 2 in
-  place of 1, 0.2667 and 0.2702 in place of 0.2696 and 0.2744, in 22 processor seconds in place of 4; the choice on
-  connect-4, shuttle and 60,000 rows of skin-segmentation (one fold) stayed. 40,000 made rows, 40 of a second class,
-  three tables, three folds beside one: 0.00713, 0.00713 and 0.00574 beside 0.00760, 0.00714 and 0.00580.
+{findings}
 {weak(listed(means))}
 - **What limits it on sick-euthyroid**, first fold: the class hangs on sharp thresholds of six hormone values together.
   scikit-learn's boosting loses 0.070 with stumps, 0.036 with trees of depth 2, 0.025 at its default; `AutoClassifier`

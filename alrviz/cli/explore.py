@@ -198,7 +198,7 @@ def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
             if options.target is not None:
                 raise
             print(f"Choose on the page which column is the class: {with_options(str(error))}", flush=True)
-            return Upload.of(file.name, file.read_bytes()).replace(options=file_options)
+            return Upload.from_file(file.name, file.read_bytes()).replace(options=file_options)
     except OSError as error:
         raise CommandError(f"{str(file)!r} cannot be read: {error.strerror or error}") from error
 

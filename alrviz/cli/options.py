@@ -132,14 +132,14 @@ class Progress:
     """Progress on standard error: one changing line of a terminal, else a line every few seconds."""
 
     def __init__(self) -> None:
-        self._printed_at, self._width = 0.0, 0
+        self._print_time, self._width = 0.0, 0
 
     def rows(self, activity: str, rows: int) -> None:
         """Print how many rows are done."""
-        now, is_terminal = time.monotonic(), sys.stderr.isatty()
-        if now - self._printed_at < (0.2 if is_terminal else 10.0):
+        current_time, is_terminal = time.monotonic(), sys.stderr.isatty()
+        if current_time - self._print_time < (0.2 if is_terminal else 10.0):
             return
-        self._printed_at, text = now, f"{activity}: {rows:,} rows"
+        self._print_time, text = current_time, f"{activity}: {rows:,} rows"
         print(
             f"\r{text.ljust(self._width)}" if is_terminal else text,
             end="" if is_terminal else "\n",

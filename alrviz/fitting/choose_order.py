@@ -30,13 +30,7 @@ from alrviz.data.splits import n_validation_folds
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
-from alrviz.fitting.families.alpha_folds import (
-    AUTO,
-    INITIAL_ALPHA,
-    best_on_folds,
-    final_weights,
-    uses_gram_matrix,
-)
+from alrviz.fitting.families.alpha_folds import AUTO, INITIAL_ALPHA, best_on_folds, final_weights, uses_gram_matrix
 from alrviz.fitting.families.family import FitProblem, FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_text, max_kept

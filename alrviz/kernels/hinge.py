@@ -72,13 +72,8 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
                 residual[i, label] = -pull_sum
                 residual[i, n_classes:] = 0.0
         part = start // CHUNK_ROWS
-        parts[part, 0], parts[part, 1], parts[part, 2], parts[part, 3], parts[part, 4] = (
-            loss,
-            np.nan,
-            wrong,
-            tied,
-            np.nan,
-        )
+        parts[part, 0], parts[part, 1], parts[part, 2] = loss, np.nan, wrong
+        parts[part, 3], parts[part, 4] = tied, np.nan
 
 
 @kernel

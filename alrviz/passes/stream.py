@@ -26,7 +26,7 @@ from alrviz.kernels import adagrad as adagrad_kernels
 from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import rows as row_kernels
 from alrviz.passes.aligned_buffers import Floats, aligned, class_widths, lanes_of_table, zeros
-from alrviz.passes.losses import NLL, Loss
+from alrviz.passes.losses import NLL
 from alrviz.passes.rows import Sums, as_kernel_codes
 from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
@@ -298,7 +298,7 @@ class StreamPasses:
         return z
 
     def loss_and_gradient(
-        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL,
+        self, table: Floats, bias: Floats, stop: StopToken = NEVER,
         gradient_cells: CellLookup | None = None, direction: Direction | None = None, with_curvature: bool = False,
         gradient_rows: NDArray[np.int64] | None = None,
     ) -> PassSums:  # fmt: skip
@@ -306,7 +306,6 @@ class StreamPasses:
 
         Args:
             table, bias: weights of the rows of the table, and the intercepts.
-            loss: the loss.
             gradient_cells: cells by whose rows residuals are summed; None for the cells of the passes.
             direction: moves table and bias by the first of its step lengths first.
             with_curvature: whether to sum p (1 - p) too.
@@ -316,7 +315,7 @@ class StreamPasses:
         if direction is not None:
             direction = replace(direction, bias=self._bias(direction.bias, 0.0))
         work = partial(
-            self._chunk_sums, table=table, bias=self._bias(bias, -np.inf), loss=loss, with_curvature=with_curvature,
+            self._chunk_sums, table=table, bias=self._bias(bias, -np.inf), with_curvature=with_curvature,
             direction=direction,
             gradient_cells=self.cells if gradient_cells is None else gradient_cells, gradient_rows=gradient_rows,
         )  # fmt: skip
@@ -363,7 +362,7 @@ class StreamPasses:
 
     def _chunk_sums(
         self, codes: Codes, y: NDArray[np.int32], stop: StopToken, n_jobs: int, table: Floats, bias: Floats,
-        loss: Loss, gradient_cells: CellLookup, direction: Direction | None, with_curvature: bool,
+        gradient_cells: CellLookup, direction: Direction | None, with_curvature: bool,
         gradient_rows: NDArray[np.int64] | None,
     ) -> Parts:  # fmt: skip
         """Return of one chunk: the sums, the line's losses, and for residuals, then p (1 - p), the sums by rows of a
@@ -392,9 +391,9 @@ class StreamPasses:
                 if direction is not None:
                     self._forward(keys, direction.table, direction.bias, dz, begin, end)
                 for k, t in enumerate(lengths):
-                    loss.line_eval(z, dz, t, *rows, parts[1 + k], begin, end)
+                    NLL.line_eval(z, dz, t, *rows, parts[1 + k], begin, end)
                 first = lengths[0] if lengths else 0.0
-                loss.loss_and_residual(z, dz, first, z, *rows, r, True, parts[0], begin, end)
+                NLL.loss_and_residual(z, dz, first, z, *rows, r, True, parts[0], begin, end)
 
             run_parts(score, -(-m // step), n_jobs)
             sums += parts[0].sum(axis=0)
@@ -402,7 +401,7 @@ class StreamPasses:
             keys = keys if gradient_cells is self.cells else gradient_cells.keys(span_codes)
             for k, (row_sums, total) in enumerate(by_rows if has_gradient else ()):
                 if k:
-                    loss.score_hessian_diagonal(z, r, *rows, 0, m)
+                    NLL.score_hessian_diagonal(z, r, *rows, 0, m)
 
                 def scatter(part: int, keys: Any = keys, row_sums: Floats = row_sums, m: int = m) -> None:
                     span_codes = edges[part], edges[part + 1]

@@ -24,7 +24,17 @@ def settled(page):
     maps = (tab.pictures.map, tab.pictures.peer_map)
     drawn = all(view.surface is not None and not view.busy for view in maps)
     followed = tab.frame is not None and not tab.frames.busy and not tab.frames.stale
-    return drawn and followed and not tab.peer.waiting and (tab.drawing.is_drawing or tab.player.ended)
+    return drawn and followed and not tab.peer.is_fitting and (tab.drawing.is_drawing or tab.player.ended)
+
+
+def restore(page):
+    """Forget drawn points and dragged bandwidths, and go to the end of the fit."""
+    tab = page.tab
+    tab.drawing.discard()
+    tab.drawing.points_set_aside = None
+    tab.player.scrub(tab.player.racer.run.trace[-1].index)
+    tab.redraw()
+    until(page, lambda: settled(page) and not tab.frame.by_hand and tab.frame.run is not None)
 
 
 def said(page):

@@ -35,5 +35,13 @@ def until(page, condition, seconds=120, said=lambda page: ""):
 
 
 def until_study(page, condition, seconds=120):
-    """`until`, on a page that shows one study."""
-    until(page, condition, seconds, lambda page: page.study_view.sentence.object)
+    """`until`, on a page that shows one study, or whose front tab does."""
+    until(page, condition, seconds, lambda page: getattr(page, "tab", page).study_view.sentence.object)
+
+
+def run_study(page):
+    """Press Run, and wait for the end of the study."""
+    view = getattr(page, "tab", page).study_view
+    view.press_run()
+    until_study(page, lambda: view.study.phase == "done")
+    page.pump()

@@ -1,7 +1,5 @@
 """The page "Bias and variance" without a browser: both tabs, their prices, links, what is kept, the scripts."""
 
-from functools import partial
-
 import pytest
 
 from alrviz.explorer.pages.bias import curve as bias_curve
@@ -13,19 +11,14 @@ from alrviz.studies.core import workers
 from alrviz.studies.protocols.learning_curve import learning_curve
 from tests.explorer.pages import OWNER
 from tests.explorer.pages import opened as opened_at
-from tests.explorer.pages import until as until_said
+from tests.explorer.pages import run_study as run
+from tests.explorer.pages import until_study as until
 from tests.views.studied import slowed
+
+pytestmark = pytest.mark.usefixtures("home")
 
 SMALL = "?page=bias&data=monks-1&of=anje_o1~anje_o2&folds=3x2"
 CURVE = "?page=bias&data=monks-1&tab=learning-curve&of=anje_o1~lr_o1_a0_vsgd&folds=3-100"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-
-
-until = partial(until_said, said=lambda page: page.tab.study_view.sentence.object)
 
 
 def open_page(link=SMALL, registry=None):
@@ -48,12 +41,6 @@ def opened():
             if tab.study_view.study is not None:
                 tab.study_view.study.stop()
         page.close()
-
-
-def run(page):
-    page.tab.study_view.press_run()
-    until(page, lambda: page.tab.study_view.study.phase == "done")
-    page.pump()
 
 
 def test_every_recipe_is_priced_before_anything_runs(opened):

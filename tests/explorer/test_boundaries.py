@@ -152,8 +152,8 @@ def test_settings_are_shown_in_the_drawer_and_change_the_model(tab):
     page.close()
 
 
-def test_a_stranger_does_not_find_the_run(page):
-    other = open_page(page.session.link.query, owner="b" * 32, registry=page.session.registry)
+def test_a_stranger_does_not_find_the_run(shared):
+    other = open_page(shared.session.link.query, owner="b" * 32, registry=shared.session.registry)
     assert other.session.runs.map_race is None
     other.close()
 

@@ -16,65 +16,65 @@ from alrviz.views.density import density_ratio
 from tests.explorer.maps import open_page, said, settled, until
 
 
-def test_both_maps_and_the_sentence_are_there_without_a_press(page):
-    tab = page.tab
+def test_both_maps_and_the_sentence_are_there_without_a_press(shared):
+    tab = shared.tab
     racer = tab.player.racer
-    assert f"iteration {racer.run.trace[-1].index}" in said(page)
+    assert f"iteration {racer.run.trace[-1].index}" in said(shared)
     error = racer.run.trace[-1].extra["heldout_error"]
-    assert f"{100 * (1 - error):.1f} %" in said(page)
-    assert f"logistic regression <b>{100 * (1 - tab.peer.reference.error):.1f} %" in said(page)
+    assert f"{100 * (1 - error):.1f} %" in said(shared)
+    assert f"logistic regression <b>{100 * (1 - tab.peer.reference.error):.1f} %" in said(shared)
     low, high = wilson(1 - error, tab.peer.reference.heldout_rows)
-    assert f"{100 * low:.1f} to {100 * high:.1f}" in said(page)
-    assert said(page).count("interval of") == 3, "of dlr, of the peer, of the best possible"
-    assert "Bayes-optimal" in said(page)
+    assert f"{100 * low:.1f} to {100 * high:.1f}" in said(shared)
+    assert said(shared).count("interval of") == 3, "of dlr, of the peer, of the best possible"
+    assert "Bayes-optimal" in said(shared)
     assert not tab.pictures.map.outdated
     assert not tab.pictures.peer_map.outdated
     assert tab.pictures.map.surface.classes == tab.pictures.peer_map.surface.classes == ("A", "B")
-    assert "fit=" in page.session.link.query
+    assert "fit=" in shared.session.link.query
 
 
-def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
-    tab = page.tab
+def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(shared):
+    tab = shared.tab
     trace = tab.player.racer.run.trace
-    assert "leave-one-out</abbr> NLL" in said(page)
-    assert "per training row" in said(page)
-    assert f"of {200 - trace.rows:,.0f} test rows right" in said(page)
-    assert "Few" not in said(page)
+    assert "leave-one-out</abbr> NLL" in said(shared)
+    assert "per training row" in said(shared)
+    assert f"of {200 - trace.rows:,.0f} test rows right" in said(shared)
+    assert "Few" not in said(shared)
     tab.drawing.begin()
     tab.drawing._clear()
-    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 4)
-    assert "without test rows" in said(page)
-    assert "Few points" in said(page)
-    assert "a class has 2 points" in said(page)
+    until(shared, lambda: settled(shared) and tab.frame.X is not None and len(tab.frame.X) == 4)
+    assert "without test rows" in said(shared)
+    assert "Few points" in said(shared)
+    assert "a class has 2 points" in said(shared)
     assert "self-included" in loss_words("silverman", 0.5)
 
 
-def test_the_fitted_model_can_be_taken_along(page):
-    tab, part = page.tab, page.tab.model_part
-    until(page, lambda: part.part.visible)
+def test_the_fitted_model_can_be_taken_along(shared):
+    tab, part = shared.tab, shared.tab.model_part
+    until(shared, lambda: part.part.visible)
     run, X = tab.drawn_run, tab.table.X
     again = load_model(io.BytesIO(part.zipped.make_bytes()))
     np.testing.assert_array_equal(again.bandwidths_, run.model.bandwidths)
     np.testing.assert_array_equal(again._scores(X), run.model.scores_of(run.encoder.encode(X, tab.table.y)))
     tab.drawing.begin()
-    page.pump()
+    shared.pump()
     assert not part.part.visible, "drawn points are another table"
 
 
-def test_the_film_moves_all_pictures_together(page):
-    tab = page.tab
+def test_the_film_moves_all_pictures_together(shared):
+    tab = shared.tab
     last = tab.player.head
     assert last > 3
     tab.player.scrub(2)
-    until(page, lambda: settled(page))
+    until(shared, lambda: settled(shared))
     run = tab.player.racer.run
     assert tab.frame.model.step == tab.pictures.path.head == tab.pictures.ratios.scene.iteration == 2
     widths = [ratio.bandwidth for ratio in tab.pictures.ratios.scene.columns]
     assert widths == pytest.approx([run.trace[2].extra["h_0"], run.trace[2].extra["h_1"]], rel=1e-5)
-    assert f"NLL {run.trace[2].nll / run.trace.rows:.4f}" in said(page)
+    assert f"NLL {run.trace[2].nll / run.trace.rows:.4f}" in said(shared)
     early = tab.pictures.map.surface.values.copy()
     tab.player.scrub(last)
-    until(page, lambda: settled(page))
+    until(shared, lambda: settled(shared))
     assert tab.pictures.path.head == last
     assert np.abs(tab.pictures.map.surface.values - early).max() > 0.1
 
@@ -125,23 +125,23 @@ def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):
     assert tab.frame.model.step == player.head
 
 
-def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
-    tab = page.tab
-    fit, scene, surface = said(page), tab.pictures.ratios.scene, tab.pictures.map.surface
+def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(shared):
+    tab = shared.tab
+    fit, scene, surface = said(shared), tab.pictures.ratios.scene, tab.pictures.map.surface
     tab.drag("x1", 9.0)
-    until(page, lambda: tab.frame.by_hand and settled(page))
+    until(shared, lambda: tab.frame.by_hand and settled(shared))
     by_hand = tab.pictures.ratios.scene
     assert by_hand.columns[0].bandwidth == pytest.approx(9.0)
     assert by_hand.columns[1].bandwidth == pytest.approx(scene.columns[1].bandwidth)
     assert np.abs(by_hand.columns[0].phi - scene.columns[0].phi).max() > 1
     assert np.array_equal(by_hand.columns[1].phi, scene.columns[1].phi)
-    assert f"NLL {tab.frame.live.nll:.4f}" in said(page)
+    assert f"NLL {tab.frame.live.nll:.4f}" in said(shared)
     assert "By hand" in by_hand.note
     assert tab.back_button.visible
     assert np.abs(tab.pictures.map.surface.values - surface.values).max() > 0.1
     tab.redraw()
-    until(page, lambda: not tab.frame.by_hand and settled(page))
-    assert said(page) == fit
+    until(shared, lambda: not tab.frame.by_hand and settled(shared))
+    assert said(shared) == fit
     assert not tab.back_button.visible
 
 
@@ -171,7 +171,7 @@ def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
     assert "<b>region and stage</b> are categorical: they have no bandwidth" in said(page)
     assert page.session.axes == (2, 3)
     tab.columns.menus[0].value = "stage"  # the two change places
-    assert tab.columns.chosen == ("stage", "region")
+    assert tab.columns.pair == ("stage", "region")
     until(page, lambda: settled(page) and page.session.axes == (3, 2))
     page.close()
 
@@ -188,8 +188,8 @@ def test_a_table_of_one_column_says_what_is_missing():
     page.close()
 
 
-def test_the_scripts_numbers_are_the_screens(page):
-    tab = page.tab
+def test_the_scripts_numbers_are_the_screens(shared):
+    tab = shared.tab
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(dlr_script(tab).replace("dlr  # in", "# in"), {})
@@ -198,39 +198,39 @@ def test_the_scripts_numbers_are_the_screens(page):
     assert f"lr: {100 * (1 - tab.peer.reference.error):.2f} %" in printed.getvalue()
 
 
-def test_the_kernel_is_drawn_when_it_is_unfolded(page):
-    tab = page.tab
+def test_the_kernel_is_drawn_when_it_is_unfolded(shared):
+    tab = shared.tab
     assert tab.pictures.gram.gram is None
     tab.pictures.folded.open = True
-    until(page, lambda: tab.pictures.gram.gram is not None)
+    until(shared, lambda: tab.pictures.gram.gram is not None)
     assert tab.pictures.gram.gram.share > 0.6
 
 
-def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, monkeypatch):
-    tab = page.tab
+def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(shared, monkeypatch):
+    tab = shared.tab
     monkeypatch.setattr(frame_queue, "REST_SECONDS", 60.0)
     monkeypatch.setattr(frame_queue, "FIRST_CURVE_SECONDS", 5.0)
     monkeypatch.setattr(frame_queue, "MAX_REST_WAIT_SECONDS", 60.0)  # however busy the machine is
-    words, surface, path = said(page), tab.pictures.map.surface, tab.pictures.path.path
+    words, surface, path = said(shared), tab.pictures.map.surface, tab.pictures.path.path
     other = tab.pictures.ratios.cells["x2"].ratio.phi
     for h in (9.0, 8.0, 7.0):
         tab.drag("x1", h)
         assert tab.pictures.ratios.cells["x1"].ratio.bandwidth == pytest.approx(h)
-        page.pump()
+        shared.pump()
         assert tab.frame.is_passing
-    assert said(page) == words
+    assert said(shared) == words
     assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
     assert tab.pictures.ratios.cells["x2"].ratio.phi is other
     monkeypatch.setattr(frame_queue, "MAX_REST_WAIT_SECONDS", 0.0)  # so long ago did all pictures follow
     tab.drag("x1", 6.0)
-    until(page, lambda: settled(page) and not tab.frame.is_passing)
+    until(shared, lambda: settled(shared) and not tab.frame.is_passing)
     assert "By hand" in tab.pictures.ratios.scene.note
     assert tab.pictures.map.surface is not surface
     assert tab.pictures.path.path is path
 
 
-def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
-    tab, player = page.tab, page.tab.player
+def test_a_film_waits_a_moment_for_anothers_hand(shared, monkeypatch):
+    tab, player = shared.tab, shared.tab.player
     monkeypatch.setattr(process_tuning, "DRAG_SECONDS", 60.0)
     monkeypatch.setattr(player.player, "playing", True)
     process_tuning.note_drag()

@@ -45,19 +45,19 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     again.close()
 
 
-def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(page):
-    tab = page.tab
+def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(shared):
+    tab = shared.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.frame.run is None)
+    until(shared, lambda: settled(shared) and tab.frame.run is None)
     log_h, nll = tab.frame.density.log_h, tab.frame.live.nll
     tab.drawing.discard()
-    until(page, lambda: settled(page) and tab.frame.run is not None)
+    until(shared, lambda: settled(shared) and tab.frame.run is not None)
     limit = tab.frame.run.objective.features.bounds[1][0]
     tab.drag("x1", float(np.exp(limit)))
-    until(page, lambda: tab.frame.by_hand and settled(page))
+    until(shared, lambda: tab.frame.by_hand and settled(shared))
     assert tab.frame.density.log_h[0] > log_h[0] + 2
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.frame.run is None)
+    until(shared, lambda: settled(shared) and tab.frame.run is None)
     assert np.array_equal(tab.frame.density.log_h, log_h)
     assert tab.frame.live.nll == nll
 
@@ -83,33 +83,33 @@ def test_a_drawn_class_may_have_any_name():
     page.close()
 
 
-def test_points_that_are_left_are_forgotten(page):
-    tab = page.tab
-    fit, table = said(page), tab.table
+def test_points_that_are_left_are_forgotten(shared):
+    tab = shared.tab
+    fit, table = said(shared), tab.table
     tab.drawing.begin()
     tab.drawing._clear()
-    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 4)
+    until(shared, lambda: settled(shared) and tab.frame.X is not None and len(tab.frame.X) == 4)
     tab.drawing.discard()
-    until(page, lambda: settled(page) and tab.frame.run is not None)
-    assert said(page) == fit
+    until(shared, lambda: settled(shared) and tab.frame.run is not None)
+    assert said(shared) == fit
     assert tab.table is table
     assert tab.pictures.map.surface.points.total == tab.pictures.peer_map.surface.points.total == 200
 
 
-def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
-    tab, session = page.tab, page.session
+def test_drawn_points_are_there_again_when_their_tab_comes_back(shared):
+    tab, session = shared.tab, shared.session
     tab.drawing.begin()
     tab.drawing.add(0.0, 0.5)
     sketch = session.sketch
-    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 201)
+    until(shared, lambda: settled(shared) and tab.frame.X is not None and len(tab.frame.X) == 201)
     session.tab = "any"
     assert session.sketch is None
-    until(page, lambda: settled(page))
+    until(shared, lambda: settled(shared))
     session.tab = ""
     assert session.sketch is sketch
     assert tab.drawing.panel.visible
     tab.drawing.add(0.0, 0.7)
-    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 202)
+    until(shared, lambda: settled(shared) and tab.frame.X is not None and len(tab.frame.X) == 202)
     assert tab.pictures.map.surface.points.total == 202
     tab.drawing.discard()
     assert not tab.drawing.is_drawing
@@ -147,8 +147,8 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     assert not tab.menus.draw.visible
 
 
-def test_changes_are_taken_back_one_by_one(page):
-    tab = page.tab
+def test_changes_are_taken_back_one_by_one(shared):
+    tab = shared.tab
     tab.drawing.begin()
     drawing = tab.drawing
     assert drawing.undo_button.disabled
@@ -167,38 +167,38 @@ def test_changes_are_taken_back_one_by_one(page):
     tab.drawing.undo()
     assert tab.drawing.sketch is first
     assert drawing.undo_button.disabled
-    until(page, lambda: settled(page) and tab.frame.X is not None and len(tab.frame.X) == 200)
+    until(shared, lambda: settled(shared) and tab.frame.X is not None and len(tab.frame.X) == 200)
     tab.drawing.discard()
 
 
-def test_points_that_come_back_have_the_fit_that_they_had(page):
+def test_points_that_come_back_have_the_fit_that_they_had(shared):
     """A fit goes on from the one before: after Undo it came from elsewhere, and ended elsewhere."""
-    tab = page.tab
+    tab = shared.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.frame.X is not None)
-    fit, words, names = tab.frame.density, said(page), set(tab.frame.X.index)
+    until(shared, lambda: settled(shared) and tab.frame.X is not None)
+    fit, words, names = tab.frame.density, said(shared), set(tab.frame.X.index)
     for k in range(25):
         tab.drawing.add(0.2 * k - 2, 30.0)
-    until(page, lambda: settled(page) and len(tab.frame.X) == 225)
-    assert said(page) != words
+    until(shared, lambda: settled(shared) and len(tab.frame.X) == 225)
+    assert said(shared) != words
     for _ in range(25):
         tab.drawing.undo()
-    until(page, lambda: settled(page) and len(tab.frame.X) == 200)
+    until(shared, lambda: settled(shared) and len(tab.frame.X) == 200)
     assert set(tab.frame.X.index) == names
     assert np.array_equal(tab.frame.density.log_h, fit.log_h)
     assert np.array_equal(tab.frame.density.w, fit.w)
-    assert said(page) == words
+    assert said(shared) == words
 
 
-def test_a_new_point_is_on_the_map_before_any_model_has_seen_it(page):
-    tab = page.tab
+def test_a_new_point_is_on_the_map_before_any_model_has_seen_it(shared):
+    tab = shared.tab
     tab.drawing.begin()
-    until(page, lambda: settled(page) and tab.frame.X is not None)
+    until(shared, lambda: settled(shared) and tab.frame.X is not None)
     sources = tab.pictures.map.picture.plot["points"]
     for k in range(10):
         tab.drawing.add(0.1 * k, 0.5)
         assert len(sources.data["x"]) == 201 + k  # nothing was waited for in between
     assert sources.data["truth"][-1] == tab.drawing.label.value
-    until(page, lambda: settled(page) and len(tab.frame.X) == 210)
+    until(shared, lambda: settled(shared) and len(tab.frame.X) == 210)
     assert len(sources.data["x"]) == 210
     tab.drawing.discard()

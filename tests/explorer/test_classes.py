@@ -200,7 +200,7 @@ def test_a_class_is_forgotten_when_it_ends_or_nobody_uses_it(clock, monkeypatch)
     clock.now += classes.IDLE_CLASS_SECONDS + 1
     held.open("cid")
     assert (held.class_of("ann"), held.class_of("bob")) == (None, used)
-    assert room.ended
+    assert room.has_ended
     clock.now += classes.IDLE_CLASS_SECONDS + 1
     used.close_page("eve")
     asked = held.class_of("cid")

@@ -19,17 +19,15 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MAX_SETS, read_link
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import run_study as run
 from tests.explorer.pages import until as until_page
 from tests.explorer.pages import until_study as until
+
+pytestmark = pytest.mark.usefixtures("home")
 
 SMALL = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
 ROWS = "\n".join(f"{k % 3},{k % 5},{'yes' if k % 3 else 'no'}" for k in range(60))
 CSV = f"a,b<i>,class\n{ROWS}\n".encode()
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 def open_page(link=SMALL, registry=None):
@@ -49,12 +47,6 @@ def page():
     if made.tab.study_view.study is not None:
         made.tab.study_view.study.stop()
     made.close()
-
-
-def run(page):
-    page.tab.study_view.press_run()
-    until(page, lambda: page.tab.study_view.study.phase == "done")
-    page.pump()
 
 
 def test_every_recipe_is_priced_on_every_table(page):
@@ -161,7 +153,10 @@ def test_behind_another_page_it_leaves_that_pages_link_alone(page):
 def test_a_table_that_is_held_no_more_says_which_file_to_drop():
     file = FileLink("gone.csv", 60, 3, "0" * 16)
     page = open_page(f"?page=compare&sets=monks-1&files=gone.csv~60~3~{'0' * 16}&of=anje_o1")
-    assert "drop gone.csv (60 rows x 3 columns, hash 0000000000000000) again" in dict(known(page).absent)["gone.csv"]
+    assert (
+        "drop gone.csv (60 rows x 3 columns, hash 0000000000000000) again"
+        in dict(known(page).unopened_tables)["gone.csv"]
+    )
     assert "1 left out" in page.tab.layout.time.object
     assert str(file) in unquote(page.tab.layout.cost_table.object)
     assert page.tab.runner.costs.study is not None, "the others are compared all the same"

@@ -76,7 +76,11 @@ def test_first_screen_is_recorded_and_then_live():
 def test_a_recorded_race_and_a_live_one_agree():
     """Their paths are the same, up to what another processor rounds otherwise, and so is what is said of them."""
     recorded = read_recorded(recorded_text())
-    live = race(load_demo("led", rows=3000), recorded.recipes)
+    dataset = load_demo("led", rows=3000)
+    assert recorded.dataset.hash == dataset.hash
+    assert recorded.recipes == recipes_of(FIRST_QUESTION)
+    assert all(run.outcome.code == "converged" for run in recorded.runs)
+    live = race(dataset, recorded.recipes)
     live.start()
     live.join()
     told = []
@@ -129,14 +133,6 @@ def test_racers_of_several_orders_have_no_more_than_the_table_has_columns():
     assert choice.order is None
     choice.ask(2, 0)
     assert [recipe.params["order"] for recipe in choice.recipes] == [1, 2]
-
-
-def test_the_recorded_race_is_the_one_that_runs():
-    recorded = read_recorded(recorded_text())
-    dataset = alrviz.load_demo("led", rows=3000, seed=0)
-    assert recorded.dataset.hash == dataset.hash
-    assert recorded.recipes == recipes_of(FIRST_QUESTION)
-    assert all(run.outcome.code == "converged" for run in recorded.runs)
 
 
 def test_the_first_lectures_question_races_naive_bayes_and_logistic_regression():
@@ -285,7 +281,7 @@ def test_whatever_is_set_races_by_itself_where_that_is_cheap(monkeypatch):
     before = page.race_view.race
     monkeypatch.setattr(race_cost, "MAX_CHEAP_SECONDS", 0.0)
     page.chooser.change(0, page.recipes[0].replace(alpha=1.0))
-    until(page, lambda: page.starter.known and page.race_view.outdated)
+    until(page, lambda: page.starter.has_estimates and page.race_view.outdated)
     page.pump()
     assert page.race_view.race is before, "what takes long waits for Run"
     assert "press Run" in page.race_view.status.object
@@ -297,7 +293,7 @@ def test_settings_of_the_race_that_is_shown_do_not_race_again():
     before = page.race_view.race
     page.controls.order.value = 1
     page.controls.order.value = 2
-    until(page, lambda: page.starter.known)
+    until(page, lambda: page.starter.has_estimates)
     page.pump()
     assert page.race_view.race is before
     assert not page.race_view.outdated
@@ -412,14 +408,6 @@ def test_recipe_code_makes_the_recipe():
         assert eval(recipe_code(recipe), {"alrviz": alrviz}) == recipe
 
 
-def test_why_is_drawn_when_it_is_unfolded():
-    page = open_page("?data=monks-1")
-    until(page, lambda: page.session.table.dataset is not None)
-    page.scales.part.open = True
-    until(page, lambda: page.scales.picture.pane.object is not None)
-    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.scales.picture.pane.object.renderers}
-
-
 def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
     """Its first line is the page's first example: alr is farther from the orange line than the diagonal, and faster."""
     about = {"order": 2, "alpha": 0.0, "max_iter": 1000, "solver": "lbfgs"}
@@ -467,11 +455,11 @@ def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
 
 def test_run_estimates_anew_what_a_race_costs_on_another_table():
     page = open_page("?data=monks-1")
-    until(page, lambda: page.starter.known and ended(page))
+    until(page, lambda: page.starter.has_estimates and ended(page))
     page.starter.dataset = other = load_demo("led", 300)
     assert page.starter.new_race() is None
-    assert not page.starter.known
-    until(page, lambda: page.starter.known)
+    assert not page.starter.has_estimates
+    until(page, lambda: page.starter.has_estimates)
     assert page.starter.new_race().dataset is other
 
 
@@ -496,19 +484,19 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     refused = [racer("alr", refused="it needs more memory")]
     monkeypatch.setattr("alrviz.explorer.widgets.race_starter.prepare_racers", lambda *_: refused)
     page.controls.order.value = 2
-    assert not page.starter.refused
+    assert not page.starter.refusal
     page.race_view.press_run()
-    until(page, lambda: page.session.problem is not None if page.starter.known else False)
+    until(page, lambda: page.session.problem is not None if page.starter.has_estimates else False)
     assert str(page.session.problem) == "alr is refused: it needs more memory"
     assert page.session.runs.entry is made
     page.controls.order.value = 1  # also refused: what is said of order 2 is gone, and nothing is said of another press
     assert page.session.problem is None
-    until(page, lambda: page.starter.refused)
+    until(page, lambda: page.starter.refusal)
     assert "Refused" in page.starter.pane.object
     monkeypatch.undo()  # memory is free again: the next press finds it
     page.race_view.press_run()
     until(page, lambda: page.session.runs.entry is not made and ended(page))
-    assert not page.starter.refused
+    assert not page.starter.refusal
     assert "Refused" not in page.starter.pane.object
 
 
@@ -523,7 +511,7 @@ def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
         monkeypatch.setattr(module, "estimate", counted("estimate", module.estimate))
     page = open_page("?data=led&rows=300&racers=lr_o1_i20~alr_o1_i20")
     page.starter.autorun = False
-    until(page, lambda: page.starter.known)
+    until(page, lambda: page.starter.has_estimates)
     known = ["encode", "encode", "estimate", "estimate"]
     assert sorted(calls) == known, "training and test rows, once for both; an estimate each"
     page.race_view.press_run()
@@ -567,6 +555,7 @@ def test_why_says_what_it_is_of_is_faded_while_it_is_old_and_saves_its_points():
     until(page, lambda: page.session.table.dataset is not None)
     page.scales.part.open = True
     until(page, lambda: page.scales.picture.pane.object is not None)
+    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.scales.picture.pane.object.renderers}
     assert "monks-1, all cells of order 2" in page.scales.status.object
     text = page.scales._csv()
     assert text.count("# recipe") == 1
@@ -591,7 +580,7 @@ def test_step_before_the_price_is_known_takes_one_step():
     until(page, lambda: page.race_view.race is not None and ended(page))
     before = page.session.runs.entry
     page.controls.order.value = 1
-    assert not page.starter.known
+    assert not page.starter.has_estimates
     page.race_view.press_step()
     until(page, lambda: page.session.runs.entry is not before and len(page.race_view.race.runs[0].trace) >= 1)
     until(page, lambda: page.race_view.race.phase == "paused")
@@ -600,14 +589,14 @@ def test_step_before_the_price_is_known_takes_one_step():
 
 def test_the_drawer_says_which_solver_auto_picked_and_why():
     page = open_page("?data=monks-1&racers=lr_a0~alr_a0_vgd")
-    until(page, lambda: page.starter.known)
+    until(page, lambda: page.starter.has_estimates)
     page.chooser.look_at(0)
     assert "lbfgs" in page.chooser.settings._solver.object
     page.chooser.look_at(1)
     assert page.chooser.settings._solver.object == "", "gd is what its recipe says"
     page.chooser.settings._fields["bounds"].value = "none"
     page.chooser.settings._fields["solver"].value = "auto"
-    until(page, lambda: page.starter.known)
+    until(page, lambda: page.starter.has_estimates)
     assert "lbfgs" in page.chooser.settings._solver.object
 
 
@@ -616,7 +605,7 @@ def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():
     page.race_view.press_run()
     page.race_view.press_stop()
     assert "stopped" in page.race_view.status.object
-    until(page, lambda: page.starter.known)
+    until(page, lambda: page.starter.has_estimates)
     page.pump()
     assert page.race_view.race is None
     page.show_example(EXAMPLES[2])
@@ -627,7 +616,7 @@ def test_another_pages_table_leaves_order_and_race_as_they_are():
     page = open_page()
     until(page, lambda: page.session.table.dataset is not None and ended(page))
     page._on_choice("order", 3)
-    until(page, lambda: page.starter.known)
+    until(page, lambda: page.starter.has_estimates)
     race = page.race_view.race
     page.session.page = "boundaries"
     until(page, lambda: page.session.table.dataset.name == "four-gaussians")

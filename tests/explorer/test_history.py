@@ -29,14 +29,11 @@ from alrviz.fitting.store import Store
 from tests.explorer import maps
 from tests.explorer.pages import OWNER, session_of, until
 
+pytestmark = pytest.mark.usefixtures("home")
+
 STRANGER = "b" * 32
 RACE = "?data=monks-1&racers=lr_o1_a1_i8~alr_o1_a1_i8"
 STUDY = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 def raced(link=RACE):
@@ -84,11 +81,11 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
 def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     first = raced()
     frame = first.race_view.race.frame()
-    (item,) = run_history.load_history(OWNER)
+    (item,) = run_history.load_history(OWNER)[0]
     page = ConvergencePage(session_of(item.link))
     page.view()
     until(page, lambda: page.race_view.race is not None)
-    until(page, lambda: page.session.table.loading is None and page.starter.known)
+    until(page, lambda: page.session.table.loading is None and page.starter.has_estimates)
     shown = page.race_view.race
     assert shown.recorded
     pd.testing.assert_frame_equal(shown.frame(), frame, check_exact=True)
@@ -99,12 +96,12 @@ def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     until(page, lambda: page.session.runs.entry is not None and page.session.runs.entry.job.ended)
     assert "kept" not in page.session.link.query
     page.session.runs.entry.keeper.join(30)
-    assert len(run_history.load_history(OWNER)) == 1, "the same race again takes its place"
+    assert len(run_history.load_history(OWNER)[0]) == 1, "the same race again takes its place"
 
 
 def test_another_owners_race_is_not_opened_and_the_page_says_so():
     raced()
-    (item,) = run_history.load_history(OWNER)
+    (item,) = run_history.load_history(OWNER)[0]
     page = ConvergencePage(session_of(item.link, STRANGER))
     page.view()
     until(page, lambda: page.session.problem is not None)
@@ -121,7 +118,7 @@ def test_the_link_of_a_running_race_opens_it_from_the_run_store_when_the_process
     page.view()
     until(page, lambda: page.race_view.race is not None)
     pd.testing.assert_frame_equal(page.race_view.race.frame(), frame, check_exact=True)
-    until(page, lambda: page.session.table.loading is None and page.starter.known)
+    until(page, lambda: page.session.table.loading is None and page.starter.has_estimates)
     assert page.session.runs.entry is None, "nothing runs"
     assert "kept=" in page.session.link.query
     stranger = ConvergencePage(session_of(link, STRANGER))
@@ -138,7 +135,7 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     assert page.session.runs.map_entry.keeper.join(30)
     steps = page.tab.frame.run.trace
     page.close()
-    (item,) = run_history.load_history(OWNER)
+    (item,) = run_history.load_history(OWNER)[0]
     assert (item.title, item.race_again) == ("fit on four-gaussians", "")
     frame = pd.read_csv(io.StringIO(run_history.export_csv(item.run)), comment="#")
     assert frame.nll.tolist() == pytest.approx([step.nll for step in steps])
@@ -150,7 +147,7 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
 
 def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
     free = threading.Event()
-    monkeypatch.setattr(history_tab, "load_history", lambda owner: free.wait(30) and [])
+    monkeypatch.setattr(history_tab, "load_history", lambda owner: free.wait(30) and ([], 0))
     page = ComparePage(session_of("?page=compare&tab=history", OWNER))
     page.view()
     page.pump()
@@ -162,7 +159,7 @@ def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
 def test_links_lead_back_and_to_a_comparison():
     raced().close()
     compared().close()
-    study, race = run_history.load_history(OWNER)
+    study, race = run_history.load_history(OWNER)[0]
     assert read_link(study.link).sets == ("monks-1", "xor")
     assert study.race_again == ""
     again = read_link(race.race_again)
@@ -179,7 +176,7 @@ def test_links_lead_back_and_to_a_comparison():
 def test_numbers_are_saved():
     first = raced()
     compared().close()
-    study, race = run_history.load_history(OWNER)
+    study, race = run_history.load_history(OWNER)[0]
     steps = pd.read_csv(io.StringIO(run_history.export_csv(race.run)), comment="#")
     assert steps.objective.tolist() == first.race_view.race.frame().objective.tolist()
     fits = pd.read_csv(io.StringIO(run_history.export_csv(study.run)), comment="#")
@@ -193,13 +190,13 @@ def test_a_run_is_deleted_at_the_second_press():
     part = page.tab
     part._delete()
     assert part.delete.label == CONFIRM_DELETE
-    assert len(run_history.load_history(OWNER)) == 1
+    assert len(run_history.load_history(OWNER)[0]) == 1
     part._turn()
     assert part.delete.label != CONFIRM_DELETE, "who looks at another is asked again"
     part._delete()
     part._delete()
     until(page, lambda: not part.pump())
-    assert run_history.load_history(OWNER) == []
+    assert run_history.load_history(OWNER)[0] == []
     assert "No runs yet" in part.status.object
 
 
@@ -265,7 +262,7 @@ def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
         for _ in range(4):
             page.tab._delete()
     until(page, lambda: not page.tab.pump())
-    assert run_history.load_history(OWNER) == []
+    assert run_history.load_history(OWNER)[0] == []
 
 
 def test_hostile_names_and_many_runs_are_listed():
@@ -293,7 +290,7 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
     page = listed()
     assert page.tab.list.items[0]["secondary"].startswith("lr · n = 2 · done")
     assert "<li>lr " in page.tab.description.object
-    (item,) = run_history.load_history(OWNER)
+    (item,) = run_history.load_history(OWNER)[0]
     assert read_link(item.compare).study_recipes == (Recipe("lr"),)
 
 

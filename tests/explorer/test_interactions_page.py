@@ -15,10 +15,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cost import RecipeEstimate
 from tests.explorer.pages import opened, until_study
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():

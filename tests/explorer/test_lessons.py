@@ -291,7 +291,7 @@ def test_no_figure_at_the_beginning_of_a_text_is_read_as_a_lists(id):
 def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     visit = Visit("parity", 1, registry, "c" * 32)
     page, panel = visit.page, visit.panel
-    visit.until(lambda: visit.session.table.dataset is not None and page.starter.known)
+    visit.until(lambda: visit.session.table.dataset is not None and page.starter.has_estimates)
     page.race_view.press_run()
     visit.until(lambda: visit.session.problem is not None)
     assert "still open" in str(visit.session.problem)

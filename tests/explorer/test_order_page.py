@@ -20,14 +20,12 @@ from alrviz.studies.protocols.choose_order import OrderVerdict
 from alrviz.views.studies.study_view import progress_words
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import run_study as run
 from tests.explorer.pages import until_study as until
 
+pytestmark = pytest.mark.usefixtures("home")
+
 SMALL = "?page=order&data=monks-1&of=lr_a0.1&folds=5"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 def open_page(link=SMALL, owner=OWNER, registry=None):
@@ -54,12 +52,6 @@ def orders_page():
     yield from _priced_page(SMALL + "&refs=none")
 
 
-def run(page):
-    page.study_view.press_run()
-    until(page, lambda: page.study_view.study.phase == "done")
-    page.pump()
-
-
 def test_every_order_is_priced_and_the_study_is_told(page):
     assert [one.name for one in page.runner.costs.fits] == ["n = 1", "n = 2", "n = 3", "Auto"]
     assert page.runner.costs.study._expected_seconds == {
@@ -81,7 +73,7 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
     assert "refs" not in page.session.link.query
 
 
-def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
+def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason():
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
     until(narrow, lambda: narrow.runner.costs is not None)
     shown = [one for one in narrow.runner.costs.fits if one.refused]
@@ -164,7 +156,8 @@ def test_of_all_orders_each_has_the_middle_one_of_its_alphas():
     assert (mine.family, mine.params["alpha"], beside.family, beside.params["alpha"]) == ("hlr", (0.3, 6.0), "lr", 6.0)
 
 
-def test_a_family_of_all_orders_finds_an_alpha_for_each_and_keeps_what_is_typed(page):
+def test_a_family_of_all_orders_finds_an_alpha_for_each_and_keeps_what_is_typed(orders_page):
+    page = orders_page
     page.choose("family", "hlr")
     assert page.spec.recipe.params["alpha"] == 0.1
     page.choose("alpha", "cv")
@@ -201,7 +194,8 @@ def test_a_link_may_not_give_words_to_races():
     assert open_page("?page=boundaries&of=alr&folds=5").spec == OrderSpec(), "of another page"
 
 
-def test_what_has_no_effect_is_hidden(page):
+def test_what_has_no_effect_is_hidden(orders_page):
+    page = orders_page
     menus = page.menus
     page.menus["alpha"].value = 0.0
     assert not menus["center"].visible
@@ -320,10 +314,13 @@ def test_a_finished_study_has_nothing_left_to_start():
     assert entry.job.calls == ["start"]
 
 
-def test_what_failed_is_computed_again_when_there_is_a_place(orders_page):
+def test_what_failed_is_computed_again_when_there_is_a_place_and_what_is_not_saved_is_told(orders_page):
     view, (_, _, make) = orders_page.study_view, governed()
     run(orders_page)
     study = view.study
+    assert progress_words(study).endswith("done")
+    study._checkpoint.problem = "finished fits are kept no more: the disk is full"
+    assert progress_words(study).endswith("the disk is full")
     entry = study.entry
     make("bob").start()
     study._results = {k: result for k, result in study._results.items() if k}
@@ -333,14 +330,6 @@ def test_what_failed_is_computed_again_when_there_is_a_place(orders_page):
     view.press_retry()  # a click that came late
     study.entry.stop()
     study.entry = entry
-
-
-def test_what_keeps_fits_from_being_kept_is_told(orders_page):
-    run(orders_page)
-    study = orders_page.study_view.study
-    assert progress_words(study).endswith("done")
-    study._checkpoint.problem = "finished fits are kept no more: the disk is full"
-    assert progress_words(study).endswith("the disk is full")
 
 
 def test_cost_of_what_is_refused_is_escaped():

@@ -7,14 +7,12 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols import alpha_path as path_module
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict
 from tests.explorer.pages import opened
+from tests.explorer.pages import run_study as run
 from tests.explorer.pages import until_study as until
 
+pytestmark = pytest.mark.usefixtures("home")
+
 SMALL = "?page=path&data=monks-1&of=alr_o1_a1_canje"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
 def open_page(link=SMALL, registry=None):
@@ -29,12 +27,6 @@ def page():
     if made.study_view.study is not None:
         made.study_view.press_stop()
     made.close()
-
-
-def run(page):
-    page.study_view.press_run()
-    until(page, lambda: page.study_view.study.phase == "done")
-    page.pump()
 
 
 def test_a_fit_follows_before_anything_runs(page):

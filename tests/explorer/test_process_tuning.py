@@ -145,7 +145,7 @@ def test_nothing_keeps_the_pages_of_visitors_who_have_gone(monkeypatch):
             while (server.get_sessions("/explorer") or process_tuning._frozen_page) and time.monotonic() < end:
                 time.sleep(0.1)
             while any(page() is not None for page in pages) and time.monotonic() < end:
-                time.sleep(0.1)  # the loop goes on: it holds the last tick of each page
+                time.sleep(0.5)  # the loop goes on: it holds the last tick of each page
                 gc.collect()
         except Exception as error:
             errors.append(error)

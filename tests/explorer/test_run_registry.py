@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
+from alrviz.explorer.server.classes import IDLE_CLASS_SECONDS
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_queue import ABOVE_SHARE, ROUND_SECONDS
 from alrviz.explorer.server.run_registry import CapReached, Registry
@@ -313,6 +314,14 @@ def test_the_own_timer_hands_on_places():
         __import__("time").sleep(0.05)
     assert b.job.calls == ["start"]
     b.job.stop()
+
+
+def test_a_sweep_ends_idle_classes():
+    reg, clock = registry()
+    reg.classes.open("ann")
+    clock.now += IDLE_CLASS_SECONDS + 1
+    reg.sweep()
+    assert reg.classes.count == 0
 
 
 def shared_out(reg, clock, seconds):

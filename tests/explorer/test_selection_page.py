@@ -7,13 +7,10 @@ from alrviz.explorer.pages.selection.page import SelectionPage, SelectionSpec
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets import study_runner
 from alrviz.fitting.recipe import Recipe
-from tests.explorer.pages import opened
+from tests.explorer.pages import opened, run_study
 from tests.explorer.pages import until_study as until
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.fixture
@@ -35,9 +32,7 @@ def test_the_line_is_used_until_there_is_a_verdict(page):
     mine, beside = page.recommendation().racers()
     assert (mine.family, mine.params["order"], mine.params["keep"]) == ("hsalr", 2, 0.75)
     assert (beside.family, beside.params["order"]) == ("alr", 2)
-    page.study_view.press_run()
-    until(page, lambda: page.study_view.study.phase == "done")
-    page.pump()
+    run_study(page)
     chosen = page.study_view.study.verdict().recipe
     assert page.recommendation().label == f"n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
     race_page = ConvergencePage(page.session)

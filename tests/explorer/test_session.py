@@ -446,7 +446,7 @@ def test_the_class_and_the_splits_of_the_table_the_server_was_started_with_outla
 
 def test_a_file_whose_class_is_to_be_chosen_can_be_what_the_server_was_started_with(registry):
     rows = "".join(f"{i * 3 % 17}.5,{i}.25\n" for i in range(60))
-    upload = Upload.of("measured.csv", f"a,b\n{rows}".encode())
+    upload = Upload.from_file("measured.csv", f"a,b\n{rows}".encode())
     session = settle(opened_with(registry, upload))
     assert session.table.dataset is None
     assert session.table.pending.names == ("a", "b")

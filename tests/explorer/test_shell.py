@@ -411,7 +411,7 @@ def test_the_header_says_whose_points_are_drawn_where_they_are_shown():
     session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
     about = Shell(session, [First, Maps]).frame._table_text
     session.table.dataset = alrviz.load_demo("iris")
-    sketch = Sketch.of(alrviz.load_demo("two-moons", rows=60), ("x1", "x2"))
+    sketch = Sketch.from_dataset(alrviz.load_demo("two-moons", rows=60), ("x1", "x2"))
     session.param.update(page="boundaries", sketch=sketch)
     assert "60 points" in about.object
     assert "begun from two-moons" in about.object

@@ -38,7 +38,7 @@ def test_two_classes_are_always_left():
 
 def test_a_sketch_of_a_table_keeps_its_rows_without_gaps():
     dataset = alrviz.load_demo("mixed-types", rows=300)
-    sketch = Sketch.of(dataset, ("temperature", "pressure"))
+    sketch = Sketch.from_dataset(dataset, ("temperature", "pressure"))
     kept = dataset.X["pressure"].notna().to_numpy()
     assert len(sketch) == kept.sum() < 300
     assert np.array_equal(sketch.y, dataset.y[kept])
@@ -56,12 +56,12 @@ def test_a_sketch_of_a_table_keeps_its_rows_without_gaps():
 
 def test_a_sketch_of_a_large_table_is_some_of_its_rows_and_full():
     dataset = alrviz.load_demo("age-curve", rows=MAX_POINTS + 500)
-    sketch = Sketch.of(dataset, ("age", "pressure"), seed=3)
+    sketch = Sketch.from_dataset(dataset, ("age", "pressure"), seed=3)
     assert len(sketch) == MAX_POINTS
     assert sketch.full
     assert sketch.add(1, 1, "ill") is sketch
-    assert np.array_equal(sketch.x, Sketch.of(dataset, ("age", "pressure"), seed=3).x)
-    assert not np.array_equal(sketch.x, Sketch.of(dataset, ("age", "pressure"), seed=4).x)
+    assert np.array_equal(sketch.x, Sketch.from_dataset(dataset, ("age", "pressure"), seed=3).x)
+    assert not np.array_equal(sketch.x, Sketch.from_dataset(dataset, ("age", "pressure"), seed=4).x)
 
 
 def test_a_sketch_of_a_large_table_keeps_a_rare_class():
@@ -70,7 +70,7 @@ def test_a_sketch_of_a_large_table_keeps_a_rare_class():
     frame.loc[5, "class"] = "rare"
     dataset = alrviz.read_table(frame, target="class")
     for seed in range(6):
-        sketch = Sketch.of(dataset, ("u", "v"), seed)
+        sketch = Sketch.from_dataset(dataset, ("u", "v"), seed)
         assert len(sketch) == len(set(sketch.x[:, 0])) == MAX_POINTS
         assert sketch.classes_with_points == ("often", "rare")
 
@@ -78,4 +78,4 @@ def test_a_sketch_of_a_large_table_keeps_a_rare_class():
 @pytest.mark.parametrize("name", ["iris", "three-classes"])
 def test_tables_of_three_classes_get_no_more(name):
     dataset = alrviz.load_demo(name)
-    assert Sketch.of(dataset, tuple(dataset.X.columns[:2])).classes == tuple(map(str, dataset.classes))
+    assert Sketch.from_dataset(dataset, tuple(dataset.X.columns[:2])).classes == tuple(map(str, dataset.classes))

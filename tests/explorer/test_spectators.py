@@ -139,7 +139,7 @@ def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
 def test_a_slow_reader_is_passed_over_and_then_told_all():
     class Slow(spectators.RaceStream):
         def __init__(self):
-            self.closed, self.missed_ticks, self._pending_write, self.got = asyncio.Event(), 0, None, []
+            self.close_event, self.missed_ticks, self._pending_write, self.got = asyncio.Event(), 0, None, []
 
         def write(self, chunk):
             self.got.append(chunk)
@@ -159,7 +159,7 @@ def test_a_slow_reader_is_passed_over_and_then_told_all():
         assert slow.got == [b"1", b"whole 4", b"5"]
         for _ in range(spectators.SILENT_TICKS + 1):
             slow.send(b"6", lambda: b"whole 6")
-        assert slow.closed.is_set()
+        assert slow.close_event.is_set()
 
     in_loop(look())
 
@@ -169,10 +169,10 @@ def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
 
     class Listens:
         def __init__(self):
-            self.closed, self.missed_ticks, self.got = asyncio.Event(), 0, []
+            self.close_event, self.missed_ticks, self.got = asyncio.Event(), 0, []
 
         def send(self, line, whole):
-            assert not self.closed.is_set(), "Tornado refuses to write behind an answer's end"
+            assert not self.close_event.is_set(), "Tornado refuses to write behind an answer's end"
             self.got.append(line)
 
     async def look():
@@ -180,7 +180,7 @@ def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
         crowd.readers = one, two, three = [Listens() for _ in range(3)]
         telling = asyncio.ensure_future(crowd._send_all(b"1"))
         await asyncio.sleep(0)
-        two.closed.set()
+        two.close_event.set()
         await telling
         assert [reader.got for reader in (one, two, three)] == [[b"1"], [], [b"1"]]
 

@@ -80,7 +80,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     page.drawer()
     assert page.controls.whole.visible
     assert page.controls.whole.value == "all"
-    until(page, lambda: page.starter.known)
+    until(page, lambda: page.starter.has_estimates)
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and page.race_view.race.ended)
     race = page.race_view.race
@@ -149,7 +149,7 @@ def test_rows_a_second_are_of_the_passes_that_the_clock_has():
 
 def test_a_pass_is_priced_by_all_rows(file):
     page = opened(ConvergencePage, file, "?racers=alr_o1&on=all")
-    until(page, lambda: page.starter.known)
+    until(page, lambda: page.starter.has_estimates)
     seconds = page.starter.estimates[0].one_pass.seconds
     assert seconds == pytest.approx(3000 * 7 * 10 / 3.5e8)
     assert page.racers == (Recipe("alr", order=1, max_iter=10),)
@@ -159,8 +159,8 @@ def test_a_pass_is_priced_by_all_rows(file):
 def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_again(file):
     page = opened(SelectionPage, file, "?page=selection&of=hsalr_o2&on=all&keep=50&cuts=")
     view, race_view = page.study_view, page.streamed.race_view
-    until(page, lambda: page.streamed.starter.known)
-    assert (view.over_rows, page.streamed.above.visible, view.bar.panel.visible) == (True, True, False)
+    until(page, lambda: page.streamed.starter.has_estimates)
+    assert (view.over_rows, page.streamed.buttons_part.visible, view.bar.panel.visible) == (True, True, False)
     assert not page.menus["folds"].visible
     assert not view._search_parts[0].visible, "nothing was selected yet, least of all by the sample"
     race_view.press_run()
@@ -190,5 +190,5 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     page.session.race_rows = ""
     until(page, lambda: view.search is not None and view.search.done and page.runner.costs is not None)
     assert page.runner.costs.study.dataset.n_rows == 500
-    assert (view.over_rows, page.streamed.above.visible, view.bar.panel.visible) == (False, False, True)
+    assert (view.over_rows, page.streamed.buttons_part.visible, view.bar.panel.visible) == (False, False, True)
     page.close()

@@ -30,6 +30,8 @@ from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened, session_of, until
 from tests.views.studied import slowed
 
+pytestmark = pytest.mark.usefixtures("home")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -164,13 +166,19 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-
-
 @pytest.fixture(params=CASES)
 def case(request):
+    return CASES[request.param]
+
+
+@pytest.fixture(params=["order", "interactions", "compare"])
+def varied(request):
+    """A page of the common code, and the two that change how a request for an estimate is handled."""
+    return CASES[request.param]
+
+
+@pytest.fixture(params=[name for name, case in CASES.items() if case.shown])
+def pictured(request):
     return CASES[request.param]
 
 
@@ -244,6 +252,7 @@ def test_it_is_priced_before_anything_runs(case, visit):
     assert part.study_view.study.progress.done == 0
     assert part.session.runs.studies == {}
     assert part.session.registry.entries(OWNER) == []
+    assert run_history.noun_and_icon(part.study_view.study.kind) == (part.spec.noun, part.spec.icon)
 
 
 def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkeypatch):
@@ -287,18 +296,19 @@ def test_every_setting_is_in_the_link_and_comes_back(case, visit):
             again = page if hasattr(page, "spec") else type(part)(page.session, page)  # or the tab of the page
             assert again.spec == part.spec, f"{name} {value}"
         assert len(links) > 1 or not menu.visible, f"{name} has no effect"
-        again = visit(case, part.session.link.query, priced=False)  # a whole page for each menu: they are dear
-        assert again.spec == part.spec, name
-        assert again.session.link.query == part.session.link.query
-        assert not menu.visible or again.menus[name].value == menu.value
+    again = visit(case, part.session.link.query, priced=False)
+    assert again.spec == part.spec
+    assert again.session.link.query == part.session.link.query
+    for name in part.spec.menus:
+        assert not part.menus[name].visible or again.menus[name].value == part.menus[name].value
 
 
-def test_what_is_shown_of_the_picture_is_in_the_link_and_comes_back(case, visit):
-    part = visit(case)
-    part.study_view.param.update(**case.shown)
-    wait(part, lambda: all(view_text(value) in part.session.link.query for value in case.shown.values()))
-    again = visit(case, part.session.link.query)
-    assert {name: getattr(again.study_view, name) for name in case.shown} == case.shown
+def test_what_is_shown_of_the_picture_is_in_the_link_and_comes_back(pictured, visit):
+    part = visit(pictured)
+    part.study_view.param.update(**pictured.shown)
+    wait(part, lambda: all(view_text(value) in part.session.link.query for value in pictured.shown.values()))
+    again = visit(pictured, part.session.link.query)
+    assert {name: getattr(again.study_view, name) for name in pictured.shown} == pictured.shown
     assert again.session.link.query == part.session.link.query
 
 
@@ -321,7 +331,7 @@ def test_links_of_earlier_versions_open_what_they_did(name, link, visit):
 
 
 def test_the_script_prints_the_screens_numbers(case, visit):
-    part = visit(case)
+    part = visit(case, case.link.replace("data=monks-1", "data=xor&rows=200"))
     run(part)
     code = part.script().replace(f"seed={part.session.seed},\n)", f"seed={part.session.seed}, n_jobs=1,\n)")
     assert "n_jobs=1,\n)" in code
@@ -334,10 +344,10 @@ def test_the_script_prints_the_screens_numbers(case, visit):
 
 
 @pytest.mark.usefixtures("fake")
-def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_finished(case, visit):
-    part = visit(case)
+def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_finished(varied, visit):
+    part = visit(varied)
     finish(part)
-    name, value = case.other
+    name, value = varied.other
     spec, before = part.spec, part.menus[name].value
     part.menus[name].value = value
     assert part.study_view.outdated
@@ -422,15 +432,14 @@ def test_a_reload_finds_the_study_of_the_process_and_a_stranger_does_not(running
 
 
 @pytest.mark.usefixtures("fake")
-def test_the_history_opens_it_again_with_the_same_settings_and_study(case, visit):
-    part = visit(case)
-    choose(part, *case.other)
+def test_the_history_opens_it_again_with_the_same_settings_and_study(varied, visit):
+    part = visit(varied)
+    choose(part, *varied.other)
     finish(part)
     part.study_view.study.join(30)
-    (item,) = run_history.load_history(OWNER)
-    assert item.title == case.noun
-    assert run_history.noun_and_icon(item.run.kind) == (part.spec.noun, part.spec.icon)
-    again = visit(case, item.link)
+    (item,) = run_history.load_history(OWNER)[0]
+    assert item.title == varied.noun
+    again = visit(varied, item.link)
     assert again.spec == part.spec
     assert again.study_view.study.phase == "done"
     assert again.study_view.study.spec == part.study_view.study.spec == item.run.spec

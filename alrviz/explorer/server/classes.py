@@ -107,7 +107,7 @@ class Classroom:
         locked: whether no new students may join.
         race: token of the race shown above the questions; "" for none.
         keeper: saves the class to the run store; None if nothing does.
-        ended: whether the class is over.
+        has_ended: whether the class is over.
         version: number of changes that phones must be told.
         last_used: when teacher or students last used it, by the clock.
     """
@@ -121,7 +121,7 @@ class Classroom:
         self.open_pages: Counter[str] = Counter()
         self.readers: set[str] = set()
         self.addresses: dict[str, str] = {}
-        self.locked = self.ended = False
+        self.locked = self.has_ended = False
         self.race = ""
         self.keeper: Any = None
         self.version = 0
@@ -412,6 +412,6 @@ class Classes:
             if classroom.keeper is not None:
                 classroom.keeper.end()
             classroom.close()
-            classroom.ended = True
+            classroom.has_ended = True
             classroom.race = ""
             classroom.version += 1

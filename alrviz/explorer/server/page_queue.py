@@ -113,8 +113,8 @@ class PageQueue:
         ticket.turn.set_result(True)
 
     def _count(self) -> None:
-        now = self._clock()
-        decay = 0.5 ** ((now - self._last_count) / HALF_LIFE_SECONDS)
-        self._last_count = now
+        current_time = self._clock()
+        decay = 0.5 ** ((current_time - self._last_count) / HALF_LIFE_SECONDS)
+        self._last_count = current_time
         decayed_pages = {address: pages * decay for address, pages in self._recent_pages.items()}
         self._recent_pages = {address: pages for address, pages in decayed_pages.items() if pages > _FORGOTTEN_PAGES}

@@ -21,8 +21,8 @@ class RateLimit:
 
     def count_attempt(self, key: str) -> None:
         """Count an attempt."""
-        now = self._clock()
+        current_time = self._clock()
         if len(self._until) >= self._sweep_size:
-            self._until = {other: until for other, until in self._until.items() if until > now}
+            self._until = {old_key: end_time for old_key, end_time in self._until.items() if end_time > current_time}
             self._sweep_size = max(_SWEEP_KEYS, 2 * len(self._until))
-        self._until[key] = max(self._until.get(key, now), now) + self.interval
+        self._until[key] = max(self._until.get(key, current_time), current_time) + self.interval

@@ -27,7 +27,7 @@ TURN_SECONDS = (2.0, 10.0)  # shortest and longest turn
 MADE_ROOM = "stopped: it made room for others"
 MEMORY_FULL = "stopped: the server's memory for runs is full"
 ABOVE_SHARE = "stopped: others waited, and it was above its owner's share of the memory for runs"
-_STOPPED_BY = {
+_STOPPER_BY_NOTE = {
     MEMORY_FULL: "the server, whose memory for runs is full,",
     ABOVE_SHARE: "the server (others waited, and you held more than your share of its memory for runs)",
 }  # by note
@@ -103,7 +103,7 @@ class Entry:
     @property
     def server_words(self) -> str:
         """The server in words, as the one who stopped the job; "" if it did not."""
-        return _STOPPED_BY.get(self.note, "the server") if self.note else ""
+        return _STOPPER_BY_NOTE.get(self.note, "the server") if self.note else ""
 
     @property
     def turn_length(self) -> float:
@@ -146,7 +146,7 @@ class Entry:
                 self.note, self.steps = "", self.steps + steps if steps else 0
                 if not self.in_queue:
                     self.in_queue = True
-                    queue.waiting.append(self)
+                    queue.queued_entries.append(self)
                 queue.start_next()
         queue.on_wake()
 
@@ -175,7 +175,7 @@ class Entry:
     def place(self) -> int:
         """Place in the queue, from 1; 0 if it is not in the queue."""
         with self.queue.lock:
-            return self.queue.waiting.index(self) + 1 if self in self.queue.waiting else 0
+            return self.queue.queued_entries.index(self) + 1 if self in self.queue.queued_entries else 0
 
     @property
     def turn(self) -> int:
@@ -224,15 +224,15 @@ class Shares:
         while len(self._addresses) > MAX_ADDRESSES:  # the one not seen for longest
             del self._addresses[next(iter(self._addresses))]
 
-    def charge_time(self, now: float, running: Iterable[str], active: Iterable[str]) -> float:
+    def charge_time(self, current_time: float, running: Iterable[str], active: Iterable[str]) -> float:
         """Add the time since the last call to the owners of running jobs; return that time in seconds.
 
         Args:
-            now: the clock's time.
+            current_time: by the clock, in seconds.
             running: owner of each running job.
             active: owners of all running and waiting jobs.
         """
-        passed, self._last_charge = max(now - self._last_charge, 0.0), now
+        passed, self._last_charge = max(current_time - self._last_charge, 0.0), current_time
         decay = 0.5 ** (passed / HALF_LIFE_SECONDS)
         decayed_seconds = {owner: seconds * decay for owner, seconds in self._seconds.items()}
         self._seconds = {owner: seconds for owner, seconds in decayed_seconds.items() if seconds > FORGOTTEN_SECONDS}
@@ -268,7 +268,7 @@ class RunQueue:
 
     Attributes:
         entries: all entries of the process, by id; dropped entries are removed.
-        waiting: entries in the queue.
+        queued_entries: entries in the queue.
         lock: to be held while entries change.
         shares: each owner's past use of the machine.
     """
@@ -284,7 +284,7 @@ class RunQueue:
         self.entries: dict[str, Entry] = {}
         self.shares = Shares(clock())
         self.lock = threading.RLock()
-        self.waiting: list[Entry] = []
+        self.queued_entries: list[Entry] = []
 
     def release(self, entry: Entry) -> None:
         """Remove a paused or stopped job from the queue, and start the next one."""
@@ -310,7 +310,9 @@ class RunQueue:
     def _count(self) -> None:
         running_entries = [e for e in self.entries.values() if e.under_way]
         owners = [entry.owner for entry in running_entries]
-        passed = self.shares.charge_time(self.clock(), owners, [*owners, *(entry.owner for entry in self.waiting)])
+        passed = self.shares.charge_time(
+            self.clock(), owners, [*owners, *(entry.owner for entry in self.queued_entries)]
+        )
         for entry in running_entries:
             entry.busy_seconds += passed
 
@@ -320,7 +322,7 @@ class RunQueue:
 
     def _end_turns(self) -> None:
         """Rotate out jobs whose turn is over, if a waiting job with a lower priority key can take the place."""
-        waiting_entries = [entry for entry in self.waiting if not entry.under_way]
+        waiting_entries = [entry for entry in self.queued_entries if not entry.under_way]
         if not waiting_entries:
             return
         running_entries = [e for e in self.entries.values() if e.under_way]
@@ -342,7 +344,7 @@ class RunQueue:
             waiting_entries.remove(successor)
             running_entries = [*remaining_entries, successor]
             entry.rotated_out = entry.in_queue = True
-            self.waiting.append(entry)
+            self.queued_entries.append(entry)
             entry.job.pause()
 
     def _end_largest(self) -> None:
@@ -354,14 +356,14 @@ class RunQueue:
 
     def _unqueue(self, entry: Entry) -> None:
         entry.in_queue, entry.steps, entry.rotated_out = False, 0, False
-        if entry in self.waiting:
-            self.waiting.remove(entry)
+        if entry in self.queued_entries:
+            self.queued_entries.remove(entry)
 
     def start_next(self) -> None:
         """Start waiting jobs, in the order of the queue, as far as there are places and memory."""
         self._count()
-        self.waiting.sort(key=self._priority)
-        for entry in list(self.waiting):
+        self.queued_entries.sort(key=self._priority)
+        for entry in list(self.queued_entries):
             if not entry.in_queue:
                 continue  # ended to make room for an earlier one of this loop
             running_entries = [e for e in self.entries.values() if e.under_way]
@@ -384,9 +386,9 @@ class RunQueue:
     def _make_room(self, entry: Entry | None = None) -> bool:
         """Drop the entries of `_plan_drops`; return whether there is memory now."""
         drops, has_room = self._plan_drops(entry)
-        for dropped, note in drops.items():
-            self.end(dropped, note)
-            self.entries.pop(dropped.id, None)
+        for dropped_entry, note in drops.items():
+            self.end(dropped_entry, note)
+            self.entries.pop(dropped_entry.id, None)
         return has_room
 
     def _plan_drops(self, entry: Entry | None = None) -> tuple[dict[Entry, str], bool]:
@@ -397,11 +399,11 @@ class RunQueue:
 
         entry: the job; None for the steps of all jobs, for which only inactive jobs are dropped.
         """
-        now, idle, limit = self.clock(), self.limits.idle, self.limits.memory
+        current_time, idle, limit = self.clock(), self.limits.idle, self.limits.memory
         sizes = {e: e.n_bytes for e in self.entries.values() if (e.was_started or e.step_bytes) and e is not entry}
         excess = 0 if limit is None else sum(sizes.values()) + (0 if entry is None else entry.n_bytes) - limit
         unseen_entries = [
-            e for e in sizes if e.job.ended or (idle is not None and now - e.last_look > idle and not e.keep)
+            e for e in sizes if e.job.ended or (idle is not None and current_time - e.last_look > idle and not e.keep)
         ]
         inactive = (e for e in unseen_entries if not e.under_way and not e.in_queue)
         drops: dict[Entry, str] = {}

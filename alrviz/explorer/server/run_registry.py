@@ -168,28 +168,28 @@ class Registry:
         """Stop runs that nobody looks at, start queued ones, drop runs that are stored, and end idle classes."""
         self.classes.sweep()
         with self._queue.lock:
-            now, idle, hours = self._clock(), self.limits.idle, self.limits.hours
+            current_time, idle, hours = self._clock(), self.limits.idle, self.limits.hours
             for entry in list(self._queue.entries.values()):
                 seconds = idle if not entry.keep else hours * 3600 if hours is not None else None
                 is_active = entry.under_way or entry.in_queue
-                if is_active and seconds is not None and now - entry.last_look > seconds:
+                if is_active and seconds is not None and current_time - entry.last_look > seconds:
                     self._queue.end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
             self._queue.admit()
-            n_dropped = self._drop_stored(now)
+            n_dropped = self._drop_stored(current_time)
             self._gc_countdown = GC_SWEEPS if n_dropped else max(self._gc_countdown - 1, 0)
             is_last_look = self._gc_countdown == 1  # by now the threads of dropped runs and their callbacks have ended
         if n_dropped or is_last_look:  # without the lock: collecting takes a third of a second
             gc.collect()
             give_back()
 
-    def _drop_stored(self, now: float) -> int:
+    def _drop_stored(self, current_time: float) -> int:
         """Drop runs that are in the run store too, if nobody has visited for a while; return their number."""
         idle = self.limits.idle
-        if idle is None or now - self._last_visit <= idle:
+        if idle is None or current_time - self._last_visit <= idle:
             return 0
         shown_ids = {entry.id for runs in self._open_pages for entry in runs.entries}
         dropped_entries = [
-            e for e in self._queue.entries.values() if e.id not in shown_ids and self._can_drop(e, now - idle)
+            e for e in self._queue.entries.values() if e.id not in shown_ids and self._can_drop(e, current_time - idle)
         ]
         for entry in dropped_entries:
             del self._queue.entries[entry.id]
@@ -216,7 +216,7 @@ class Registry:
             with self._queue.lock:
                 entries = self._queue.entries.values()
                 has_work = any(e.under_way or (_is_droppable(e) and self.limits.idle) for e in entries)
-                if not (self._queue.waiting or has_work or self._gc_countdown or self.classes.count):
+                if not (self._queue.queued_entries or has_work or self._gc_countdown or self.classes.count):
                     self._sweeper = None
                     return
 

@@ -30,14 +30,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from alrviz.data.limits import Limits, size_text
 from alrviz.errors import AlrvizError, MemoryLimitError, TableError
 from alrviz.exit_with_parent import exit_with_parent
 from alrviz.job import Job
-from alrviz.memory import free_memory
+from alrviz.memory import free_memory, used_memory
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
@@ -156,11 +155,7 @@ class _Reader:
     @property
     def memory(self) -> int:
         """Resident memory in bytes; 0 on systems without /proc, where only the limits on a table's size apply."""
-        try:
-            pages = int(Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()[1])
-            return pages * os.sysconf("SC_PAGE_SIZE")
-        except (OSError, ValueError, IndexError, AttributeError):
-            return 0
+        return used_memory(self._process.pid)
 
     def exchange(self, request: ReadRequest, data: bytes, stop: StopToken) -> Any:
         """Send a request and a file; return the table, an error as (kind, ...), or None if the process has ended."""

@@ -62,7 +62,7 @@ class Upload:
     points: str = ""
 
     @classmethod
-    def of(cls, filename: str, data: bytes | str) -> "Upload":
+    def from_file(cls, filename: str, data: bytes | str) -> "Upload":
         """Return an upload of a browser's file; UTF-8 text arrives as str."""
         return cls(safe_name(filename), data.encode() if isinstance(data, str) else bytes(data))
 
@@ -135,12 +135,14 @@ class UploadedTables:
         Raises:
             TableError: if dropping all of them would not make enough room; then nothing is dropped.
         """
-        now, idle = self._clock(), self.limits.idle
+        current_time, idle = self._clock(), self.limits.idle
         bytes_by_owner: dict[str, int] = {}
         for (holder, _), upload in self._uploads.items():
             bytes_by_owner[holder] = bytes_by_owner.get(holder, 0) + len(upload.data)
         bytes_by_owner.pop(owner, None)
-        absent_owners = [name for name in bytes_by_owner if idle is not None and now - self._last_seen[name] > idle]
+        absent_owners = [
+            name for name in bytes_by_owner if idle is not None and current_time - self._last_seen[name] > idle
+        ]
         absent_owners.sort(key=self._last_seen.__getitem__)
         claimed_bytes = sum(other_claim.size for other_claim in self.claims if other_claim is not claim)
         used_bytes, evicted_tables = sum(bytes_by_owner.values()) + claimed_bytes, []

@@ -41,7 +41,7 @@ class SessionLink:
             rows = None
         file = table.source.file or table.requested_file
         return State(
-            data=name if not file and table.chosen else "",
+            data=name if not file and table.is_chosen else "",
             rows=None if file else rows,
             file=None if table.source.points else file,
             points=table.source.points,
@@ -71,7 +71,7 @@ class SessionLink:
         current, table, settings = self.state, self._table, self._settings
         is_loaded = table.dataset is not None and table.loading is None
         is_same_table = is_loaded and all(getattr(state, name) == getattr(current, name) for name in TABLE_PARAMS)
-        is_same_table = is_same_table and (table.chosen or state.page == settings.page)
+        is_same_table = is_same_table and (table.is_chosen or state.page == settings.page)
         page_settings = {name: getattr(state, name) for name in PAGE_PARAMS}
         self._hidden_pages[state.page] = page_settings
         # The page first: its watcher sets the parameters of that page.
@@ -111,9 +111,9 @@ class SessionLink:
         defaults = {name: settings.param[name].default for name in PAGE_PARAMS}
         settings.param.update(self._hidden_pages.get(page) or defaults)
         name, requested = FIRST_DEMOS.get(page), table.requested_demo
-        if name is not None and requested is not None and requested[0] != name and not table.chosen:
+        if name is not None and requested is not None and requested[0] != name and not table.is_chosen:
             table.load_demo(name)
-            table.chosen = False
+            table.is_chosen = False
 
     # ---- views ---------------------------------------------------------------------------------------------------
 

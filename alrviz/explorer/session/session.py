@@ -108,7 +108,7 @@ class Session(param.Parameterized):
         recipes: racers that replace those of the page.
         """
         self.race_requested, self.offered_recipes = race, recipes
-        self.table.chosen |= race
+        self.table.is_chosen |= race
         self.page = page
 
     def _reset_positions(self, previous: Dataset | None, dataset: Dataset | None) -> None:

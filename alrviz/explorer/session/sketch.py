@@ -47,7 +47,7 @@ class Sketch:
         return cls(("x1", "x2"), "class", points, y, CLASSES, np.arange(len(y)))
 
     @classmethod
-    def of(cls, dataset: Dataset, columns: tuple[str, str], seed: int = 0, private: bool = False) -> "Sketch":
+    def from_dataset(cls, dataset: Dataset, columns: tuple[str, str], seed: int = 0, private: bool = False) -> "Sketch":
         """Return the rows of a table as points in two numeric columns, with empty classes up to three.
 
         Rows with a missing value in one of the columns are left out, and more rows than MAX_POINTS are sampled by the

@@ -95,7 +95,7 @@ class SessionTable(param.Parameterized):
         self._claim: MemoryReservation | None = None
         self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
         self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set, loaded or not
-        self.chosen = True  # whether the visitor or a link chose the table; False for the page's default
+        self.is_chosen = True  # whether the visitor or a link chose the table; False for the page's default
 
     @property
     def stream(self) -> Stream | None:
@@ -137,7 +137,7 @@ class SessionTable(param.Parameterized):
         """Start loading the table of a link's state; the previous table is shown until then."""
         served, choices = self.served, choices_of(state)
         if state.points:
-            upload = Upload.of(POINTS_FILE, unpack_points(state.points)).replace(
+            upload = Upload.from_file(POINTS_FILE, unpack_points(state.points)).replace(
                 options=READ_OPTIONS, points=state.points
             )
             self.read(replace(choices, upload=upload, kinds=choices.kinds or POINTS_KINDS))
@@ -153,7 +153,7 @@ class SessionTable(param.Parameterized):
                 self.source, self.requested_file = choices, state.file
         else:
             self.load_demo(state.data or first_demo(state.page), state.rows, choices)
-            self.chosen = bool(state.data or state.rows or choices != Source())
+            self.is_chosen = bool(state.data or state.rows or choices != Source())
 
     # ---- demo sets and tables of the server ----------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class SessionTable(param.Parameterized):
     def receive(self) -> IncomingFile:
         """Start receiving a file; return the object that takes its pieces."""
         self.cancel()
-        self.chosen, self.refusal = True, None
+        self.is_chosen, self.refusal = True, None
         READERS.warm()
         self._session.clear_notice()
         self.loading = IncomingFile(
@@ -220,7 +220,7 @@ class SessionTable(param.Parameterized):
             options, kinds: how to read the file, if it is not to be guessed.
             points: its packed points for links, "" for other files.
         """
-        upload = Upload.of(filename, data).replace(options=options, points=points)
+        upload = Upload.from_file(filename, data).replace(options=options, points=points)
         self.cancel()
         claim = MemoryReservation(self._uploads, self._session.owner)
         try:
@@ -414,11 +414,7 @@ class SessionTable(param.Parameterized):
         served: "Dataset | None" = None,
         change: str = "",
     ) -> None:
-        """Make a data set of a table on a thread, and show it.
-
-        source, change: the choices, and their description for the history; "" if `source` is of the history. title: the
-        work as the notice calls it. The others are arguments of `derive_dataset`.
-        """
+        """Make a data set of a table on a thread, and show it; see `derive_dataset`, `_history_for` and `LatestJob`."""
         history = self._history_for(source, change)
         self._load(
             lambda stop: derive_dataset(table, source, stop, other_kinds, previous, served),
@@ -448,7 +444,7 @@ class SessionTable(param.Parameterized):
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         self.cancel()
-        self.chosen, self.refusal = True, None
+        self.is_chosen, self.refusal = True, None
         self._session.clear_notice()
         self._claim = claim
         self.loading = task = LatestJob(title, semaphore)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -42,11 +42,10 @@ def answers_html(rounds: Sequence[Round], words: ToHtml = safe, outcome: AnswerV
 
 def _bars(rows: Sequence[tuple[str, Sequence[int], bool]], totals: Sequence[int]) -> str:
     """Return bars as HTML; rows: name, counts by round, whether it is the outcome."""
-    all_shares = [count / total for _, counts, _ in rows for count, total in zip(counts, totals, strict=True)]
-    max_share = max(all_shares, default=1) or 1
+    row_shares = [[count / total for count, total in zip(counts, totals, strict=True)] for _, counts, _ in rows]
+    max_share = max(chain.from_iterable(row_shares), default=1) or 1
     lines = []
-    for name, counts, outcome in rows:
-        shares = [count / total for count, total in zip(counts, totals, strict=True)]
+    for (name, _, outcome), shares in zip(rows, row_shares, strict=True):
         bars_html = "".join(
             f"<i{' class=before' if k < len(shares) - 1 else ''} style='width:{100 * share / max_share:.0f}%'></i>"
             for k, share in enumerate(shares)

@@ -135,24 +135,7 @@ class ClassPanel:
         self._lesson_button = button(
             "Ask the class", lambda: self._ask(self._lesson_question), icon="groups", variant="contained"
         )
-        self._kind = pmui.RadioButtonGroup(
-            label="Kind of answer", options={words: kind for kind, words in KINDS.items()}, value="choice",
-            size="small", margin=(0, 0, 8, 0), sx={"& .MuiToggleButton-root": {"textTransform": "none", "px": "9px"}},
-        )  # fmt: skip
-        self._words = pmui.TextInput(
-            label="Your question", placeholder=ON_SCREEN, max_length=300, sizing_mode="stretch_width",
-            margin=(0, 0, 8, 0),
-        )  # fmt: skip
-        self._options = pmui.TextAreaInput(
-            label="Options, a line each", value="A\nB\nC\nD", rows=4, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
-        )
-        self._form_error = html()
-        self._form = pn.Column(
-            self._words, self._kind, self._options, self._form_error,
-            button("Ask", self._ask_own, icon="campaign", variant="contained", margin=0),
-            sizing_mode="stretch_width", margin=(8, 0),
-        )  # fmt: skip
-        self._kind.param.watch(lambda event: setattr(self._options, "visible", event.new in _WITH_OPTIONS), "value")
+        self._build_form()
         teacher_only = ["alrviz-class-tools"]  # hidden on the wall
         self._save_switch = pmui.Switch(label="Save the answers", margin=(4, 0), css_classes=teacher_only)
         self._save_switch.param.watch(lambda event: self._save(bool(event.new)), "value")
@@ -180,6 +163,27 @@ class ClassPanel:
             )
         ]  # fmt: skip
 
+    def _build_form(self) -> None:
+        """Build the form for a question of the teacher's own."""
+        self._kind = pmui.RadioButtonGroup(
+            label="Kind of answer", options={words: kind for kind, words in KINDS.items()}, value="choice",
+            size="small", margin=(0, 0, 8, 0), sx={"& .MuiToggleButton-root": {"textTransform": "none", "px": "9px"}},
+        )  # fmt: skip
+        self._words = pmui.TextInput(
+            label="Your question", placeholder=ON_SCREEN, max_length=300, sizing_mode="stretch_width",
+            margin=(0, 0, 8, 0),
+        )  # fmt: skip
+        self._options = pmui.TextAreaInput(
+            label="Options, a line each", value="A\nB\nC\nD", rows=4, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
+        )
+        self._form_error = html()
+        self._form = pn.Column(
+            self._words, self._kind, self._options, self._form_error,
+            button("Ask", self._ask_own, icon="campaign", variant="contained", margin=0),
+            sizing_mode="stretch_width", margin=(8, 0),
+        )  # fmt: skip
+        self._kind.param.watch(lambda event: setattr(self._options, "visible", event.new in _WITH_OPTIONS), "value")
+
     @property
     def _lesson_question(self) -> Question | None:
         return None if self._lesson is None else self._lesson.step.ask
@@ -191,7 +195,7 @@ class ClassPanel:
                 self._follow()
             return False
         room = self._room
-        if room.ended:  # in another window
+        if room.has_ended:  # in another window
             self._leave()
             return False
         room.touch()
@@ -214,7 +218,7 @@ class ClassPanel:
     def _refresh(self, room: Classroom, question: Question | None, outcome: AnswerValue | None, problem: str) -> None:
         current = room.round
         form = current is None or self._view == FORM
-        closed = not form and current is not None and not current.open
+        is_closed = not form and current is not None and not current.open
         self._head.object = (
             f"<h2>Class <span style='letter-spacing:.08em'>{room.code}</span></h2>"
             f"<p role='status'>{plural(len(room.open_pages), 'student')} here</p>"
@@ -222,19 +226,19 @@ class ClassPanel:
         )
         self._show_wall()
         self._form.visible, self._answers.visible = form, not form
-        self._close_button.visible = not form and not closed
-        self._show_button.visible = closed and self._view != ANSWERS
-        self._again_button.visible = self._next_button.visible = closed
+        self._close_button.visible = not form and not is_closed
+        self._show_button.visible = is_closed and self._view != ANSWERS
+        self._again_button.visible = self._next_button.visible = is_closed
         self._lesson_button.visible = question is not None and (
-            form or (closed and current is not None and current.question != question)
+            form or (is_closed and current is not None and current.question != question)
         )
         if not form and current is not None:
             outcome_shown = outcome if question == current.question else None
             self._answers.object = f"<p><b>{markdown_html(current.question.text, inline=True)}</b></p>" + (
                 class_answers.answers_html(room.rounds_of(current.question), _words, outcome_shown)
-                if closed and self._view == ANSWERS
+                if is_closed and self._view == ANSWERS
                 else f"<p role='status'><b style='font-size:1.75rem'>{len(current.votes):,}</b> answered"
-                f"{'; the question is closed' if closed else ''}</p>"
+                f"{'; the question is closed' if is_closed else ''}</p>"
             )
 
     # ---- the teacher's buttons ---------------------------------------------------------------------------------------

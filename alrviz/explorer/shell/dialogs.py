@@ -56,23 +56,23 @@ class TextDialog:
     Args:
         title, label: of the dialog and of the text.
         save: returns the button that copies or saves the text of the field.
-        about: HTML above the text.
+        description: HTML above the text.
     """
 
-    def __init__(self, title: str, label: str, save: Callable[[pmui.TextAreaInput], Viewable], about: str = ""):
-        self._title, self._label, self._save, self._about = title, label, save, about
+    def __init__(self, title: str, label: str, save: Callable[[pmui.TextAreaInput], Viewable], description: str = ""):
+        self._title, self._label, self._save, self._description = title, label, save, description
         self._dialog = LazyDialog(self._build)
         self.place = self._dialog.place
 
     @cached_property
     def _text(self) -> pmui.TextAreaInput:
         return pmui.TextAreaInput(
-            label=self._label, rows=16 if self._about else 18, max_length=100_000, sizing_mode="stretch_width",
+            label=self._label, rows=16 if self._description else 18, max_length=100_000, sizing_mode="stretch_width",
             margin=(8, 0), sx={"& textarea": {"fontFamily": "ui-monospace, monospace", "fontSize": "15px"}},
         )  # fmt: skip
 
     def _build(self) -> pmui.Dialog:
-        panes = [html(text=self._about)] if self._about else []
+        panes = [html(text=self._description)] if self._description else []
         return dialog(self._title, "md", *panes, self._text, self._save(self._text))
 
     def show(self, text: str) -> None:

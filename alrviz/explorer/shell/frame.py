@@ -137,7 +137,7 @@ class Frame:
         else:
             self._drawer.param.update(objects=[content], open=True)
 
-    def _page(self) -> pmui.Page:
+    def _header(self) -> pn.Row:
         limit, table = self.session.registry.limits.bytes, self.session.table
         strip = DropStrip(
             limit, table.receive, self._on_file, table.show_error, width=400, margin=(0, 16), align="center",
@@ -166,7 +166,7 @@ class Frame:
             self._press,
             align="center",
         )
-        header = pn.Row(
+        return pn.Row(
             menu,
             self._title,
             self._table_text,
@@ -177,9 +177,11 @@ class Frame:
             margin=0,
             css_classes=["alrviz-header"],
         )
+
+    def _page(self) -> pmui.Page:
         page = pmui.Page(
             title="alrviz",
-            header=[header],
+            header=[self._header()],
             sidebar=[self._rail],
             main=[
                 self._outer,

@@ -11,7 +11,7 @@ from bokeh.document import Document
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.theme import button, html
+from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
@@ -124,11 +124,5 @@ class Notice:
         return text
 
 
-_PLAIN_STYLE = {
-    "background": "var(--alrviz-paper)",
-    "border": "1px solid var(--alrviz-line)",
-    "border-left": "4px solid var(--alrviz-accent)",
-    "border-radius": "8px",
-    "padding": "10px 16px",
-}
+_PLAIN_STYLE = {**CARD, "border-left": "4px solid var(--alrviz-accent)", "padding": "10px 16px"}
 _ERROR_STYLE = {**_PLAIN_STYLE, "background": "var(--alrviz-bad-ground)", "border-left": "4px solid var(--alrviz-bad)"}

@@ -35,24 +35,19 @@ _NO_CLASS = "There is no class at this address now."
 _NO_COOKIE = "This page needs a cookie, so that your answer is counted once. Allow cookies and load the page again."
 
 
-class ClassFeed:
-    """The messages to the phones of a class: the race that its teacher shows, and the question.
-
-    Attributes:
-        is_ended: whether the class has ended; then `pull` has returned its last message.
-    """
+class ClassFeed(RaceFeed):
+    """The messages to the phones of a class: the race that its teacher shows, and the question."""
 
     def __init__(self, registry: Registry, secret: str):
-        self.is_ended = False
-        self._registry, self._secret = registry, secret
-        self._race_feed = RaceFeed(registry, "")
+        super().__init__(registry, "")
+        self._secret = secret
         self._version = -1
 
     @property
     def full_message(self) -> bytes:
         """The complete message, for a phone that has just connected."""
         room = self._registry.classes.find(self._secret)
-        return ENDED_MESSAGE if room is None else self._race_feed.full_message + _question_message(room)
+        return ENDED_MESSAGE if room is None else super().full_message + _question_message(room)
 
     def pull(self) -> bytes:
         """Return the changes of class and race since the last call, as JSON lines; once the class has ended,
@@ -62,10 +57,10 @@ class ClassFeed:
         if room is None:
             self.is_ended = True
             return ENDED_MESSAGE
-        self._race_feed.token = room.race
-        line = self._race_feed.pull() if room.race else b""
-        if self._race_feed.is_ended:  # phones show the last picture until there is another race
-            self._race_feed.is_ended, line = False, b""
+        self.token = room.race
+        line = super().pull() if room.race else b""
+        if self.is_ended:  # phones show the last picture until there is another race
+            self.is_ended, line = False, b""
         if room.version != self._version:
             self._version = room.version
             line += _question_message(room)
@@ -96,20 +91,15 @@ def _keep_cookie(request: RequestHandler) -> None:
 class _ClassHandler(SecretHandler):
     """Base of the handlers of a class."""
 
-    def room(self, secret: str) -> Classroom:
-        """Return the class of a secret; raise `ClassRefused` if there is none."""
-        room = self.registry.classes.find(secret)
-        if room is None:
-            raise ClassRefused(404, _NO_CLASS)
-        return room
-
     def authenticate(self, secret: str) -> tuple[Classroom, str]:
         """Return the class and the student of the request.
 
         Raises:
             ClassRefused: if there is no such class, or the request has no cookie.
         """
-        room, cookie = self.room(secret), _cookie(self)
+        room, cookie = self.registry.classes.find(secret), _cookie(self)
+        if room is None:
+            raise ClassRefused(404, _NO_CLASS)
         if not cookie:
             raise ClassRefused(403, _NO_COOKIE)
         return room, room.student(cookie)
@@ -139,9 +129,9 @@ class ClassStream(_ClassHandler, EventStream):
             if room.open_pages[student] >= MAX_STUDENT_PAGES:
                 raise ClassRefused(429, "This page is open too often; close it in another window.")
             room.open_page(student, self.address)
-        except ClassRefused as refused:
-            self.set_status(refused.status)
-            self.write(str(refused))
+        except ClassRefused as refusal:
+            self.set_status(refusal.status)
+            self.write(str(refusal))
             return
         try:
             await self.stream_feed(secret, lambda: ClassFeed(self.registry, secret))
@@ -168,8 +158,8 @@ class ClassVote(_ClassHandler):
         """Respond with the student's own answer to the latest question; {} without one."""
         try:
             room, student = self.authenticate(secret)
-        except ClassRefused as refused:
-            self._refuse(refused)
+        except ClassRefused as refusal:
+            self._refuse(refusal)
             return
         vote = room.vote_of(student)
         self.write({} if vote is None else {"answer": vote.answer, "note": vote.note})
@@ -184,16 +174,16 @@ class ClassVote(_ClassHandler):
             room, student = self.authenticate(secret)
             answer = _parse_answer(self._body)
             room.vote(student, answer["round"], answer.get("answer"), answer.get("note") or "", self.address)
-        except ClassRefused as refused:
-            self._refuse(refused)
+        except ClassRefused as refusal:
+            self._refuse(refusal)
             return
         self.write({})
 
-    def _refuse(self, refused: ClassRefused) -> None:
-        self.set_status(refused.status)
-        if refused.wait:
-            self.set_header("Retry-After", str(ceil(refused.wait)))
-        self.write({"error": str(refused)})
+    def _refuse(self, refusal: ClassRefused) -> None:
+        self.set_status(refusal.status)
+        if refusal.wait:
+            self.set_header("Retry-After", str(ceil(refusal.wait)))
+        self.write({"error": str(refusal)})
 
 
 def _parse_answer(body: bytes) -> dict[str, Any]:
@@ -221,12 +211,12 @@ class ClassCode(PlainPage):
         if code:
             try:
                 room = self._classes.enter(code[:40], self.request.remote_ip or "", _cookie(self))
-            except ClassRefused as refused:
-                self.set_status(refused.status)
-                wrong = str(refused)
-                if refused.wait:
-                    wrong += f" in {ceil(refused.wait)} s."
-                    self.set_header("Retry-After", str(ceil(refused.wait)))
+            except ClassRefused as refusal:
+                self.set_status(refusal.status)
+                wrong = str(refusal)
+                if refusal.wait:
+                    wrong += f" in {ceil(refusal.wait)} s."
+                    self.set_header("Retry-After", str(ceil(refusal.wait)))
             else:
                 folder = "./" if self.request.path.endswith("/") else "./class/"
                 self.redirect(f"{folder}{room.secret}", status=303)

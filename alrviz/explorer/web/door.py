@@ -51,8 +51,8 @@ def _has_cookie(request: HTTPServerRequest, token: str) -> bool:
     return cookie is not None and _is_equal(cookie.value, _digest(token))
 
 
-def _is_equal(given: str, expected: str) -> bool:
-    return secrets.compare_digest(given.encode(), expected.encode())
+def _is_equal(text: str, expected_text: str) -> bool:
+    return secrets.compare_digest(text.encode(), expected_text.encode())
 
 
 def token_rule(token: str) -> tuple[Matcher, type[RequestHandler], dict[str, object]]:

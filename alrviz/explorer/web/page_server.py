@@ -215,9 +215,9 @@ class _Page(_PageHandler, DocHandler):
             queue.leave()
         session = getattr(self, "_session", None)
         if is_shareable and session is not None and session.document in _uniform:
-            before, token, after = self._html.partition(session.token)
-            if token and session.token not in after:
-                self._page_server.html[dark] = before, after
+            html_before, token, html_after = self._html.partition(session.token)
+            if token and session.token not in html_after:
+                self._page_server.html[dark] = html_before, html_after
 
     async def get_session(self) -> ServerSession:
         """Build the session, and remember it for `get`."""
@@ -229,7 +229,7 @@ class _Page(_PageHandler, DocHandler):
         self._html = chunk if isinstance(chunk, str) else ""
         super().write(chunk)
 
-    def _hand_out(self, before: str, after: str) -> None:
+    def _hand_out(self, html_before: str, html_after: str) -> None:
         """Answer with the HTML and the token of a session not built yet."""
         application, payload = self.application, self._generate_token_payload()
         owner, new = visitor_ids.owner_of(payload["cookies"], self.request.headers)
@@ -240,7 +240,9 @@ class _Page(_PageHandler, DocHandler):
         token = new_token(application, id, **payload)
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Type", "text/html")
-        self.write(before.replace("<head>", f'<head><meta name="alrviz-token" content="{token}">', 1) + token + after)
+        self.write(
+            html_before.replace("<head>", f'<head><meta name="alrviz-token" content="{token}">', 1) + token + html_after
+        )
 
 
 class _SessionHandler(_PageHandler, TokenHandler):

@@ -13,7 +13,7 @@ import gzip
 import weakref
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
 from tornado.web import authenticated
@@ -37,19 +37,6 @@ _HEADERS = {
     "X-Robots-Tag": "noindex",
     "X-Accel-Buffering": "no",  # tells nginx not to buffer events
 }
-
-
-class Feed(Protocol):
-    """The messages to the readers of one link, as lines of JSON."""
-
-    is_ended: bool  # then the result of `pull` was the last message
-
-    @property
-    def full_message(self) -> bytes:
-        """The complete message, for a reader who has just connected."""
-
-    def pull(self) -> bytes:
-        """Return the changes since the last call; b"" without changes."""
 
 
 def format_events(lines: bytes) -> bytes:
@@ -100,11 +87,11 @@ class EventStream(SecretHandler):
     def initialize(self, registry: Registry | None = None) -> None:
         """Set the registry; None for the process's."""
         super().initialize(registry)
-        self.closed = asyncio.Event()
+        self.close_event = asyncio.Event()
         self.missed_ticks = 0  # since the reader has accepted the last bytes
         self._pending_write: asyncio.Future[None] | None = None
 
-    async def stream_feed(self, secret: str, feed: Callable[[], Feed]) -> None:
+    async def stream_feed(self, secret: str, feed: Callable[[], RaceFeed]) -> None:
         """Stream the messages of a feed until the reader leaves or the feed ends.
 
         Args:
@@ -112,7 +99,9 @@ class EventStream(SecretHandler):
             feed: makes the feed for the link's first reader; later readers share it.
         """
         spectators = _spectators_of(self.registry, secret, feed)
-        readers = [reader for group in _spectators.values() for reader in group.readers if not reader.closed.is_set()]
+        readers = [
+            reader for group in _spectators.values() for reader in group.readers if not reader.close_event.is_set()
+        ]
         n_neighbours = sum(reader.address == self.address for reader in readers)
         if len(readers) >= MAX_READERS or n_neighbours >= MAX_READERS_PER_ADDRESS:
             self.set_status(503)
@@ -120,13 +109,13 @@ class EventStream(SecretHandler):
             return
         self.set_header("Content-Type", "text/event-stream")
         spectators.join(self)
-        await self.closed.wait()
+        await self.close_event.wait()
         if self.missed_ticks > SILENT_TICKS:  # ending the response would wait for the reader for ever
             self.detach().close()
 
     def on_connection_close(self) -> None:
         """End the stream: the reader has left."""
-        self.closed.set()
+        self.close_event.set()
 
     def send(self, line: bytes, full_events: Callable[[], bytes]) -> None:
         """Send events, as bytes, unless the reader is still receiving earlier ones.
@@ -136,7 +125,7 @@ class EventStream(SecretHandler):
         if self._pending_write is not None and not self._pending_write.done():
             self.missed_ticks += 1
             if self.missed_ticks > SILENT_TICKS:
-                self.closed.set()
+                self.close_event.set()
             return
         self.write(full_events() if self.missed_ticks else line)
         self.missed_ticks = 0
@@ -158,7 +147,7 @@ class RaceStream(EventStream):
 class Spectators:
     """The readers of one link, and the task that sends them messages while there are any."""
 
-    def __init__(self, feed: Feed):
+    def __init__(self, feed: RaceFeed):
         self.readers: set[EventStream] = set()
         self._feed = feed
         self._task: asyncio.Task[None] | None = None
@@ -177,7 +166,7 @@ class Spectators:
         try:
             while self.readers and not self._feed.is_ended:
                 await asyncio.sleep(TICK_SECONDS)
-                self.readers = {reader for reader in self.readers if not reader.closed.is_set()}
+                self.readers = {reader for reader in self.readers if not reader.close_event.is_set()}
                 line = format_events(self._feed.pull()) if self.readers else b""
                 silent_ticks = 0 if line else silent_ticks + 1
                 if silent_ticks >= HEARTBEAT_TICKS:
@@ -186,11 +175,11 @@ class Spectators:
         finally:
             self._task = None
             for reader in self.readers:  # the link has ended, or an error occurred: their browsers reconnect
-                reader.closed.set()
+                reader.close_event.set()
 
     async def _send_all(self, line: bytes) -> None:
         for number, reader in enumerate(list(self.readers)):
-            if (line or reader.missed_ticks) and not reader.closed.is_set():  # some close during the pauses
+            if (line or reader.missed_ticks) and not reader.close_event.is_set():  # some close during the pauses
                 reader.send(line, lambda: line if self._feed.is_ended else format_events(self._feed.full_message))
             if number % WRITES_PER_TURN == WRITES_PER_TURN - 1:
                 await asyncio.sleep(0)
@@ -199,7 +188,7 @@ class Spectators:
 _spectators: "weakref.WeakValueDictionary[tuple[int, str], Spectators]" = weakref.WeakValueDictionary()
 
 
-def _spectators_of(registry: Registry, secret: str, feed: Callable[[], Feed]) -> Spectators:
+def _spectators_of(registry: Registry, secret: str, feed: Callable[[], RaceFeed]) -> Spectators:
     spectators = _spectators.get((id(registry), secret)) or Spectators(feed())
     _spectators[id(registry), secret] = spectators
     return spectators

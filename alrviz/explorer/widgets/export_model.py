@@ -25,7 +25,9 @@ from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.drop_strip import FileStrip
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
+from alrviz.explorer.shell.theme import html
 from alrviz.explorer.widgets.evaluation_part import EvaluableModel, EvaluationPart
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
@@ -33,7 +35,7 @@ from alrviz.stop import StopToken
 from alrviz.studies.core.export import race_provenance, weights_csv
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.collapsible import Collapsible
-from alrviz.views.core.panes import html, say
+from alrviz.views.core.panes import say
 from alrviz.views.core.saving import csv_button, file_button
 from alrviz.views.core.style import html_table, safe
 
@@ -44,14 +46,6 @@ MAX_PREVIEW_ROWS = 5  # predictions
 EXPORTABLE_FAMILIES = tuple(name for name, family in FAMILIES.items() if family.counts_cells and not family.has_steps)
 DATABASES = {"DuckDB": "duckdb", "SQLite": "sqlite", "PostgreSQL": "postgres"}
 NEW_ROWS_LABEL = "New rows: drop a file, or browse"
-HELP = (
-    "<p>The final model, trained on this page's training rows (not on test rows). The zip contains JSON, Parquet and a "
-    "script that predicts new rows with numpy and pyarrow only. <code>model.joblib</code> is a pickle for Python with "
-    "this version of alrviz. The weights are a table with a row per cell. The SQL creates tables and a view that "
-    "predicts the rows of a database table (dlr and AnDE have neither weights nor SQL). Or drop a file with the same "
-    "columns: each of its rows gets a class and the probabilities of all classes, and values that the training rows "
-    "do not contain are marked.</p>"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +163,7 @@ class ExportModel:
             "alrviz-predictions.csv", lambda: self._predictions, predictions_hint, "Predictions (CSV)"
         )
         self.predicted.visible = False
-        help_pane, self.status = html(), html()
-        say(help_pane, HELP)
+        help_pane, self.status = html(text=about_html("export")), html()
         self.strip = FileStrip(
             self._session, self._predict_file, self._show_error, NEW_ROWS_LABEL, width=400, margin=(8, 16, 8, 0)
         )

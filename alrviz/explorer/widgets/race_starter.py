@@ -41,7 +41,7 @@ class RaceStarter:
         autorun: whether the race starts by itself if the estimate shows that it is cheap.
         dataset, recipes: the table, None until there is one, and the racers.
         estimates: one for each racer; empty until they have arrived.
-        refused: why a racer exceeds the limits; "" if none does.
+        refusal: why a racer exceeds the limits; "" if none does.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class RaceStarter:
         self._activity = ""  # of the estimating thread, for the cost line
         self._estimated: Hashable = None  # table and recipes of the latest estimate
         self.estimates: list[RecipeEstimate] = []
-        self.refused = ""
+        self.refusal = ""
         room_styles = {"flex": "1 1 0", "min-width": "0"}
         self.pane = pn.pane.HTML(
             "", stylesheets=[PANE_CSS, _ONE_LINE], align="center", margin=(0, 8), styles=room_styles
@@ -89,13 +89,13 @@ class RaceStarter:
     def forget(self) -> None:
         """Cancel the estimate and clear the cost line."""
         self._tasks.cancel("cost")
-        self._estimated, self.estimates, self.refused = None, [], ""
+        self._estimated, self.estimates, self.refusal = None, [], ""
         say(self.pane, "")
 
     # ---- cost ------------------------------------------------------------------------------------------------------
 
     @property
-    def known(self) -> bool:
+    def has_estimates(self) -> bool:
         """Whether the estimates of the current recipes have arrived."""
         return bool(self.estimates)
 
@@ -116,9 +116,9 @@ class RaceStarter:
         A refused race is estimated again, because memory may have become free.
         """
         recipes, threads, request = self.recipes, self.threads, (dataset.hash, self.recipes)
-        if self._estimated == request and not self.refused:
+        if self._estimated == request and not self.refusal:
             return False
-        self._estimated, self.estimates, self.refused = request, [], ""
+        self._estimated, self.estimates, self.refusal = request, [], ""
         self._tell("estimating the cost")
         self._look()
         self._tasks.start(
@@ -138,7 +138,7 @@ class RaceStarter:
     def _take(self, estimates: list[RecipeEstimate]) -> None:
         self.estimates = estimates
         self.pane.object = cost_html(estimates)
-        self.refused = next((f"{racer.name} is refused: {racer.refused}" for racer in estimates if racer.refused), "")
+        self.refusal = next((f"{racer.name} is refused: {racer.refused}" for racer in estimates if racer.refused), "")
         self._on_estimate()
         if self._buttons.player.is_waiting:
             self.autorun = False
@@ -167,10 +167,10 @@ class RaceStarter:
     def start_if_cheap(self) -> None:
         """Start the race if it may start by itself and its estimate is low."""
         player = self._buttons.player
-        if not self.autorun or not self.known or player.is_stopped or self._session.runs.asking:
+        if not self.autorun or not self.has_estimates or player.is_stopped or self._session.runs.asking:
             return
         self.autorun = player.starts_itself = False
-        if not self.refused and is_cheap(self.estimates):
+        if not self.refusal and is_cheap(self.estimates):
             player.outdated = True  # the race on the screen is another one
             self._buttons.begin()
         else:
@@ -186,15 +186,15 @@ class RaceStarter:
         self._buttons.player.for_table = dataset is None
         if dataset is None:
             return None
-        was_refused = self._run_pressed and self.refused
-        if not was_refused and (self._estimate(dataset) or not self.known):
+        was_refused = self._run_pressed and self.refusal
+        if not was_refused and (self._estimate(dataset) or not self.has_estimates):
             self._run_pressed = True
             return None
         self._run_pressed = False
         self._tasks.hide_error("cost")
         try:
-            if self.refused:
-                raise AlrvizError(self.refused)
+            if self.refusal:
+                raise AlrvizError(self.refusal)
             # Runs over files make their own estimate, and order="auto" has none before its order is chosen.
             uses_estimates = not isinstance(dataset, Stream) and all(
                 recipe.params.get("order") != "auto" for recipe in recipes

@@ -119,19 +119,16 @@ def _parse_recipes(texts: Iterable[str]) -> dict[str, Recipe]:
     return recipes
 
 
-def load_history(owner: str) -> list[HistoryItem]:
-    """Return an owner's stored runs, the latest first; [] if the run store cannot be opened."""
+def load_history(owner: str) -> tuple[list[HistoryItem], int]:
+    """Return an owner's stored runs, the latest first, and the number of runs that were deleted to free space.
+
+    Without a run store that is [] and 0. The deleted runs are counted since the start of the server.
+    """
     store = store_or_error()
     if not isinstance(store, Store):
-        return []
+        return [], 0
     sizes = store.sizes(owner)
-    return [HistoryItem(run, sizes.get(run.id, 0)) for run in store.runs(owner)]
-
-
-def count_pruned(owner: str) -> int:
-    """Return the number of an owner's runs that were deleted to free space since the server started."""
-    store = store_or_error()
-    return store.count_pruned(owner) if isinstance(store, Store) else 0
+    return [HistoryItem(run, sizes.get(run.id, 0)) for run in store.runs(owner)], store.count_pruned(owner)
 
 
 def reopen(owner: str, id: str) -> Race | None:

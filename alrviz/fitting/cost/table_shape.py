@@ -66,11 +66,6 @@ class TableShape:
         return cls(prepared.encoded, prepared.holdout, prepared, stop)
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.encoded.n_classes
-
-    @property
     def n_heldout(self) -> int:
         """Number of held-out rows."""
         return 0 if self.heldout is None else self.heldout.n_rows

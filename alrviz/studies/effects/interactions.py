@@ -3,12 +3,14 @@
 score_k(x) = intercept_k + sum over tuples S of f_S[x_S, k]                                 models/effects.py
 
 `Interactions` answers by name: `importance` ranks tuples, `missing_interactions` tests those that the model lacks,
-`row_explanation` adds up a row, `words` makes sentences.
+`row_explanation` adds up a row, `texts` makes sentences.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property, partial
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import EncodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.estimators.frames import tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
@@ -29,9 +32,10 @@ from alrviz.models.effects import purify
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
+from alrviz.studies.core.names import tuples_text
+from alrviz.studies.effects import missing_interactions as tuple_tests
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.importance import NamedEffects
-from alrviz.studies.effects.missing_interactions import TupleTests
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, row_codes
 from alrviz.studies.effects.texts import lacking_sentence, verdict
 from alrviz.studies.statistics.measures import row_losses
@@ -39,6 +43,7 @@ from alrviz.studies.statistics.measures import row_losses
 # Families whose score is a sum over cells.
 VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
 MAX_ROWS = 200_000  # training rows, and test rows, of a table that is read in batches
+MAX_TUPLES = 200_000  # tested together
 MAX_UNASKED = 3_000  # tuples of the next order that are tested without being asked for
 
 
@@ -149,7 +154,7 @@ class Interactions(NamedEffects):
         super().__init__(purify(model, encoded, n_jobs, stop), columns, encoded, heldout, n_jobs)
         self.note, self.encoder, self.classes, self._model = note, encoder, encoder.classes_, model
         self._weights = weights  # (S, C) of the model's own cells
-        self._tests = TupleTests(encoded, self.columns, n_jobs)
+        self._tested_rows = encoded  # in `lacking` and `associations`
         self._next_order: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
@@ -257,7 +262,11 @@ class Interactions(NamedEffects):
             RecipeError: if the columns have no tuples of this order, or none is lacking.
         """
         scores = self._model.scores(self.encoded.codes, self._n_jobs, stop)
-        return self._tests.lacking(scores, self.pure.numbers, order, stop)
+        for size in range(1, len(self._varying) + 1) if order is None else [order]:
+            if tuples := [columns for columns in self._tuples(size) if columns not in self.pure.numbers]:
+                table = tuple_tests.lacking(scores, self._tested_rows, tuples, self._n_jobs, stop)
+                return self._with_names(table, tuples, "gain")
+        raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
 
     def associations(self, order: int = 2, stop: StopToken = NEVER) -> pd.DataFrame:
         """Return a row per tuple of this many columns: how it is associated with the class, without any model.
@@ -266,12 +275,32 @@ class Interactions(NamedEffects):
         beyond the subtuples, less the expectation by chance; sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of
         chi2.
         """
-        return self._tests.associations(order, stop)
+        tuples = self._tuples(order)
+        table = tuple_tests.associations(self._tested_rows, tuples, self._n_jobs, stop)
+        return self._with_names(table, tuples, "interaction")
+
+    @cached_property
+    def _varying(self) -> list[int]:
+        """The columns that are not constant; the others are in no tested tuple."""
+        return [j for j, codes in enumerate(self._tested_rows.codes) if len(codes) and (codes != codes[0]).any()]
+
+    def _tuples(self, order: int) -> list[tuple[int, ...]]:
+        columns = len(self._varying)
+        if not 1 <= order <= columns:
+            raise RecipeError(f"order={order} does not fit; expected 1 to {columns}")
+        if (tuples := comb(columns, order)) > MAX_TUPLES:
+            text = f"{columns} columns have {tuples:,} {tuples_text(order)}"
+            raise RecipeError(f"{text}; expected at most {MAX_TUPLES:,}")
+        return list(combinations(self._varying, order))
+
+    def _with_names(self, table: pd.DataFrame, tuples: list[tuple[int, ...]], sort_column: str) -> pd.DataFrame:
+        table.index = pd.Index(tuple_names(tuples, self.columns), name="columns")
+        return table.sort_values(sort_column, ascending=False, kind="stable")
 
     def next_order(self, stop: StopToken = NEVER) -> pd.DataFrame | None:
         """Return `lacking` of one order above the model's; None without such tuples, or for more than 3,000."""
         order = int(self.pure.sizes.max(initial=0)) + 1
-        if not 0 < self._tests.count(order) <= MAX_UNASKED:
+        if not 0 < comb(len(self._varying), order) <= MAX_UNASKED:
             return None
         if self._next_order is None:
             self._next_order = self.lacking(order, stop)
@@ -326,7 +355,7 @@ class ColumnInteractions(Interactions):
         rows = [None if part is None else with_levels(part, encoder) for part in (encoded, heldout)]
         assert rows[0] is not None
         super().__init__(as_linear(classifier, encoder), encoder, rows[0], rows[1], n_jobs, stop)
-        self._tests = TupleTests(binned(encoded), self.columns, n_jobs)
+        self._tested_rows = binned(encoded)
 
     def row(
         self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None

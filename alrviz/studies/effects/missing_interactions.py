@@ -9,10 +9,8 @@ G2 = 2 sum over cells and classes of N_ck log(N_ck / fitted)        fitted to al
 interaction = (G2 - df) / 2N        nats a row: what the tuple tells of the class beyond its parts, exclusive or too
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from math import comb
 
 import numpy as np
 import pandas as pd
@@ -20,8 +18,6 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from alrviz.data.encoded import Encoded
-from alrviz.errors import RecipeError
-from alrviz.estimators.frames import tuple_names
 from alrviz.fitting.prepare import TrainingData
 from alrviz.kernels import effects as kernels
 from alrviz.models.cell_space import AnySpace, TupleSpace
@@ -34,10 +30,8 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
 from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.core.names import tuples_text
 
 Columns = tuple[int, ...]
-MAX_TUPLES = 200_000  # tested together
 MIN_EXPECTED = 1.0  # expected rows of a cell and class that is tested
 _TOL, _STEPS = 1e-8, 200  # of purification: relative, and steps at most; a test needs no more
 _MAX_RANK_NUMBERS = 8_000_000  # numbers in memory to compute a rank
@@ -94,56 +88,6 @@ class TupleCounts:
 
         run_parts(count_tuple, len(self.tuples), self.jobs)
         return df
-
-
-class TupleTests:
-    """Tests of tuples of columns that a model may lack.
-
-    Args:
-        encoded: the rows.
-        columns: their names.
-        n_jobs: threads; None for all.
-    """
-
-    def __init__(self, encoded: Encoded, columns: Sequence[str], n_jobs: int | None = None):
-        self._encoded, self._columns, self._n_jobs = encoded, columns, n_jobs
-        # a constant column is in no tuple
-        self._varying = [j for j, codes in enumerate(encoded.codes) if len(codes) and (codes != codes[0]).any()]
-
-    def count(self, order: int) -> int:
-        """Return the number of tuples of this many columns."""
-        return comb(len(self._varying), order)
-
-    def lacking(
-        self, scores: Floats, known_tuples: Collection[Columns], order: int | None, stop: StopToken = NEVER
-    ) -> pd.DataFrame:
-        """Return `lacking` of the tuples of an order that the model lacks.
-
-        scores: (N, C) the model's. known_tuples: the tuples it has. order: None for the lowest at which it lacks any.
-        """
-        for size in range(1, len(self._varying) + 1) if order is None else [order]:
-            if tuples := [columns for columns in self._tuples(size) if columns not in known_tuples]:
-                return self._with_names(lacking(scores, self._encoded, tuples, self._n_jobs, stop), tuples, "gain")
-        raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
-
-    def associations(self, order: int, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return `associations` of all tuples of an order."""
-        tuples = self._tuples(order)
-        return self._with_names(associations(self._encoded, tuples, self._n_jobs, stop), tuples, "interaction")
-
-    def _tuples(self, order: int) -> list[Columns]:
-        columns = len(self._varying)
-        if not 1 <= order <= columns:
-            raise RecipeError(f"order={order} does not fit; expected 1 to {columns}")
-        if (tuples := self.count(order)) > MAX_TUPLES:
-            raise RecipeError(
-                f"{columns} columns have {tuples:,} {tuples_text(order)}; expected at most {MAX_TUPLES:,}"
-            )
-        return list(combinations(self._varying, order))
-
-    def _with_names(self, table: pd.DataFrame, tuples: list[Columns], sort_column: str) -> pd.DataFrame:
-        table.index = pd.Index(tuple_names(tuples, self._columns), name="columns")
-        return table.sort_values(sort_column, ascending=False, kind="stable")
 
 
 def lacking(

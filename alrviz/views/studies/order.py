@@ -19,7 +19,7 @@ from alrviz.views.core.panes import as_high, side_by_side, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table
 from alrviz.views.race.texts import number
-from alrviz.views.studies.study_view import NO_STUDY_HTML, StudyView, folds_html, notes_html
+from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
 MAIN_WIDTH_PX, SIDE_WIDTH_PX = 400, 344  # minimum widths of losses and costs, and of the reliability curve
@@ -70,7 +70,7 @@ class OrderStudyView(StudyView):
 
     def _empty(self) -> None:  # the body stays visible for a page's costs in `aside`
         self.verdict = None
-        self.tell(NO_STUDY_HTML)
+        self.tell_none()
 
     def _draw(self, study: OrderStudy) -> None:
         self.verdict = verdict = study.verdict()

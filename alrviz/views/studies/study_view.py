@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 TICK_MS = 100
 TICKS_PER_REFRESH = 5  # while the study runs
 REST_PER_DRAW_SECOND = 10  # pause after drawing, so that large pictures do not block the page
-NO_STUDY_HTML = "<span class='quiet'>No study yet.</span>"
 _RUN_HINT = "Run (space)"
 _RESUME_HINT = "Resume: finished fits are kept (space)"
 _WAITS_HTML = "<p class='quiet'>It runs as soon as its cost is known.</p>"
@@ -198,7 +197,7 @@ class StudyView(NotebookViewer):
     def _empty(self) -> None:
         """Show the state without a study."""
         self.body.visible = False
-        self.tell(NO_STUDY_HTML)
+        self.tell_none()
 
     def _fold_numbers(
         self, files: Sequence[Any], pictures: Mapping[str, LiveFigure], table: Callable[[Any], str]
@@ -218,6 +217,10 @@ class StudyView(NotebookViewer):
     def tell(self, text: str) -> None:
         """Show this HTML as the sentence above the picture."""
         say(self.sentence, f"<div class='sentence'>{text}</div>")
+
+    def tell_none(self) -> None:
+        """Say that there is no study yet."""
+        self.tell("<span class='quiet'>No study yet.</span>")
 
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""

@@ -1,14 +1,13 @@
 """The controls of the DLR tab: the two columns, bandwidths and peer, and its buttons."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 
 import panel as pn
 import panel_material_ui as pmui
 from param.parameterized import Event
 
 from alrviz.data.dataset import Dataset
-from alrviz.errors import AlrvizError
-from alrviz.explorer.pages.boundaries.fit import peer_menu
+from alrviz.explorer.pages.boundaries.fit import map_axes, peer_menu
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
@@ -16,7 +15,6 @@ from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.explorer.widgets.menus import pill, select
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.maps.axes import first_axes
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.transport import change
 
@@ -59,7 +57,7 @@ class DlrControls:
             description=DRAW_HELP, visible=False,
         )  # fmt: skip
         examples_label = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], align="center")
-        pills = (pill(example, lambda chosen: on_example(chosen.data)) for example in EXAMPLES)
+        pills = (pill(example, lambda example: on_example(example.data)) for example in EXAMPLES)
         self.examples = pn.Row(examples_label, *pills, margin=0, align="center")
 
     def _tell(self, name: str, value: str | None) -> None:
@@ -110,7 +108,7 @@ class ColumnMenus:
             menu.param.watch(self._on_choice, "value")
 
     @property
-    def chosen(self) -> tuple[str, str] | None:
+    def pair(self) -> tuple[str, str] | None:
         """The two columns; None if the table has fewer."""
         pair = self.menus[0].value, self.menus[1].value
         return pair if None not in pair and pair[0] != pair[1] else None
@@ -118,36 +116,28 @@ class ColumnMenus:
     @property
     def numeric(self) -> bool:
         """Whether both columns are numeric, so that points can be drawn."""
-        dataset, pair = self._dataset, self.chosen
+        dataset, pair = self._dataset, self.pair
         return dataset is not None and pair is not None and all(dataset.kinds.get(n) == "numeric" for n in pair)
 
     def positions(self, dataset: Dataset) -> tuple[int, ...]:
         """Return the positions of the two columns in the table, for a link."""
         names = dataset.table.names
-        return tuple(names.index(name) for name in self.chosen or () if name in names)
+        return tuple(names.index(name) for name in self.pair or () if name in names)
 
     def offer(self, dataset: Dataset, link_axes: tuple[int, ...] = ()) -> None:
-        """Offer the columns of a table. axes: positions of the columns in a link."""
+        """Offer the columns of a table. link_axes: positions of the columns in a link."""
         self._dataset = dataset
         names, table = list(dataset.X.columns), dataset.table.names
         names_from_link = [table[k] for k in link_axes if k < len(table) and table[k] in names]
-        try:
-            pair: list[Hashable] = (
-                [*names_from_link] if len(set(names_from_link)) == 2 else [*first_axes(dataset.X, y=dataset.y)]
-            )
-        except AlrvizError:
-            pair = [None, None]
-        self._set([{str(name): name for name in names}] * 2, pair)
+        pair = names_from_link if len(set(names_from_link)) == 2 else map_axes(dataset)
+        with self._setting:
+            for menu, name in zip(self.menus, pair, strict=True):
+                menu.param.update(options={str(name): name for name in names}, value=name)
 
     def hide(self, hidden: bool) -> None:
         """Hide the menus while points are drawn, and for tables of two columns."""
         for menu in self.menus:
             menu.visible = not hidden and len(menu.options) > 2
-
-    def _set(self, options: list[dict[str, str]], values: Sequence[Hashable]) -> None:
-        with self._setting:
-            for menu, columns, value in zip(self.menus, options, values, strict=True):
-                menu.param.update(options=columns, value=value)
 
     def _on_choice(self, event: Event) -> None:
         if self._setting or event.new is None:

@@ -123,7 +123,7 @@ class DlrTab(DlrState):
 
     def _take_table(self) -> None:
         """Make the table of the two columns on a thread, then fit the models."""
-        dataset, names = self.session.table.dataset, self.columns.chosen
+        dataset, names = self.session.table.dataset, self.columns.pair
         if dataset is None or names is None:
             self.give_up_fit()
             self.starter.forget()
@@ -135,7 +135,7 @@ class DlrTab(DlrState):
         self.tasks.start("table", lambda stop: table_of(dataset, names), self._table_made)
 
     def _table_made(self, table: Dataset) -> None:
-        names = self.columns.chosen
+        names = self.columns.pair
         if names is None:
             return
         self.table, self.frame = table, None
@@ -150,7 +150,7 @@ class DlrTab(DlrState):
         self.fit(table, self.recipe)
         self.pictures.peer_map.outdated = True
         self.peer.ask(self.menus.peer, table, holdout=self.recipe.holdout, seed=self.recipe.seed)
-        if not self.peer.waiting:
+        if not self.peer.is_fitting:
             self._peer_changed()
         self._place_changed()
 
@@ -247,14 +247,12 @@ class DlrTab(DlrState):
     def _peer_changed(self) -> None:
         fit = self.peer.reference
         self.pictures.show_beside(self.menus.peer_label, None if fit is None else fit.model)
-        if self.peer.problem is not None:
-            self.tasks.show_error("peer", self.peer.problem)
         self._say()
 
     def _say(self) -> None:
         player = self.player.player
-        self.bar.visible = player.is_waiting or player.next_reader is not None or self.peer.waiting
-        if self.columns.chosen is not None and not (self.frame is not None and self.frame.is_passing):
+        self.bar.visible = player.is_waiting or player.next_reader is not None or self.peer.is_fitting
+        if self.columns.pair is not None and not (self.frame is not None and self.frame.is_passing):
             say(self.words, dlr_html(self))
 
     # ---- time --------------------------------------------------------------------------------------------------------

@@ -143,12 +143,12 @@ class Drawing:
     def begin(self) -> None:
         """Start drawing from the points set aside, or from rows of the table."""
         sketch, self.points_set_aside = self.points_set_aside, None
-        table, names = self._tab.table, self._tab.columns.chosen
+        table, names = self._tab.table, self._tab.columns.pair
         if sketch is None and table is not None and names is not None and self._tab.columns.numeric:
             session = self._tab.session
             # Points from a visitor's file must not be put into a link.
             is_private = session.table.source.file is not None and not session.table.source.points
-            sketch = Sketch.of(table, names, session.seed, private=is_private)
+            sketch = Sketch.from_dataset(table, names, session.seed, private=is_private)
         if sketch is None:
             return
         READERS.warm()  # starts the process that will read the saved points

@@ -12,19 +12,17 @@ import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.data.dataset import Dataset
-from alrviz.errors import AlrvizError
-from alrviz.explorer.pages.boundaries.fit import MapTab, first_row, peer_menu
+from alrviz.explorer.pages.boundaries.fit import MapTab, first_row, map_axes, peer_menu
 from alrviz.explorer.pages.boundaries.texts import family_script, peer_html, run_html
 from alrviz.explorer.recipes.recipe_fields import alpha_entries
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog
 from alrviz.explorer.shell.glossary import explain
-from alrviz.explorer.shell.theme import CARD, html, room
+from alrviz.explorer.shell.theme import card, html, room
 from alrviz.explorer.widgets.export_model import FittedModel, model_of_peer
 from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.maps.partial_dependence import first_others
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.views.core.panes import Updating, say
@@ -67,10 +65,8 @@ class FamilyTab(MapTab):
             self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
         )  # fmt: skip
-        self.panel = pn.Column(
-            self.buttons, self.bar, self.words, self.map, self.model_part.evaluation.part, self.model_part.part,
-            styles=CARD, sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
+        parts_below = self.model_part.evaluation.part, self.model_part.part
+        self.panel = card(self.buttons, self.bar, self.words, self.map, *parts_below)
         self.show_fitted()
         controls = [self.model, self.order, self.alpha]
         return first_row(controls, self.starter.pane, self.settings_button, self.python_button), self.panel
@@ -92,13 +88,13 @@ class FamilyTab(MapTab):
             return
         self._table = dataset
         names = list(dataset.X.columns)
-        map_params: dict[str, Any] = {"classes": [str(label) for label in dataset.classes]}
+        map_params: dict[str, Any] = {}
         if len(session.axes) == 2:
             axes = [_name_at(dataset, k) for k in session.axes]
             if all(name in names for name in axes):
                 map_params |= dict(zip(("across", "up"), axes, strict=True))
-        self._default_others = first_others(dataset.X, *_axes_of(dataset, map_params))
-        map_params |= {"others": self._default_others, "row": 0}
+        self._default_others = first_others(dataset.X, *map_axes(dataset, **map_params))
+        map_params |= {"classes": [str(label) for label in dataset.classes], "others": self._default_others, "row": 0}
         if session.others in self.map.param.others.objects:
             map_params |= {"others": session.others, "row": min(session.row or 0, dataset.n_rows - 1)}
         self.map.param.update(**map_params)
@@ -201,8 +197,6 @@ class FamilyTab(MapTab):
                 self._ready = model_of_peer(name, fit.model, dataset, fit.rows, self.recipe.holdout, self.session.seed)
             self.map.param.update(outdated=False, title="")
             self.map.set_model(fit.model)
-        elif self.peer.problem is not None:
-            self.tasks.show_error("peer", self.peer.problem)
         self._say()
 
     def _draw(self) -> None:
@@ -217,7 +211,7 @@ class FamilyTab(MapTab):
             self.map.set_model(model)
 
     def _say(self) -> None:
-        is_waiting = self.peer.waiting if self.name else self.player.player.is_waiting
+        is_waiting = self.peer.is_fitting if self.name else self.player.player.is_waiting
         self.bar.visible = bool(is_waiting or (not self.name and self.player.player.next_reader is not None))
         run_text = run_html(self.player, self.outdated)
         say(self.words, peer_html(self.name, self.peer) if self.name else run_text)
@@ -240,14 +234,6 @@ class FamilyTab(MapTab):
         """Cancel the tab's tasks."""
         self.map.stop()
         self.tasks.close()
-
-
-def _axes_of(dataset: Dataset, map_params: dict[str, Any]) -> tuple[Hashable, Hashable]:
-    """Return the axes that the map will have; (None, None) for a table without two columns."""
-    try:
-        return first_axes(dataset.X, map_params.get("across"), map_params.get("up"), dataset.y)
-    except AlrvizError:
-        return None, None
 
 
 def _name_at(dataset: Dataset, position: int) -> Hashable:

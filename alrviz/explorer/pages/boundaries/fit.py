@@ -11,6 +11,7 @@ from panel.viewable import Viewable
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import demo_truth
+from alrviz.errors import AlrvizError
 from alrviz.explorer.page import Tab
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
@@ -21,6 +22,7 @@ from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
+from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.race.race_store import FIT
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_reference
 from alrviz.views.race.fit_player import FitPlayer
@@ -54,6 +56,14 @@ def peer_menu(session: Session, dataset: Dataset | None) -> dict[str, str]:
     return names_by_label
 
 
+def map_axes(dataset: Dataset, across: Hashable = None, up: Hashable = None) -> tuple[Hashable, Hashable]:
+    """Return the axes that a map will have, given one, both or none; (None, None) for a table without two columns."""
+    try:
+        return first_axes(dataset.X, across, up, dataset.y)
+    except AlrvizError:
+        return None, None
+
+
 def first_row(controls: Sequence[Viewable], *trailing: Viewable) -> Viewable:
     """Return a tab's part of the page's first row: its controls, and others at the right end."""
     row_end = pn.Row(*trailing, margin=0, styles={"margin-left": "auto"})
@@ -77,15 +87,14 @@ class PeerFit:
         self._request: Hashable = None
         self.reference: ReferenceFit | None = None
         self.best_error = float("nan")  # test error of the Bayes-optimal classifier, if known
-        self.waiting = False
-        self.problem: Exception | None = None
+        self.is_fitting = False
 
     def ask(self, name: str, dataset: Dataset, *, holdout: float, seed: int) -> None:
         """Fit the peer `name` on this table, unless that is done or running."""
         request = (name, dataset.hash, holdout, seed)
         if request == self._request:
             return
-        self._request, self.waiting, self.problem = request, True, None
+        self._request, self.is_fitting = request, True
         truth = truth_of(self._session, dataset)
 
         def work(stop: StopToken) -> tuple[ReferenceFit, float]:
@@ -99,15 +108,16 @@ class PeerFit:
         """Cancel the fit and forget its result."""
         self._tasks.cancel("peer")
         self._request = self.reference = None
-        self.waiting = False
+        self.is_fitting = False
 
     def _take(self, result: tuple[ReferenceFit, float]) -> None:
-        (self.reference, self.best_error), self.waiting = result, False
+        (self.reference, self.best_error), self.is_fitting = result, False
         self._on_arrival()
 
     def _fail(self, error: Exception) -> None:
-        self.reference, self.waiting, self.problem = None, False, error
-        self._request = None
+        self._request = self.reference = None
+        self.is_fitting = False
+        self._tasks.show_error("peer", error)
         self._on_arrival()
 
 
@@ -170,7 +180,7 @@ class MapTab(Tab):
         raise NotImplementedError
 
     def _peer_changed(self) -> None:
-        """Called when another peer is chosen or its fit ends: show the peer, or that its fit failed."""
+        """Called when another peer is chosen or its fit ends: show the peer."""
         raise NotImplementedError
 
     def _drawn(self) -> int | None:

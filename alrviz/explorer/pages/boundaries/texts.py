@@ -1,6 +1,5 @@
 """Texts of the Boundaries page: the accuracy of a model at the place shown, and the scripts."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,7 +96,7 @@ def peer_html(name: str, peer: PeerFit) -> str:
     peer_info = known_peers().get(name)
     label = BEST if name == TRUTH else peer_info.label if peer_info is not None else name
     note = _BEST_HINT if peer_info is None else peer_info.note
-    if peer.waiting:
+    if peer.is_fitting:
         return f"<p><b>{safe(label)}</b> <span class='quiet'>is being fitted &hellip;</span></p>"
     fit: ReferenceFit | None = peer.reference
     if fit is None or fit.name != name:
@@ -166,7 +165,7 @@ def _no_scale_html(tab: "DlrState") -> str:
 
 def _peer_texts(tab: "DlrState") -> list[str]:
     fit = tab.peer.reference
-    if fit is None or tab.peer.waiting or not np.isfinite(fit.error):
+    if fit is None or tab.peer.is_fitting or not np.isfinite(fit.error):
         return []
     rows, words = fit.heldout_rows, []
     if fit.name != TRUTH:
@@ -205,8 +204,8 @@ def _right_of_rows(error: float, rows: float) -> str:
 
 def dlr_script(tab: "DlrState") -> str:
     """Return the script of the tab DLR, which computes its numbers and both maps."""
-    session, names = tab.session, tab.columns.chosen or ("", "")
-    imports, body = run_code([tab.recipe])
+    session, names = tab.session, tab.columns.pair or ("", "")
+    imports, body = run_code(tab.recipe)
     peer_imports, peer_code = _peer_code(session, tab.recipe, tab.name)
     has_all_columns = session.table.dataset is None or session.table.dataset is tab.table
     columns_code = "" if has_all_columns else _TWO_COLUMNS_CODE.format(names=tuple(map(str, names)))
@@ -233,7 +232,7 @@ def family_script(session: Session, recipe: Recipe, peer: str, view: DecisionMap
     options = [f"across={view.across!r}", f"up={view.up!r}"]
     options += [f"others={view.others!r}"] if view.others != "typical" else []
     options += [f"row={view.row}"] if view.others == "row" else []
-    model_code = _peer_code(session, recipe, peer) if peer else run_code([recipe])
+    model_code = _peer_code(session, recipe, peer) if peer else run_code(recipe)
     return f"""# alrviz {__version__}
 import alrviz
 {model_code[0]}
@@ -244,9 +243,9 @@ view  # in a notebook; view.servable() in a script for `panel serve`
 """
 
 
-def run_code(recipes: Sequence[Recipe]) -> tuple[str, str]:
+def run_code(recipe: Recipe) -> tuple[str, str]:
     """Return imports, and code that fits a recipe and prints the result."""
-    body = f"""recipe = {recipe_code(recipes[0])}
+    body = f"""recipe = {recipe_code(recipe)}
 run = alrviz.Run(dataset, recipe)
 for step in run.steps():
     pass

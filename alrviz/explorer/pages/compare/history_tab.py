@@ -14,7 +14,6 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.run_history import (
     HistoryItem,
-    count_pruned,
     export_csv,
     load_history,
     noun_and_icon,
@@ -89,28 +88,26 @@ class HistoryTab(Tab):
     def on_shown(self) -> None:
         """Read the saved runs on a thread."""
         owner = self.session.owner
-        self.tasks.start(
-            "history", lambda stop: (load_history(owner), count_pruned(owner), store_problem()), self._take_items
-        )
+        self.tasks.start("history", lambda stop: (load_history(owner), store_problem()), self._take_items)
 
-    def _take_items(self, loaded: tuple[list[HistoryItem], int, str]) -> None:
-        load_history, self._n_pruned, self._problem = loaded
+    def _take_items(self, loaded: tuple[tuple[list[HistoryItem], int], str]) -> None:
         selected = self.item
-        self.items, self._has_loaded = load_history, True
-        self._list(next((k for k, item in enumerate(load_history) if selected and item.run.id == selected.run.id), 0))
+        (self.items, self._n_pruned), self._problem = loaded
+        self._has_loaded = True
+        self._list(next((k for k, item in enumerate(self.items) if selected and item.run.id == selected.run.id), 0))
 
     def _list(self, active: int = 0) -> None:
-        listed = self.items[: self._n_listed]
+        listed_items = self.items[: self._n_listed]
         with self._listing:
             self.list.items = [
                 {
                     "label": item.title, "secondary": f"{item.names} · {summary_line(item)}",
                     "icon": noun_and_icon(item.run.kind)[1],
                 }
-                for item in listed
+                for item in listed_items
             ]  # fmt: skip
-            self.list.active = min(active, len(listed) - 1) if listed else None
-        self.more_button.visible = len(self.items) > len(listed)
+            self.list.active = min(active, len(listed_items) - 1) if listed_items else None
+        self.more_button.visible = len(self.items) > len(listed_items)
         self._show_item()
 
     def _show_more(self) -> None:
@@ -173,7 +170,7 @@ class HistoryTab(Tab):
         self.items = [run for run in self.items if run.run.id != id]
         self._list(self._active)
         # One task per run: a second deletion under the same name would cancel the first.
-        self.tasks.start(f"delete {id}", lambda stop: open_run_store().delete(owner, id), lambda gone: self.on_shown())
+        self.tasks.start(f"delete {id}", lambda stop: open_run_store().delete(owner, id), lambda _: self.on_shown())
 
 
 def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> pmui.Button:

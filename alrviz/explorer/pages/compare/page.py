@@ -49,12 +49,12 @@ class PlannedComparison(PlannedStudy):
     Attributes:
         names: of the chosen recipes.
         tables: those that could be opened.
-        absent: (name, reason) of the others.
+        unopened_tables: (name, reason) of the others.
     """
 
     names: tuple[str, ...] = ()
     tables: tuple[NamedTable, ...] = ()
-    absent: tuple[tuple[str, str], ...] = ()
+    unopened_tables: tuple[tuple[str, str], ...] = ()
 
     @property
     def estimates_by_table(self) -> list[Sequence[RecipeEstimate]]:
@@ -64,7 +64,7 @@ class PlannedComparison(PlannedStudy):
     @property
     def refusals(self) -> list[str]:
         """Tables that could not be opened, and recipes that every table refuses, with the first reason."""
-        reasons = [f"{name}: {reason}" for name, reason in self.absent]
+        reasons = [f"{name}: {reason}" for name, reason in self.unopened_tables]
         refused_everywhere = [
             fits for fits in zip(*self.estimates_by_table, strict=True) if all(fit.refused for fit in fits)
         ]
@@ -122,7 +122,7 @@ print(ranks(study, "log_loss"))
         seed, open_own, plan = session.seed, opener(session), self.planning_job(session)
 
         def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedComparison:
-            tables, absent_tables = open_all(self.sets, seed, open_own, stop, tell)
+            tables, unopened_tables = open_all(self.sets, seed, open_own, stop, tell)
             fits: list[RecipeEstimate] = []
             remarks: list[str] = []
             for table in tables:
@@ -134,7 +134,7 @@ print(ranks(study, "log_loss"))
             total = self.cost(None, [fit for fit in fits if not fit.refused])
             planned = PlannedComparison(
                 tuple(fits), total, recipes=self.runnable(fits), remarks=tuple(remarks),
-                names=tuple(short_names(self.recipes)), tables=tables, absent=absent_tables,
+                names=tuple(short_names(self.recipes)), tables=tables, unopened_tables=unopened_tables,
             )  # fmt: skip
             planned_study: PlannedComparison = plan(planned, [table.dataset for table in tables], stop, tell)
             return planned_study
@@ -198,7 +198,7 @@ def _cost_html(planned: PlannedComparison) -> str:
         data = table.dataset
         shape_text = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
         rows.append([f"<abbr title='{shape_text}'>{safe(data.name, 60)}</abbr>", *map(_cost_text, fits)])
-    for name, reason in planned.absent:
+    for name, reason in planned.unopened_tables:
         text = f"<span class='bad'>left out</span>: {safe(reason, 400)}"
         rows.append([safe(name, 60), f"<td colspan='{len(planned.names)}' style='white-space:normal'>{text}</td>"])
     title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"

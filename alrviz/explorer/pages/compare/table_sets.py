@@ -136,11 +136,11 @@ def open_all(
                 raise
             failures.append((name, for_page(error)))
             continue
-        duplicate = next((opened for opened in tables if opened.dataset.hash == table.dataset.hash), None)
+        duplicate = next((earlier for earlier in tables if earlier.dataset.hash == table.dataset.hash), None)
         if duplicate is not None:
             failures.append((name, f"it is the same table as {duplicate.dataset.name}"))
         else:
-            tables.append(_with_unique_name(table, [opened.dataset.name for opened in tables]))
+            tables.append(_with_unique_name(table, [earlier.dataset.name for earlier in tables]))
     return tuple(tables), tuple(failures)
 
 

@@ -81,7 +81,11 @@ class ConvergencePage(Page):
         """Build the page."""
         session = self.session
         self.race_view = RaceView(
-            wake=session.wake, on_seen=self._on_seen, measure=FIRST_MEASURE, height=HEIGHT, dark=session.dark
+            wake=session.wake,
+            on_seen=self._note_seen_iteration,
+            measure=FIRST_MEASURE,
+            height=HEIGHT,
+            dark=session.dark,
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
@@ -318,7 +322,7 @@ class ConvergencePage(Page):
             entry.rest_reason = "paused" if self.race_view.player.is_held else ""
         self.race_view.tells = entry is not None and entry.is_shared
 
-    def _on_seen(self, race: Race, iteration: int) -> None:
+    def _note_seen_iteration(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
         if entry is not None:
             entry.last_seen_iteration = max(entry.last_seen_iteration, iteration)

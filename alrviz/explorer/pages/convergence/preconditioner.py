@@ -5,7 +5,6 @@ import math
 import pandas as pd
 import panel as pn
 
-from alrviz import __version__
 from alrviz.data.dataset import Dataset
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -81,22 +80,16 @@ class PreconditionerChart:
         self.status.object = f"<p class='quiet'>{words}</p>"
 
     def _csv(self) -> str:
-        dataset, recipe = self._session.table.dataset, self.recipe
-        if self._points is None or dataset is None or recipe is None:
+        if self._points is None or self.recipe is None:
             return ""
-        return to_csv(self._points, self._provenance(), [recipe])
-
-    def _provenance(self) -> dict[str, object]:
-        dataset, recipe = self._session.table.dataset, self.recipe
-        if dataset is None or recipe is None:
-            return {}
-        return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": recipe.seed}
+        return to_csv(self._points, self._session.table.provenance(), [self.recipe])
 
     def origin(self) -> Origin:
         """Return the title and the source of a saved picture."""
         order_text = "" if self.recipe is None else f"order {self.recipe.params['order']}"
         return Origin(
-            "Each family's scale beside the Hessian's diagonal", f"{caption(self._provenance())} · {order_text}"
+            "Each family's scale beside the Hessian's diagonal",
+            f"{caption(self._session.table.provenance())} · {order_text}",
         )
 
 

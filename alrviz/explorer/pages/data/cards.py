@@ -8,7 +8,6 @@ import pandas as pd
 
 from alrviz.data.kinds import FEATURE_KINDS
 from alrviz.errors import for_page, plural
-from alrviz.explorer.shell.glossary import term_html
 from alrviz.pictures.columns import ColumnPicture, class_colours
 from alrviz.views.core.style import html_table, safe
 
@@ -122,20 +121,3 @@ def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
         return "" if excluded else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
     sentences = " ".join(safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".") for note in notes)
     return f"<p class='quiet'>{sentences}</p>"
-
-
-ABOUT_HTML = (
-    "<h1>About this page</h1><br>"
-    "<p>This page shows the columns of the table and what a model of each order would cost.</p>"
-    "<p>The models see every column as a few <b>levels</b>. The levels of a column of words are its words; a column of "
-    f"numbers is cut into intervals ({term_html('MDL')} cuts only where a cut tells something about the class, so a "
-    f"useless column keeps one level). A model of {term_html('order')} n looks at every set of n columns, a "
-    f"{term_html('tuple')}, and has one number for each of its {term_html('cell', 'cells')} and each class. So the "
-    "number of parameters is</p>"
-    "<p style='text-align:center; font-size:1.1em'>p = C + C · e<sub>n</sub>(levels)</p>"
-    "<p>where C is the number of classes and e<sub>n</sub> the sum over all sets of n columns of the product of their "
-    "numbers of levels. The table of costs estimates parameters, memory and time before anything runs.</p>"
-    "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. <b>ordinal</b>: "
-    "the same, in their order. <b>numeric</b>: cut into intervals, on training rows only. <b>ignore</b>: not used. "
-    "<b>target</b>: the class.</p>"
-)

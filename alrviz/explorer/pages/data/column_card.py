@@ -120,16 +120,13 @@ class ColumnCard:
 
     def csv(self) -> str:
         """Return the numbers of the picture and their origin."""
-        dataset, picture = self.session.table.dataset, self._picture
-        if dataset is None or picture is None:
+        picture = self._picture
+        if picture is None:
             return ""
         return to_csv(numbers(picture, self._classes), self._provenance() | {"cuts": list(picture.cuts)})
 
     def _provenance(self) -> dict[str, object]:
-        dataset, picture = self.session.table.dataset, self._picture
-        if dataset is None or picture is None:
-            return {}
-        return self.session.table.provenance() | {"column": picture.axis}
+        return {} if self._picture is None else self.session.table.provenance() | {"column": self._picture.axis}
 
     def origin(self) -> Origin:
         """Return the title and the source of a saved picture."""

@@ -10,13 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import panel as pn
-import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.data.doubts import DoubtNote, NoteCode, notes_about
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
-from alrviz.explorer.pages.data.cards import ABOUT_HTML, classes_html, columns_frame, head_html, layout_text, notes_html
+from alrviz.explorer.pages.data.cards import classes_html, columns_frame, head_html, layout_text, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_wall import FEATURE, LinkedHistograms
 from alrviz.explorer.pages.data.file_cards import RefusalCard, TargetCard
@@ -24,7 +23,8 @@ from alrviz.explorer.pages.data.linked_columns import LinkedSelection
 from alrviz.explorer.pages.data.questions import Questions, class_in_doubt, is_number
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.dialogs import LazyDialog
+from alrviz.explorer.shell.dialogs import LazyDialog, dialog
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, button, card, html
 from alrviz.explorer.widgets import order_costs
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
@@ -74,7 +74,7 @@ class DataPage(Page):
 
     def view(self) -> Viewable:
         """Build the page in the session's state."""
-        self._gallery = LazyDialog(self._build_gallery)
+        self._gallery = LazyDialog(lambda: dialog("Demo sets", "lg", demo_list(self._take_demo)))
         self._target = TargetCard(self.session, self._gallery.open)
         self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
         self._top = pn.Column(sizing_mode="stretch_width", margin=0)
@@ -133,22 +133,13 @@ class DataPage(Page):
         )
         return card(text, demo_list(self._take_demo))
 
-    def _build_gallery(self) -> Viewable:
-        return pmui.Dialog(
-            demo_list(self._take_demo),
-            title="Demo sets",
-            close_on_click=True,
-            show_close_button=True,
-            width_option="lg",
-        )
-
     def _take_demo(self, name: str) -> None:
         self._gallery.close()
         self.session.table.load_demo(name)
 
     def drawer(self) -> Viewable:
         """Build the drawer: the options of reading, and the text about the page."""
-        about_pane = html(16, ABOUT_HTML)
+        about_pane = html(16, f"<h1>About this page</h1><br>{about_html('data')}")
         return pn.Column(ReadOptionsPanel(self.session).panel, about_pane, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ undone.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -155,12 +156,9 @@ class Questions:
     def _row(self, text: str, answers: dict[str, tuple[str, str]]) -> Viewable:
         row = pn.Row(html((4, 0), f"<p>{text}</p>"), sizing_mode="stretch_width", margin=(2, 0))
         for label, (name, kind) in answers.items():
-            on_press = self._answer(name, kind)
+            on_press = partial(self._on_kind, name, kind)
             row.append(button(label[:40], on_press, variant="outlined", size="small", margin=(0, 0, 0, 12)))
         return row
-
-    def _answer(self, name: str, kind: str) -> Callable[[], None]:
-        return lambda: self._on_kind(name, kind)
 
     def _change_row(self, place: int) -> Viewable:
         """Return the row of a change that can be undone."""

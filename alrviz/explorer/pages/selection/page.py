@@ -125,7 +125,7 @@ class StreamedSelection:
         view: shows the levels of the run.
 
     Attributes:
-        above, below: the widgets above the tuples (buttons, sentence) and below them (picture, numbers).
+        buttons_part, passes_part: the widgets above the tuples (buttons, sentence) and below them (picture, numbers).
     """
 
     def __init__(self, session: Session, tasks: PageTasks, view: SelectionView):
@@ -137,8 +137,8 @@ class StreamedSelection:
         race_view.body[0].remove(buttons)
         numbers = race_view.layout[-1]
         params: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 8, 0), "visible": False}
-        self.above = pn.Column(race_view.line, buttons, **params)
-        self.below = pn.Column(race_view.body, numbers, **params)
+        self.buttons_part = pn.Column(race_view.line, buttons, **params)
+        self.passes_part = pn.Column(race_view.body, numbers, **params)
         self.starter = RaceStarter(session, tasks, self.race_view, partial(session.runs.adopt, kind=SELECTION), "fit")
 
     @property
@@ -150,7 +150,9 @@ class StreamedSelection:
         """Set what Run fits; with stream=None the run's widgets are hidden."""
         view, is_streamed = self._view, stream is not None
         if view.over_rows != is_streamed:
-            view.over_rows = self.above.visible = self.below.visible = self.starter.pane.visible = is_streamed
+            view.over_rows = self.buttons_part.visible = self.passes_part.visible = self.starter.pane.visible = (
+                is_streamed
+            )
             self.race_view.line.visible, self._requested = False, None
         if stream is None:
             self._target = self.starter.dataset = None
@@ -201,7 +203,7 @@ class SelectionPage(StudyPage):
         menu_row, body = super().build()
         self.streamed = streamed = StreamedSelection(self.session, self.tasks, self.study_view)
         menu_row[-1].insert(0, streamed.starter.pane)
-        self.layout.card[:] = [streamed.above, self.study_view, streamed.below]
+        self.layout.card[:] = [streamed.buttons_part, self.study_view, streamed.passes_part]
         self.session.subscribe(lambda _: streamed.race_view.param.update(dark=self.session.dark), "dark")
         return menu_row, body
 
