@@ -122,8 +122,9 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         text.name: _decide(text, dates, (decimal, thousands), may_be_numbers=raw.sort == "text")
         for text, dates in zip(texts, all_dates, strict=True)
     }
-    typed = [column for column in raw.columns if isinstance(column, Values)]
-    decisions |= {column.name: _decide_typed(column, everywhere, options.for_column(column.name)) for column in typed}
+    for column in raw.columns:
+        if isinstance(column, Values):
+            decisions[column.name] = _decide_typed(column, everywhere, options.for_column(column.name))
     columns = list[Values]()
     for position, column in enumerate(raw.columns):
         stop.check()

@@ -57,13 +57,13 @@ class Limits:
             raise TableError(
                 f"the table has {columns:,} columns, at most {self.columns:,} are allowed here; leave some out"
             )
-        needed = max(MEMORY_PER_BYTE * n_bytes, (MEMORY_PER_CELL * max(rows, 1) + MEMORY_PER_COLUMN) * columns)
-        if self.memory is not None and needed > self.memory:
+        n_needed = max(MEMORY_PER_BYTE * n_bytes, (MEMORY_PER_CELL * max(rows, 1) + MEMORY_PER_COLUMN) * columns)
+        if self.memory is not None and n_needed > self.memory:
             text = (
-                f"reading the table takes {size_text(needed)} at least, and {size_text(self.memory)} may be used; take "
-                "fewer rows or columns"
+                f"reading the table takes {size_text(n_needed)} at least, and {size_text(self.memory)} may be used; "
+                "take fewer rows or columns"
             )
-            raise MemoryLimitError(Sentence(f"{text}, or pass max_memory to allow more", text), needed, self.memory)
+            raise MemoryLimitError(Sentence(f"{text}, or pass max_memory to allow more", text), n_needed, self.memory)
 
 
 NO_LIMITS = Limits()

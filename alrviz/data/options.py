@@ -137,11 +137,11 @@ class ReadOptions:
                     f"{nearest(invalid[0], OF_COLUMNS)}"
                 )
         object.__setattr__(self, "columns", tuple((name, ReadOptions(**values)) for name, values in columns.items()))
-        for option, (is_valid, expected) in _CHECKS.items():
+        for option, (is_valid, valid_values) in _CHECKS.items():
             value = getattr(self, option)
             if value is not None and not is_valid(value):
                 near = nearest(value, ENCODINGS) if option == "encoding" else ""
-                raise TableError(f"{option} is {value!r}; {expected} was expected{near}")
+                raise TableError(f"{option} is {value!r}; {valid_values} was expected{near}")
         if self.decimal is not None and self.decimal == self.thousands:
             raise TableError(f"decimal and thousands are both {self.decimal!r}; they must differ")
 

@@ -200,7 +200,7 @@ def warm_covers(wide: bool) -> None:
     model.scores(codes, 1)
     index, cells = cover.index, np.zeros((cover.index.n_rows, 2))
     ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)
-    model.contributions(codes)
+    index.locate(codes, 0, 100)
     encoded = Encoded(codes[:, :2], np.arange(2), np.ones(2), space.levels, np.arange(2), ("", ""))
     multiply(gram_matrices(encoded, encoded, 2, True)[0], np.zeros((2, 2)), 1)
 

@@ -61,11 +61,6 @@ def cell_information(tables: Tables, corrected: bool = False) -> Floats:
     return information
 
 
-def cell_gain(tables: Tables, excess: Floats) -> Floats:
-    """Return (S,) the predicted gain of each cell; `excess` as in `predicted_gain`."""
-    return gain_of_test(*excess_test(tables, excess, by_cell=True), tables)
-
-
 def cell_levels(
     rows: SelectionRows, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
 ) -> Iterator[CellLevel]:
@@ -86,7 +81,8 @@ def cell_levels(
             )
             tables = rows.tables(candidates)
         if score == "gain":
-            scores = cell_gain(tables, rows.excess(candidates, base_tuples))
+            excess = rows.excess(candidates, base_tuples)
+            scores = gain_of_test(*excess_test(tables, excess, by_cell=True), tables)
         else:
             scores = cell_information(tables, score == "mi-mm")
         kept_indices = select_scores(scores, keep, score)

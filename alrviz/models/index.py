@@ -96,7 +96,7 @@ class CellIndex(Generic[S]):
     def locate(self, codes: Codes, begin: int, end: int) -> NDArray[np.uint32]:
         """Return (end - begin, T): the row of the cell table that rows begin..end of the codes have in each tuple."""
         out = np.empty((end - begin, self.space.n_tuples), np.uint32)
-        cell_kernels.locate(codes, begin, end, *self._kernel_arguments(), out)
+        cell_kernels.locate(codes, begin, end, *self.kernel_arguments, out)
         return out
 
     def score(self, codes: Codes, cells: Floats, bias: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
@@ -104,7 +104,7 @@ class CellIndex(Generic[S]):
         n = codes.shape[1]
         z = np.empty((n, len(bias)))
         chunk = max(16, _LOOKUPS_PER_CALL // max(1, self.space.n_tuples))
-        arguments = self._kernel_arguments()
+        arguments = self.kernel_arguments
 
         def part(k: int) -> None:
             stop.check()
@@ -112,25 +112,6 @@ class CellIndex(Generic[S]):
 
         run_parts(part, -(-n // chunk), n_jobs)
         return z
-
-    def sum_cells(
-        self,
-        codes: Codes,
-        examples: NDArray[np.int64],
-        value_blocks: NDArray[np.int32],
-        first_tuple: NDArray[np.int64],
-        tuples: NDArray[np.int64],
-        cells: Floats,
-        table: Floats,
-    ) -> None:
-        """Write to table (m, W) the sums of `cells` (2T + S, C) of joint values.
-
-        Joint value v is shown by row examples[v] of the codes; block b = value_blocks[v] has the tuples
-        tuples[first_tuple[b] : first_tuple[b + 1]].
-        """
-        cell_kernels.sum_cells(
-            codes, examples, value_blocks, first_tuple, tuples, *self._kernel_arguments(), cells, table
-        )
 
     def links(
         self, codes: Codes, blocks: Sequence[Block], joined: JointValues, n_jobs: int = 1, stop: StopToken = NEVER
@@ -163,10 +144,10 @@ class CellIndex(Generic[S]):
             known_links, tuples, examples = pieces[b]
             piece_links = links[first_link[b] : first_link[b + 1]]
             if not known_links:
-                cell_kernels.link_joint_values(codes, examples, tuples, *self._kernel_arguments(), piece_links)
+                cell_kernels.link_joint_values(codes, examples, tuples, *self.kernel_arguments, piece_links)
                 return
             cells = np.empty(len(examples) * len(tuples), np.int32)
-            cell_kernels.link_joint_values(codes, examples, tuples, *self._kernel_arguments(), cells)
+            cell_kernels.link_joint_values(codes, examples, tuples, *self.kernel_arguments, cells)
             table = piece_links.reshape(len(examples), row_links[b])
             table[:, : len(known_links)] = np.transpose(known_links)
             table[:, len(known_links) :] = cells.reshape(len(examples), len(tuples))
@@ -174,7 +155,9 @@ class CellIndex(Generic[S]):
         run_parts(link_piece, len(pieces), n_jobs)
         return first, first_link, links
 
-    def _kernel_arguments(self) -> tuple[Any, ...]:
+    @property
+    def kernel_arguments(self) -> tuple[Any, ...]:
+        """The arguments by which kernels look up cells."""
         space = self.space
         return (
             space.tuples, space.strides, space.levels, self.start, self.mask, self.shift, self.slots, self.slot_cells

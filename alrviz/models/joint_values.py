@@ -57,7 +57,12 @@ def number_joint_values(
         stop.check()
         columns = blocks[b].columns
         key, examples[b] = join_columns([codes[c] for c in columns], levels[columns], None, stop)
-        inner[b] = tuple(_join_inner(examples[b], block, codes, levels, stop) for block in blocks[b].inner)
+        inner_values = []
+        for block in blocks[b].inner:
+            inner_columns = [codes[c][examples[b]] for c in block.columns]
+            inner_key, first = join_columns(inner_columns, levels[block.columns], None, stop)
+            inner_values.append((inner_key, examples[b][first]))
+        inner[b] = tuple(inner_values)
         if len(examples[b]) > 2**16:
             wide_keys[b] = key
         else:
@@ -69,14 +74,6 @@ def number_joint_values(
         for b, key in wide_keys.items():
             keys[b] = key
     return JointValues(keys, tuple(examples), tuple(inner))
-
-
-def _join_inner(
-    examples: NDArray[np.int64], inner: Block, codes: Codes, levels: NDArray[np.int64], stop: StopToken
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the joint values of an inner block that the rows `examples` have, and rows that show each."""
-    key, first = join_columns([codes[c][examples] for c in inner.columns], levels[inner.columns], None, stop)
-    return key, examples[first]
 
 
 def join_columns(

@@ -78,12 +78,6 @@ class LinearModel(FieldsInPickles):
         """Return the class scores (N, C) of encoded rows."""
         return self.scores(encoded.codes)
 
-    def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
-        """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
-        codes = as_kernel_codes(codes)
-        index, cells = self._lookup
-        return cells[index.locate(codes, 0, codes.shape[1])]
-
     @cached_property
     def _lookup(self) -> tuple[CellIndex[AnySpace], Floats]:
         """The index of the seen cells, and the cell table (2T + S, C)."""

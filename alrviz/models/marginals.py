@@ -139,7 +139,7 @@ class Parts:
                 part.append(n + number)
                 rows.append(incomplete_rows[root_rows])
                 n += len(first_rows)
-        return cls(tree, codes, *(np.concatenate(each) for each in (roots, first, part, rows)))
+        return cls(tree, codes, *(np.concatenate(arrays) for arrays in (roots, first, part, rows)))
 
     def log_sums(self, phi: Floats, level_log_p: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
         """Return (P, C) what each part adds to the class scores, from phi (S, C) and levels' log p given the class (L,
@@ -226,15 +226,15 @@ def _number_parts(
     if tree.parent[root] >= 0:
         distinguish(codes[tree.parent[root], rows], int(tree.levels[tree.parent[root]]))
     rows_with_column_by_node = {root: np.ones(len(rows), bool)}  # of each row's part
-    at = tree.place[root]
-    while at < tree.last[root]:
+    place = tree.place[root]
+    while place < tree.last[root]:
         stop.check()
-        j, at = tree.order[at], at + 1
+        j, place = tree.order[place], place + 1
         in_part = rows_with_column_by_node[j] if j == root else rows_with_column_by_node[tree.parent[j]]
         distinguish(np.where(in_part, np.minimum(codes[j, rows], tree.levels[j]), 0), int(tree.levels[j]))
-        if tree.last[j] > at:
+        if tree.last[j] > place:
             rows_with_column_by_node[j] = in_part & missing[j, rows]
             if not rows_with_column_by_node[j].any():
-                at = tree.last[j]
+                place = tree.last[j]
     _, first, number = np.unique(number, return_index=True, return_inverse=True)
     return first, number

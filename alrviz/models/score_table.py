@@ -18,6 +18,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import cells as kernels
 from alrviz.kernels import rows as row_kernels
 from alrviz.memory import free_memory
@@ -171,9 +172,9 @@ class ScoreTable:
         def fill(part: int) -> None:
             stop.check()
             begin, last = part * chunk, min(end - first_new, (part + 1) * chunk)
-            self._index.sum_cells(
-                codes, examples[begin:last], value_blocks[begin:last], self._first_tuple, self._tuples, self._cells,
-                self._table[first_new + begin : first_new + last],
+            cell_kernels.sum_cells(
+                codes, examples[begin:last], value_blocks[begin:last], self._first_tuple, self._tuples,
+                *self._index.kernel_arguments, self._cells, self._table[first_new + begin : first_new + last],
             )  # fmt: skip
 
         run_parts(fill, -(-(end - first_new) // chunk), n_jobs)

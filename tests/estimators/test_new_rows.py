@@ -200,31 +200,45 @@ def rows_of_table(name):
     return range(40 if name.startswith("layout") else ROWS)
 
 
-def probabilities(found):
-    return found.filter(like="p(").to_numpy()
+def probabilities(predictions):
+    return predictions.filter(like="p(").to_numpy()
+
+
+def rows_with_class(dataset):
+    """The places of the data set's rows among those of its source."""
+    return np.flatnonzero(dataset.table.values[dataset.table.names.index(dataset.target)].series.notna())
 
 
 @pytest.mark.filterwarnings("ignore:.*left out")
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_and_each_of_its_rows_are_scored_as_the_data_set_is(name):
-    table, every, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
-    kept = np.flatnonzero(dataset.table.values[dataset.table.names.index(dataset.target)].series.notna())
-    whole = alrviz.data.apply_spec.read_new_rows(table.of(every), dataset.spec)
-    pd.testing.assert_frame_equal(
-        whole.X.iloc[kept].reset_index(drop=True).astype(object).where(lambda X: X.notna(), None),
-        dataset.X.astype(object).where(dataset.X.notna(), None),
-    )
-    # DLR looks at numbers themselves: another number gives another probability.
-    fitted, loaded = saved(DLRClassifier(max_iter=5, tol=0.0), dataset)
-    found = predict_table(loaded, table.of(every))
-    np.testing.assert_array_equal(probabilities(found)[kept], fitted.predict_proba(dataset.X))
-    assert not found["unseen"].any()
-    for i in range(0, len(every), EACH):
-        alone = fitted.predict_proba(dataset.X.iloc[[np.searchsorted(kept, i)]])
-        for one in (table.of([i]), table.of([i], tail=False), table.of([i], head=table.head[-1:], tail=False)):
-            if len(table.head) > 1 and table.head[-1:] != [NAMES.strip()] and one != table.of([i]):
+def test_a_table_and_each_of_its_rows_are_read_as_the_data_set(name):
+    table, row_numbers, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
+    places, features = rows_with_class(dataset), dataset.X.astype(object).where(dataset.X.notna(), None)
+
+    def read(data):
+        new_rows = read_new_rows(data, dataset.spec)
+        assert not new_rows.unread
+        return new_rows.X.astype(object).where(lambda X: X.notna(), None)
+
+    whole = read(table.of(row_numbers))
+    pd.testing.assert_frame_equal(whole.iloc[places].reset_index(drop=True), features)
+    for i in range(0, len(row_numbers), EACH):
+        row = features.iloc[[np.searchsorted(places, i)]].reset_index(drop=True)
+        for data in (table.of([i]), table.of([i], tail=False), table.of([i], head=table.head[-1:], tail=False)):
+            if len(table.head) > 1 and table.head[-1:] != [NAMES.strip()] and data != table.of([i]):
                 continue  # of several rows of names all are needed
-            np.testing.assert_array_equal(probabilities(predict_table(loaded, one)), alone)
+            pd.testing.assert_frame_equal(read(data), row)
+
+
+@pytest.mark.parametrize("name", ["everything at once", "limits", "a workbook", "JSON", "a frame", "lists of records"])
+def test_new_rows_are_predicted_as_those_of_the_data_set(name):
+    """DLR looks at numbers themselves: another number gives another probability."""
+    table, row_numbers, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
+    model, loaded = saved(DLRClassifier(max_iter=5, tol=0.0), dataset)
+    predictions, expected = predict_table(loaded, table.of(row_numbers)), model.predict_proba(dataset.X)
+    np.testing.assert_array_equal(probabilities(predictions)[rows_with_class(dataset)], expected)
+    assert not predictions["unseen"].any()
+    np.testing.assert_array_equal(probabilities(predict_table(loaded, table.of([0]))), expected[:1])
 
 
 # What the script takes: text and Parquet.
@@ -245,8 +259,8 @@ def script():
 
 @pytest.mark.parametrize("name", SCRIPTED)
 def test_the_script_reads_a_table_and_each_of_its_rows_as_the_data_set_was(name, script, tmp_path):
-    table, every, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
-    kept = np.flatnonzero(dataset.table.values[dataset.table.names.index(dataset.target)].series.notna())
+    table, row_numbers, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
+    places = rows_with_class(dataset)
     model = AnJEClassifier(order=min(2, dataset.X.shape[1]), unseen="m-estimate")
     fitted, _ = saved(model, dataset, tmp_path / "model.zip")
     model, expected = script.Model(tmp_path / "model.zip"), fitted.predict_proba(dataset.X)
@@ -254,15 +268,15 @@ def test_the_script_reads_a_table_and_each_of_its_rows_as_the_data_set_was(name,
     def scored(data):
         (tmp_path / "rows").write_bytes(data)
         rows = script.read_rows(tmp_path / "rows", model.spec)
-        found = model.predict_proba(rows)
+        p = model.predict_proba(rows)
         assert not model.unread
-        return found
+        return p
 
-    np.testing.assert_allclose(scored(table.of(every))[kept], expected, rtol=0, atol=1e-12)
-    for i in range(0, len(every), EACH):
-        one = expected[np.searchsorted(kept, i)]
-        np.testing.assert_allclose(scored(table.of([i]))[0], one, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(scored(table.of([i], tail=False))[0], one, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(scored(table.of(row_numbers))[places], expected, rtol=0, atol=1e-12)
+    for i in range(0, len(row_numbers), EACH):
+        row = expected[np.searchsorted(places, i)]
+        np.testing.assert_allclose(scored(table.of([i]))[0], row, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(scored(table.of([i], tail=False))[0], row, rtol=0, atol=1e-12)
 
 
 ALONE = """
@@ -289,11 +303,11 @@ def test_the_script_alone_reads_as_the_table_was_read_and_tells_what_it_cannot(t
     command = [sys.executable, "-c", textwrap.dedent(ALONE), "--model", "model.zip"]
     done = subprocess.run([*command, "rows.csv", "-o", "out.csv"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    found = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
+    predictions = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
     with pytest.warns(ReadingWarning) as told:
         ours = predict_table(model, tmp_path / "rows.csv", dataset=dataset)
-    np.testing.assert_allclose(probabilities(found), probabilities(ours), rtol=0, atol=1e-12)
-    assert found["unseen"].tolist() == ours["unseen"].tolist()
+    np.testing.assert_allclose(probabilities(predictions), probabilities(ours), rtol=0, atol=1e-12)
+    assert predictions["unseen"].tolist() == ours["unseen"].tolist()
     bad = ours["unseen"][ours["unseen"] != ""].tolist()
     assert bad == ["Share=12.5 kg (not a number in '%')", "Timestamp=2020-13-01 (not a date, day first)"]
     assert len(told) == 2
@@ -329,19 +343,19 @@ def test_numbers_that_are_numbers_have_no_marks_of_texts(source):
         ((1.234, 1000.5, 7), [1.234, 1000.5, 7]),
         (("1.107,5", "7", 7), [1107.5, 7, 7]),
     ):
-        found = read_new_rows(source(*values), dataset.spec)
-        np.testing.assert_array_equal(found.X["size"], expected)
-        assert not found.unread
-    found = read_new_rows(source(1.25, "1,25", "x"), dataset.spec, options=ReadOptions(decimal=",", thousands=""))
-    np.testing.assert_array_equal(found.X["size"], [1.25, 1.25, np.nan])
-    assert found.unread == {2: ["size=x (not a number)"]}
+        new_rows = read_new_rows(source(*values), dataset.spec)
+        np.testing.assert_array_equal(new_rows.X["size"], expected)
+        assert not new_rows.unread
+    new_rows = read_new_rows(source(1.25, "1,25", "x"), dataset.spec, options=ReadOptions(decimal=",", thousands=""))
+    np.testing.assert_array_equal(new_rows.X["size"], [1.25, 1.25, np.nan])
+    assert new_rows.unread == {2: ["size=x (not a number)"]}
 
 
 def test_numbers_as_categories_have_no_marks_of_texts():
     dataset = read_table(EUROPEAN.encode())
     sizes = pd.DataFrame({"size": pd.Categorical([1.234, 1000.5, None, 7.0])})
-    found = read_new_rows(sizes, dataset.spec)
-    np.testing.assert_array_equal(found.X["size"], [1.234, 1000.5, np.nan, 7])
+    new_rows = read_new_rows(sizes, dataset.spec)
+    np.testing.assert_array_equal(new_rows.X["size"], [1.234, 1000.5, np.nan, 7])
     texts = pd.DataFrame({"size": pd.Categorical(["1.234", "1.107,5"])})
     np.testing.assert_array_equal(read_new_rows(texts, dataset.spec).X["size"], [1234, 1107.5])
 
@@ -421,8 +435,8 @@ def test_what_does_not_fit_is_missing_and_counted():
     model, _ = saved(NaiveBayesClassifier(), dataset)
     rows = "When,Cost,Size,Colour\n01/31/2020,€5,big,RED\n2020-02-01,$6,-,blue\n01/02/2020,6,N/A,\n"
     with pytest.warns(ReadingWarning) as told:
-        found = predict_table(model, rows.encode(), dataset=dataset)
-    assert found["unseen"].tolist() == [
+        predictions = predict_table(model, rows.encode(), dataset=dataset)
+    assert predictions["unseen"].tolist() == [
         "When=01/31/2020 (not a date, day first); Cost=€5 (not a number in '$'); Size=big (not a number)", "", "",
     ]  # fmt: skip
     assert sorted(str(warning.message)[:42] for warning in told) == [
@@ -437,7 +451,7 @@ def test_what_does_not_fit_is_missing_and_counted():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenLevelWarning)
         expected = model.predict_proba(whole[list(dataset.X)])
-    np.testing.assert_array_equal(probabilities(found), expected)
+    np.testing.assert_array_equal(probabilities(predictions), expected)
     with pytest.raises(TableError, match=r"'When' cannot be read: none of its 2 values, .*, is a date, day first"):
         predict_table(model, b"When,Cost,Size,Colour\n01/31/2020,5,5,Red\n01/30/2020,5,5,Red\n", dataset=dataset)
     with pytest.raises(TableError, match=r"no column 'When' .*, of which 'When year', .* are made; did you mean"):
@@ -475,8 +489,8 @@ def test_of_a_table_with_types_files_of_text_are_read_by_their_names(source):
     for text in (FRAME.to_csv(index=False), FRAME.to_csv(index=False, sep="\t")):
         np.testing.assert_array_equal(probabilities(predict_table(loaded, text.encode())), expected)
     with pytest.warns(ReadingWarning, match="'Size'.*','"):
-        found = predict_table(loaded, FRAME.to_csv(index=False, sep=";", decimal=",").encode())
-    np.testing.assert_array_equal(probabilities(found), expected)
+        predictions = predict_table(loaded, FRAME.to_csv(index=False, sep=";", decimal=",").encode())
+    np.testing.assert_array_equal(probabilities(predictions), expected)
     with pytest.raises(TableError, match="no column 'Timestamp'"):
         predict_table(loaded, b"a,b\n1,2\n")
 
@@ -485,10 +499,10 @@ def test_rows_laid_out_in_another_way_are_found_and_told(tmp_path):
     dataset = read_table(columns_of(("a", ["1,5", "2,25"]), ("b", ["x", "y"]), delimiter=";").of(range(ROWS)))
     model, _ = saved(NaiveBayesClassifier(), dataset)
     with pytest.warns(ReadingWarning, match=r"laid out in another way .*delimiter ',', not ';'"):
-        found = predict_table(model, b'b,a\nx,"1,5"\n', dataset=dataset)
-    assert not found["unseen"].any()
+        predictions = predict_table(model, b'b,a\nx,"1,5"\n', dataset=dataset)
+    assert not predictions["unseen"].any()
     again = predict_table(model, b"b;a\nx;1.5\n", dataset=dataset, options=ReadOptions(decimal="."))
-    np.testing.assert_array_equal(probabilities(again), probabilities(found))
+    np.testing.assert_array_equal(probabilities(again), probabilities(predictions))
 
 
 def test_a_run_and_a_loaded_model_know_how_their_table_was_read(tmp_path):
@@ -531,8 +545,8 @@ def test_the_command_reads_as_the_table_was_read_and_says_where_a_model_does_not
     (tmp_path / "rows.xlsx").write_bytes(table.of(range(9)))
     assert cli.main(["predict", str(tmp_path / "model.zip"), str(tmp_path / "rows.xlsx")]) == 0
     told = capsys.readouterr()
-    found = pd.read_csv(io.StringIO(told.out))
-    np.testing.assert_allclose(probabilities(found), model.predict_proba(dataset.X.head(9)), rtol=0, atol=1e-12)
+    predictions = pd.read_csv(io.StringIO(told.out))
+    np.testing.assert_allclose(probabilities(predictions), model.predict_proba(dataset.X.head(9)), rtol=0, atol=1e-12)
     assert not told.err
     assert cli.main(["predict", str(tmp_path / "model.zip"), str(tmp_path / "rows.xlsx"), "--sheet", "Notes"]) == 2
     assert "no column 'when'" in capsys.readouterr().err
@@ -616,8 +630,8 @@ def test_where_no_table_tells_the_order_of_dates_it_is_said(text, first, flag, t
     (tmp_path / "rows.csv").write_text(lines)
     with pytest.raises(TableError, match=r"5/6/2020, day.*--day"):
         predict_table(model, tmp_path / "rows.csv", dataset=dataset)
-    found = predict_table(model, tmp_path / "rows.csv", dataset=dataset, options=ReadOptions(dayfirst=first))
-    np.testing.assert_array_equal(probabilities(found), expected)
+    predictions = predict_table(model, tmp_path / "rows.csv", dataset=dataset, options=ReadOptions(dayfirst=first))
+    np.testing.assert_array_equal(probabilities(predictions), expected)
     said = read_table(TYPED[typed], options=ReadOptions(dayfirst=first))  # with the table it is said once
     np.testing.assert_array_equal(probabilities(predict_table(model, tmp_path / "rows.csv", dataset=said)), expected)
     for main in (script.main, lambda arguments: cli.main(["predict", arguments[2], arguments[0], *arguments[3:]])):
@@ -666,8 +680,8 @@ def test_a_decimal_mark_that_is_said_leaves_no_mark_between_thousands_that_is_th
     model = NaiveBayesClassifier().fit(dataset.X, dataset.y)
     english = dataset.X.to_csv(index=False).encode()
     assert dataset.X["size"].max() > 1000
-    found = predict_table(model, english, dataset=dataset, options=ReadOptions(decimal="."))
-    np.testing.assert_array_equal(probabilities(found), model.predict_proba(dataset.X))
+    predictions = predict_table(model, english, dataset=dataset, options=ReadOptions(decimal="."))
+    np.testing.assert_array_equal(probabilities(predictions), model.predict_proba(dataset.X))
 
 
 @pytest.mark.filterwarnings("ignore::alrviz.errors.ReadingWarning")
@@ -677,8 +691,8 @@ def test_rows_of_another_delimiter_and_decimal_mark_are_told_apart():
     model = NaiveBayesClassifier().fit(dataset.X, dataset.y)
     for sep in (";", "\t"):
         rows = dataset.X.to_csv(index=False, sep=sep, decimal=",").encode()
-        found = predict_table(model, rows, dataset=dataset, options=ReadOptions(decimal=","))
-        np.testing.assert_array_equal(probabilities(found), model.predict_proba(dataset.X))
+        predictions = predict_table(model, rows, dataset=dataset, options=ReadOptions(decimal=","))
+        np.testing.assert_array_equal(probabilities(predictions), model.predict_proba(dataset.X))
         with pytest.raises(TableError, match="decimal, thousands, missing"):
             predict_table(model, rows, dataset=dataset)
 
@@ -703,9 +717,9 @@ def test_a_table_at_hand_is_taken_in_whatever_form_it_comes(form, known):
     model = NaiveBayesClassifier().fit(iris.X, iris.y)
     rows = iris.X.iloc[[0, 60, 140]]
     expected = predict_table(model, rows)
-    found = predict_table(model, form(rows), dataset=iris if known else None)
-    pd.testing.assert_frame_equal(found, expected.iloc[: len(found)])
-    assert len(found) in (1, 3)
+    predictions = predict_table(model, form(rows), dataset=iris if known else None)
+    pd.testing.assert_frame_equal(predictions, expected.iloc[: len(predictions)])
+    assert len(predictions) in (1, 3)
 
 
 def test_rows_without_names_are_refused_where_their_columns_are_not_those_of_the_model():
@@ -724,5 +738,5 @@ def test_several_files_are_one_table_for_a_model_that_does_not_know_how_its_own_
     for path, rows in zip(paths, (iris.X[:2], iris.X[60:63]), strict=True):
         rows.to_csv(path, index=False)
     with pytest.warns(ReadingWarning, match="how its table was read"):
-        found = predict_table(model, paths)
-    assert found["prediction"].tolist() == model.predict(pd.concat([iris.X[:2], iris.X[60:63]])).tolist()
+        predictions = predict_table(model, paths)
+    assert predictions["prediction"].tolist() == model.predict(pd.concat([iris.X[:2], iris.X[60:63]])).tolist()

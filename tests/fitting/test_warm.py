@@ -78,7 +78,6 @@ def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch
     run = drain(run_of(encoded, "alr", encoded.take(np.arange(10)), order=2, max_iter=2))
     assert run.compile_seconds == 0.0
     run.model.scores(encoded.codes)
-    run.model.contributions(encoded.codes)
     assert signatures() == ready
 
 

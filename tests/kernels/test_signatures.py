@@ -61,7 +61,6 @@ def fit(n_classes, rows=40, levels=(3, 2, 4), **more):
             limits = {"_MIN_PLANNED_LOOKUPS": many, "_MIN_TABLE_LOOKUPS": many}
             with mock.patch.multiple(linear, **limits):
                 run.model.scores(encoded.codes)
-        run.model.contributions(encoded.codes)
         run._fit.objective.hvp(run.state.point, run.state.point.w)
 
 fit(5); note("one width")

@@ -57,7 +57,7 @@ def _from_sklearn(loader: str) -> Callable[[], pd.DataFrame]:
 
 
 _RANKS = {
-    f"{what}_{card}": kind for card in range(1, 6) for what, kind in (("suit", "categorical"), ("rank", "ordinal"))
+    f"{part}_{card}": kind for card in range(1, 6) for part, kind in (("suit", "categorical"), ("rank", "ordinal"))
 }
 
 _DEMOS = {
