@@ -227,7 +227,7 @@ class WeightedFamily(CellFamily):
 
     paper = _PAPER
     smooths = True
-    _labels: ClassVar[Mapping[str, str]]
+    _label_by_scale: ClassVar[Mapping[str, str]]
 
     def check_together(self, params: Mapping[str, Any]) -> None:
         """Raise `RecipeError` if these parameters exclude each other; the message names values that do not."""
@@ -272,7 +272,7 @@ class WeightedFamily(CellFamily):
 
     def label(self, params: Mapping[str, Any]) -> str:
         """Return the label of the scale if it has one."""
-        return self._labels.get(params["scale"], self.name)
+        return self._label_by_scale.get(params["scale"], self.name)
 
     def title(self, params: Mapping[str, Any]) -> str:
         """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
@@ -321,7 +321,7 @@ class LR(WeightedFamily):
         "center": LINEAR["center"].among(0, "anje", "shares"),
         "start": LINEAR["start"].among("zero", "anje", "random"),
     }
-    _labels: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
+    _label_by_scale: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
     colours: ClassVar[Mapping[str, str]] = {"lr": "#D55E00", "diagonal": "#E69F00", "adaptive": "#CC79A7"}
     aliases: ClassVar[Mapping[str, str]] = {
         "diagonal": 'Recipe("lr", scale="diagonal")',
@@ -355,7 +355,7 @@ class ALR(WeightedFamily):
         "alpha": replace(LINEAR["alpha"], default=1.0),
         "penalty": replace(LINEAR["penalty"], default="w"),
     }
-    _labels: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}
+    _label_by_scale: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}
     colours: ClassVar[Mapping[str, str]] = {"alr": "#0072B2", "alrj": "#56B4E9", "wanbiac": "#0072B2"}
     aliases: ClassVar[Mapping[str, str]] = {
         "wanbiac": 'Recipe("alr", order=1)',

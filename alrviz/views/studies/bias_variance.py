@@ -191,9 +191,9 @@ def _bar(bias: float, error: float, max_value: float, colour: str) -> str:
     """Return a bar: solid up to the smaller of bias and error, pale from there to the larger one."""
     scale = 100 / (max_value or 1.0)
     low, high = max(min(bias, error), 0.0) * scale, max(bias, error, 0.0) * scale
-    solid = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
-    range_html = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
-    return f"<div class='sum' aria-hidden='true'>{solid}{range_html}</div>"
+    solid_html = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
+    pale_html = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
+    return f"<div class='sum' aria-hidden='true'>{solid_html}{pale_html}</div>"
 
 
 def numbers_html(table: pd.DataFrame, kind: str) -> str:
