@@ -56,11 +56,11 @@ class AlphaPathFit:
             raise AlrvizError(f"alpha={alpha:g}: {outcome}")
         scores = log_softmax(model.scores(self.codes, 1))
         log_p = over_all_classes(scores, self._class_indices, self._classes, self._n_train)
-        columns = {"alpha": alpha, "outcome": outcome.code, "sentence": outcome.sentence}
-        wrong = log_p.argmax(axis=1) != self.y
-        costs = np.array([row_losses(log_p, self.y), wrong, row_squares(log_p, self.y)])
+        alpha_columns = {"alpha": alpha, "outcome": outcome.code, "sentence": outcome.sentence}
+        is_wrong = log_p.argmax(axis=1) != self.y
+        costs = np.array([row_losses(log_p, self.y), is_wrong, row_squares(log_p, self.y)])
         costs = costs if self._weights is None else costs * (self._weights / self._weights.mean())
-        row = {**columns, **measures(log_p, self.y, self._weights).__dict__, **_training_figures(run)}
+        row = {**alpha_columns, **measures(log_p, self.y, self._weights).__dict__, **_training_figures(run)}
         return row, costs.astype(np.float32)
 
 
@@ -85,26 +85,26 @@ def errors_above(rows: Sequence[Row], costs: Sequence[NDArray[np.float32]]) -> l
     """
     errors: list[Row] = [{} for _ in rows]
     for k, measure in enumerate(PAIRED_MEASURES):
-        values = [row[measure] for row in rows]
-        best = int(np.argmin(values))
-        for row, cost, value in zip(errors, costs, values, strict=True):
-            difference = cost[k].astype(np.float64) - costs[best][k]
+        mean_costs = [row[measure] for row in rows]
+        best_index = int(np.argmin(mean_costs))
+        for row, row_costs, mean_cost in zip(errors, costs, mean_costs, strict=True):
+            difference = row_costs[k].astype(np.float64) - costs[best_index][k]
             error = float(difference.std(ddof=1)) / len(difference) ** 0.5 if len(difference) > 1 else float("nan")
-            roots = value + values[best] if measure == "rmse" else 1.0
-            row[f"{measure}_above_se"] = error / roots if roots else 0.0
+            root_sum = mean_cost + mean_costs[best_index] if measure == "rmse" else 1.0
+            row[f"{measure}_above_se"] = error / root_sum if root_sum else 0.0
     return errors
 
 
 def _training_figures(run: Run) -> Row:
     """Return figures of the training rows, and quantiles of the weights' distances from the center."""
-    last = run.trace[-1]
+    last_step = run.trace[-1]
     training_figures: Row = {
-        "train_log_loss": last.nll / run.trace.rows,
-        "train_error": last.extra["train_error"],
-        "train_rmse": last.extra["train_rmse"],
-        "objective": last.objective,
-        "n_iter": last.index,
-        "train_seconds": last.seconds,
+        "train_log_loss": last_step.nll / run.trace.rows,
+        "train_error": last_step.extra["train_error"],
+        "train_rmse": last_step.extra["train_rmse"],
+        "objective": last_step.objective,
+        "n_iter": last_step.index,
+        "train_seconds": last_step.seconds,
     }
     objective, state = run.objective, run.state
     assert isinstance(objective, LinearObjective)
@@ -112,5 +112,5 @@ def _training_figures(run: Run) -> Row:
     distances = (state.point.w - objective.center)[:-1]
     percentiles: Any = np.percentile(distances, QUANTILES)
     return training_figures | {
-        f"away_{share}": float(value) for share, value in zip(QUANTILES, percentiles, strict=True)
+        f"away_{percentage}": float(value) for percentage, value in zip(QUANTILES, percentiles, strict=True)
     }

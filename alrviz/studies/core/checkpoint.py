@@ -60,27 +60,27 @@ class Checkpoint:
             self.id = self._attempt(lambda store: store.begin(*self._identity, **details))
 
     def load(self, tasks: Sequence[StudyTask], have: Container[int]) -> Iterator[tuple[int, Result]]:
-        """Yield (place, result) of the saved tasks; places in `have`, whose results the study has, are skipped."""
-        for place, task in enumerate(tasks):
-            if place not in have and (saved := self._load_task(place, task.key)):
+        """Yield (index, result) of the saved tasks; indices in `have`, whose results the study has, are skipped."""
+        for index, task in enumerate(tasks):
+            if index not in have and (saved := self._load_task(index, task.key)):
                 outcome, rows, predicted = saved
-                yield place, Result(rows, predicted, outcome)
+                yield index, Result(rows, predicted, outcome)
 
-    def _load_task(self, place: int, key: str) -> Any:
+    def _load_task(self, index: int, key: str) -> Any:
         if (study_id := self.id) is None:
             return None
         try:
-            return self._attempt(lambda store: store.take_task(study_id, place, key))
+            return self._attempt(lambda store: store.take_task(study_id, index, key))
         except Damaged as error:
             self.problem = f"{error}; it is computed again"
             _log.warning("%s", self.problem)
         return None
 
-    def save(self, place: int, task: StudyTask, result: Result) -> None:
+    def save(self, index: int, task: StudyTask, result: Result) -> None:
         """Save a finished task, unless it failed for a passing reason (see `Result`)."""
         if (study_id := self.id) is not None and not result.passing:
             saved = (task.key, task.recipe, result.outcome, result.rows, result.predicted)
-            self._attempt(lambda store: store.save_task(study_id, place, *saved))
+            self._attempt(lambda store: store.save_task(study_id, index, *saved))
 
     def forget(self, tasks: Sequence[StudyTask]) -> None:
         """Delete the saved results of these tasks, so that they are computed again."""

@@ -113,7 +113,7 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
 
 @dataclass(frozen=True, eq=False)
 class PredictedFold:
-    """A recipe fitted to a split's training rows, with log p (n, C) and classes (n,) of its test rows."""
+    """Recipe fitted to training rows of a split, and log p (n, C) and `predicted` indices (n,) of test rows."""
 
     fold: PreparedFold
     estimator: RecipeClassifier
@@ -138,9 +138,9 @@ def predict_fold(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> 
         raise RecipeError(f"{recipe.name} has scores but no probabilities, which a study needs; expected {valid}")
     train_seconds = prepared.fit(estimator, recipe, stop)
     X = table.X.iloc[prepared.splits.test]
-    start = time.perf_counter()
+    start_time = time.perf_counter()
     log_p = estimator.predict_log_proba(X)
-    classify_seconds = time.perf_counter() - start
+    classify_seconds = time.perf_counter() - start_time
     class_indices = np.searchsorted(table.classes, estimator.classes_)
     predicted = class_indices[log_p.argmax(axis=1)]
     log_p = over_all_classes(log_p, class_indices, len(table.classes), prepared.n_train)
@@ -151,7 +151,7 @@ def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     """Evaluate the class prior of the training rows, the model of order 0: one row with the columns of `fold`."""
     splits = task.split.splits(table.y, table.splitting)
     train, test = splits.train, splits.test
-    start = time.perf_counter()
+    start_time = time.perf_counter()
     log_p = share_log_p(table.y[train], len(table.classes), len(test), table.weights_of(train))
     row = {
         "train_rows": len(train),
@@ -159,7 +159,7 @@ def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
         **_losses(log_p, table, test),
         **_COUNTED_FIT,
         "parameters": len(table.classes),
-        "train_seconds": time.perf_counter() - start,
+        "train_seconds": time.perf_counter() - start_time,
         "classify_seconds": 0.0,
     }
     return Result([row], pack(log_p.argmax(axis=1)))

@@ -99,15 +99,15 @@ class StudyEstimate:
         return [f"{fit.name}: {fit.refused}" for fit in self.fits if fit.refused]
 
     def __str__(self) -> str:
-        lines = [f"{sum(fit.n_fits for fit in self.fits):,} fits, at least {duration_text(self.spread.seconds)}"]
-        lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
-        lines += [
+        text_lines = [f"{sum(fit.n_fits for fit in self.fits):,} fits, at least {duration_text(self.spread.seconds)}"]
+        text_lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
+        text_lines += [
             f"  {fit.n_fits:,} of {fit.name}: "
             + (fit.refused or f"about {each_text(fit.cost.seconds)} each")
             + f"; {fit.note}" * (fit.recipe.params.get("order") == "auto")
             for fit in self.fits
         ]
-        return "\n".join(lines)
+        return "\n".join(text_lines)
 
 
 def each_text(seconds: float) -> str:
@@ -139,32 +139,32 @@ def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples:
     """Return the cost of choosing alpha by folds, before or within a fit of one order; 0 if it is given."""
     if (alpha := str(recipe.params.get("alpha"))) not in _PASSES_PER_ALPHA:
         return Cost()
-    folds, share = n_validation_folds(counts), 1 - 1 / FOLDS
-    smooth = _SMOOTH_FACTOR if recipe.cuts in SMOOTH_WAYS else 1.0
-    trial = Cost(seconds=_WARM_START_SECONDS) + (_PASSES_PER_ALPHA[alpha] * smooth * share) * iteration
-    return folds * (Cost(seconds=share * _SECONDS_PER_COUNT * float(counts.sum()) * tuples) + _N_ALPHAS * trial)
+    n_folds, train_share = n_validation_folds(counts), 1 - 1 / FOLDS
+    pass_factor = _SMOOTH_FACTOR if recipe.cuts in SMOOTH_WAYS else 1.0
+    trial = Cost(seconds=_WARM_START_SECONDS) + (_PASSES_PER_ALPHA[alpha] * pass_factor * train_share) * iteration
+    return n_folds * (Cost(seconds=train_share * _SECONDS_PER_COUNT * float(counts.sum()) * tuples) + _N_ALPHAS * trial)
 
 
 def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int | None, stop: StopToken) -> Cost:
     """Return the cost of choosing an order by folds, with its alphas: each order up to the likely one and the next,
     which is tried and found no better, except orders that are too much work.
     """
-    encoded, total = prepared.encoded, Cost()
+    encoded, costs = prepared.encoded, Cost()
     n_informative = len(informative_columns(encoded.levels, likely.missing == "skip"))
     for order in range(1, min(likely.params["order"] + 1, n_informative) + 1):
         try:
-            recipe, share = affordable(likely.replace(order=order), prepared, max_memory, stop)
-            if order > 1 and share < 1.0:
+            recipe, rows_share = affordable(likely.replace(order=order), prepared, max_memory, stop)
+            if order > 1 and rows_share < 1.0:
                 break
-            planned = estimate(recipe, TableShape(encoded, stop=stop), max_memory)
+            planned_fit = estimate(recipe, TableShape(encoded, stop=stop), max_memory)
         except MemoryLimitError:
             break
-        iteration, tuples = _iteration(planned, encoded.n_classes, prepared.n_jobs), comb(n_informative, order)
-        cost = choosing_cost(iteration, recipe, encoded.class_rows, tuples)
+        iteration, n_tuples = _iteration(planned_fit, encoded.n_classes, prepared.n_jobs), comb(n_informative, order)
+        cost = choosing_cost(iteration, recipe, encoded.class_rows, n_tuples)
         if not cost.seconds:  # alpha is a number: one fit for each fold
-            cost = n_validation_folds(encoded.class_rows) * fit_cost(iteration, recipe, encoded.class_rows, tuples)
-        total += cost
-    return Cost(seconds=total.seconds, passes=total.passes)  # without parameters and memory, which the final fit has
+            cost = n_validation_folds(encoded.class_rows) * fit_cost(iteration, recipe, encoded.class_rows, n_tuples)
+        costs += cost
+    return Cost(seconds=costs.seconds, passes=costs.passes)  # without parameters and memory, which the final fit has
 
 
 def share_seconds(share: float) -> float:
@@ -204,39 +204,39 @@ def estimate_fit(
     """
     prepared = rows_of(recipe)
     likely = with_likely_order(recipe, prepared.encoded.n_columns)
-    planned = _planned(prepared, likely, max_memory, stop)
-    if likely is not recipe and planned.refused:  # the fit will take an order that fits into memory
+    planned_fit = _planned(prepared, likely, max_memory, stop)
+    if likely is not recipe and planned_fit.refused:  # the fit will take an order that fits into memory
         likely = likely.replace(order=1)
         prepared = rows_of(likely)
-        planned = _planned(prepared, likely, max_memory, stop)
-    encoded, columns, note = prepared.encoded, prepared.encoded.n_columns, ""
-    one_pass, choosing, cost = calibrate(planned.cost, encoded.n_classes, prepared.n_jobs), Cost(), planned.cost
+        planned_fit = _planned(prepared, likely, max_memory, stop)
+    encoded, n_cols, note = prepared.encoded, prepared.encoded.n_columns, ""
+    one_pass, choosing, cost = calibrate(planned_fit.cost, encoded.n_classes, prepared.n_jobs), Cost(), planned_fit.cost
     if one_pass.passes:
         tunes_with_order = likely is not recipe and likely.params.get("alpha") == "auto"
-        of_order = likely.replace(alpha=1.0) if tunes_with_order else likely
-        order, varied = known_order(likely), len(informative_columns(encoded.levels, recipe.missing == "skip"))
-        counts, tuples = encoded.class_rows, comb(max(varied, order), order)  # constant columns are only listed
-        iteration = _iteration(planned, encoded.n_classes, prepared.n_jobs)
-        choosing = choosing_cost(iteration, of_order, counts, tuples)
-        listing_seconds = _SECONDS_PER_TUPLE * comb(columns, order) + _SECONDS_PER_CODE * float(counts.sum()) * columns
-        times = 1 + FOLDS if likely.params.get("alpha") == "cv" else 1
-        cost = fit_cost(iteration, of_order, counts, tuples) + times * Cost(seconds=listing_seconds)
+        fixed_order_recipe = likely.replace(alpha=1.0) if tunes_with_order else likely
+        order, n_varying = known_order(likely), len(informative_columns(encoded.levels, recipe.missing == "skip"))
+        counts, n_tuples = encoded.class_rows, comb(max(n_varying, order), order)  # constant columns are only listed
+        iteration = _iteration(planned_fit, encoded.n_classes, prepared.n_jobs)
+        choosing = choosing_cost(iteration, fixed_order_recipe, counts, n_tuples)
+        listing_seconds = _SECONDS_PER_TUPLE * comb(n_cols, order) + _SECONDS_PER_CODE * float(counts.sum()) * n_cols
+        n_listings = 1 + FOLDS if likely.params.get("alpha") == "cv" else 1
+        cost = fit_cost(iteration, fixed_order_recipe, counts, n_tuples) + n_listings * Cost(seconds=listing_seconds)
     if likely is not recipe:
         choosing_order = choosing_order_cost(prepared, likely, max_memory, stop)
         choosing, cost = choosing + choosing_order, cost + choosing_order
         note = f"each fit of {name} chooses its order, and is estimated as of order {likely.params['order']}"
-    return RecipeEstimate(name, recipe, planned, one_pass, choosing, cost, planned.refused, note)
+    return RecipeEstimate(name, recipe, planned_fit, one_pass, choosing, cost, planned_fit.refused, note)
 
 
 def _planned(prepared: TrainingData, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
     """Return the estimate of a recipe on prepared rows, as a fit will plan them."""
     if recipe.params.get("alpha") == "cv":  # each fold's fits have a number
         recipe = recipe.replace(alpha=1.0)
-    tuples = comb(prepared.encoded.n_columns, known_order(recipe))
-    if tuples > MAX_PLANNED_TUPLES:  # planning so many takes too long
-        bound = estimate(recipe, TableShape(prepared.encoded, prepared.holdout, stop=stop), max_memory)
-        if not bound.refused:
-            return bound  # an upper bound: redundant columns make a real plan much cheaper
+    n_tuples = comb(prepared.encoded.n_columns, known_order(recipe))
+    if n_tuples > MAX_PLANNED_TUPLES:  # planning so many takes too long
+        upper_bound = estimate(recipe, TableShape(prepared.encoded, prepared.holdout, stop=stop), max_memory)
+        if not upper_bound.refused:
+            return upper_bound  # an upper bound: redundant columns make a real plan much cheaper
     return estimate(recipe, TableShape.of(prepared, stop), max_memory)
 
 
@@ -263,7 +263,7 @@ def estimate_recipes(
         hint: advice on columns without cuts.
         max_memory: bytes a fit may take; None: the default of studies.
     """
-    memory, n_columns = workers.fair_memory() if max_memory is None else max_memory, dataset.X.shape[1]
+    fit_memory, n_columns = workers.fair_memory() if max_memory is None else max_memory, dataset.X.shape[1]
     estimates = []
 
     def rows_of(recipe: Recipe) -> TrainingData:
@@ -272,7 +272,7 @@ def estimate_recipes(
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         stop.check()
         try:
-            fit = estimate_fit(name, recipe, rows_of, memory, stop)
+            fit = estimate_fit(name, recipe, rows_of, fit_memory, stop)
             if seconds is not None:
                 fit = replace(fit, cost=replace(fit.cost, seconds=seconds(recipe)))
             encoder = rows_of(recipe).encoder
@@ -297,16 +297,16 @@ def estimate_remaining_fits(study: "StudyResults", n_jobs: int | None, max_memor
     remaining_tasks = [task for task in study.tasks if id(task) not in finished_ids and task.recipe]
     if other_kinds := {task.kind for task in remaining_tasks} - {"fold"}:
         raise AlrvizError(f"the time of this study is unknown beforehand: it has tasks of kind {min(other_kinds)!r}")
-    fits, total = list[RecipeEstimate](), Cost()
-    for key, dataset in study.datasets.items():
-        tasks = [task for task in remaining_tasks if task.data_hash == key]
+    fits, total_cost = list[RecipeEstimate](), Cost()
+    for data_hash, dataset in study.datasets.items():
+        tasks = [task for task in remaining_tasks if task.data_hash == data_hash]
         if not tasks:
             continue
         split = tasks[0].split
         holdout = 1 / split.folds if split.folds > 1 else split.holdout
         for racer, fit in enumerate(estimate_recipes(dataset, study.recipes, holdout, NEVER, max_memory=max_memory)):
-            shares = [share_seconds(task.split.share) for task in tasks if task.racer == racer]
-            if shares:
-                fits.append(replace(fit, n_fits=len(shares)))
-                total += Cost() if fit.refused else sum(shares) * fit.cost
-    return StudyEstimate(tuple(fits), total, max(1, min(workers.jobs_of(n_jobs), len(remaining_tasks))))
+            efforts = [share_seconds(task.split.share) for task in tasks if task.racer == racer]
+            if efforts:
+                fits.append(replace(fit, n_fits=len(efforts)))
+                total_cost += Cost() if fit.refused else sum(efforts) * fit.cost
+    return StudyEstimate(tuple(fits), total_cost, max(1, min(workers.jobs_of(n_jobs), len(remaining_tasks))))

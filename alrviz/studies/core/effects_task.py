@@ -47,14 +47,14 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     weighted = replace(encoded, weights=encoded.weights * exponential * (encoded.n_rows / exponential.sum()))
     prepared = TrainingData(weighted, None, fold.prepared.encoder, 1)
     selects = selects_tuples(recipe)
-    start = base if "start" in recipe.params and not selects else None  # nothing is iterated, or the cells differ
-    model, _, row = _fit(Run.on(prepared, recipe, max_memory=task.max_memory or None, start=start), draw, stop)
-    pure = purify(model, weighted, 1, stop)
-    f, importance = pure.f, pure.importance(weighted, 1, stop)
+    start_model = base if "start" in recipe.params and not selects else None  # nothing is iterated, or the cells differ
+    model, _, row = _fit(Run.on(prepared, recipe, max_memory=task.max_memory or None, start=start_model), draw, stop)
+    pure_effects = purify(model, weighted, 1, stop)
+    f, importance = pure_effects.f, pure_effects.importance(weighted, 1, stop)
     if selects:
-        f, importance = _on_cells_of(purify(base, encoded, 1, stop), pure, importance)
-    numbers = np.concatenate([pure.intercept, f.ravel(), importance.ravel()])
-    return Result([row], pack(numbers.astype(np.float32)), row["outcome"])
+        f, importance = _refit_on_model_cells(purify(base, encoded, 1, stop), pure_effects, importance)
+    packed_numbers = np.concatenate([pure_effects.intercept, f.ravel(), importance.ravel()])
+    return Result([row], pack(packed_numbers.astype(np.float32)), row["outcome"])
 
 
 def selects_tuples(recipe: Recipe) -> bool:
@@ -72,21 +72,21 @@ def _selected_tuples(model: LinearModel, recipe: Recipe) -> Floats:
     return np.append(float(len(columns)), columns)
 
 
-def _on_cells_of(base: Effects, refit: Effects, importance: Floats) -> tuple[Floats, Floats]:
+def _refit_on_model_cells(base: Effects, refit: Effects, importance: Floats) -> tuple[Floats, Floats]:
     """Return a refit's effects (S, C) and importance (T, 3) on the model's cells and tuples; 0 elsewhere."""
-    f, weighed = np.zeros_like(base.f), np.zeros((base.n_tuples, importance.shape[1]))
-    for t, columns in enumerate(base.space.members):
-        number = refit.numbers.get(tuple(columns))
-        if number is None:
+    f, importance_by_tuple = np.zeros_like(base.f), np.zeros((base.n_tuples, importance.shape[1]))
+    for tuple_index, columns in enumerate(base.space.members):
+        refit_tuple_index = refit.numbers.get(tuple(columns))
+        if refit_tuple_index is None:
             continue
-        weighed[t] = importance[number]
-        cells, refit_cells = base.cells_of(t), refit.cells_of(number)
+        importance_by_tuple[tuple_index] = importance[refit_tuple_index]
+        cells, refit_cells = base.cells_of(tuple_index), refit.cells_of(refit_tuple_index)
         # Joint values have the same codes in both: strides depend on the levels only.
-        values = base.index.seen[cells] - base.space.first[t]
-        refit_values = refit.index.seen[refit_cells] - refit.space.first[number]
-        place = np.minimum(np.searchsorted(refit_values, values), len(refit_values) - 1)
-        f[cells] = np.where((refit_values[place] == values)[:, None], refit.f[refit_cells][place], 0.0)
-    return f, weighed
+        joint_values = base.index.seen[cells] - base.space.first[tuple_index]
+        refit_joint_values = refit.index.seen[refit_cells] - refit.space.first[refit_tuple_index]
+        index = np.minimum(np.searchsorted(refit_joint_values, joint_values), len(refit_joint_values) - 1)
+        f[cells] = np.where((refit_joint_values[index] == joint_values)[:, None], refit.f[refit_cells][index], 0.0)
+    return f, importance_by_tuple
 
 
 def _base_fit(
@@ -102,16 +102,17 @@ def _base_fit(
 
 
 def _fit(run: Run, draw: int, stop: StopToken) -> tuple[LinearModel, Floats, Row]:
+    """Run a fit to its end; return the model, its weights by cell (empty if it has none) and the task's row."""
     for _ in run.steps():
         stop.check()
     outcome, model = run.outcome, run.model
     if outcome is None or outcome.code in (FAILED, DIVERGED) or not isinstance(model, LinearModel):
         raise AlrvizError(f"the fit failed: {outcome}")
-    last = run.trace[-1]
+    last_step = run.trace[-1]
     columns_of_row: Row = {
-        "draw": draw, "outcome": outcome.code, "sentence": outcome.sentence, "n_iter": last.index,
-        "train_log_loss": last.nll / run.trace.rows, "train_seconds": last.seconds,
+        "draw": draw, "outcome": outcome.code, "sentence": outcome.sentence, "n_iter": last_step.index,
+        "train_log_loss": last_step.nll / run.trace.rows, "train_seconds": last_step.seconds,
     }  # fmt: skip
-    w, share = getattr(getattr(run.state, "point", None), "w", None), run.recipe.params.get("share", "cell-class")
-    weights = np.empty(0) if w is None or run.tables is None else weights_by_cell(run.tables, share, w).ravel()
+    w, sharing = getattr(getattr(run.state, "point", None), "w", None), run.recipe.params.get("share", "cell-class")
+    weights = np.empty(0) if w is None or run.tables is None else weights_by_cell(run.tables, sharing, w).ravel()
     return model, weights, columns_of_row

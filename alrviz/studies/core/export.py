@@ -25,20 +25,20 @@ _FORMULA_SIGN = re.compile(r'(?<=[",;])[=+\-@|%]')
 
 def provenance_lines(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
     """Return the comment lines above exported figures."""
-    lines = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in provenance.items()]
-    lines += [f"# recipe {k}: {recipe.to_json()}" for k, recipe in enumerate(recipes)]
-    return [_FORMULA_SIGN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line) for line in lines]
+    texts = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in provenance.items()]
+    texts += [f"# recipe {k}: {recipe.to_json()}" for k, recipe in enumerate(recipes)]
+    return [_FORMULA_SIGN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line) for line in texts]
 
 
 def to_csv(frame: pd.DataFrame, provenance: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
     """Return a tidy frame as CSV under its comment lines; read it back with `pandas.read_csv(..., comment="#")`."""
-    table = frame.set_axis(safe_names(list(frame.columns)), axis=1)
-    for name in table.columns:
-        if not pd.api.types.is_numeric_dtype(table[name]):
-            table[name] = table[name].map(safe_cell)
-    text = io.StringIO()
-    table.to_csv(text, index=False, lineterminator="\n")
-    return "\n".join([*provenance_lines(provenance, recipes), text.getvalue()])
+    safe_frame = frame.set_axis(safe_names(list(frame.columns)), axis=1)
+    for name in safe_frame.columns:
+        if not pd.api.types.is_numeric_dtype(safe_frame[name]):
+            safe_frame[name] = safe_frame[name].map(safe_cell)
+    csv_text = io.StringIO()
+    safe_frame.to_csv(csv_text, index=False, lineterminator="\n")
+    return "\n".join([*provenance_lines(provenance, recipes), csv_text.getvalue()])
 
 
 def study_csv(study: "Study", frame: pd.DataFrame | None = None) -> str:
@@ -55,11 +55,11 @@ def weights_csv(model: Any, provenance: Mapping[str, Any], recipes: Sequence[Rec
     intercept_by_label = {
         ("phi", label): b for label, b in zip(model.classes_.tolist(), model.intercept_.tolist(), strict=True)
     }
-    lines = pd.concat([pd.DataFrame([intercept_by_label]).reindex(columns=frame.columns), frame.reset_index(drop=True)])
-    lines.columns = [f"{quantity} {label}" for quantity, label in frame.columns]
-    for place, name in enumerate(frame.index.names):
-        lines.insert(place, name, [("class weights", "")[place], *frame.index.get_level_values(place)])
-    return to_csv(lines, provenance, recipes)
+    rows = pd.concat([pd.DataFrame([intercept_by_label]).reindex(columns=frame.columns), frame.reset_index(drop=True)])
+    rows.columns = [f"{quantity} {label}" for quantity, label in frame.columns]
+    for level, name in enumerate(frame.index.names):
+        rows.insert(level, name, [("class weights", "")[level], *frame.index.get_level_values(level)])
+    return to_csv(rows, provenance, recipes)
 
 
 def caption(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
@@ -68,11 +68,12 @@ def caption(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> st
     >>> caption({"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}, [Recipe("lr")])
     'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, L2 penalty 0.3 on phi, TRON'
     """
-    texts = [(name, _short_text(value, name)) for name, value in provenance.items()]
-    return " · ".join([*(f"{name} {text}" for name, text in texts if text), *(recipe.name for recipe in recipes)])
+    named_texts = [(name, _short_text(value, name)) for name, value in provenance.items()]
+    return " · ".join([*(f"{name} {text}" for name, text in named_texts if text), *(recipe.name for recipe in recipes)])
 
 
 def _short_text(value: Any, name: str) -> str:
+    """Return a value of a provenance in a few letters; name: its key."""
     if name == "data hash":
         return str(value)[:10]
     if name == "asked":  # a study's settings; recipes and data sets are shown elsewhere in the caption

@@ -40,21 +40,21 @@ class PreparedFold:
     def __init__(self, table: SentTable, split: SplitSpec, recipe: Recipe):
         self.splits = split.splits(table.y, table.splitting)
         train = self.splits.train
-        start = time.perf_counter()
+        start_time = time.perf_counter()
         self.X, labels = table.X.iloc[train], table.labels[train]
-        rules = table.splitting.of_rows(train)
+        row_splitting = table.splitting.of_rows(train)
         weights = table.weights_of(train)
         self.n_train = float(len(train) if weights is None else weights.sum())
-        self.prepared = encode_rows(recipe, self.X, labels, weights, n_jobs=1, splitting=rules)
-        self.seconds = time.perf_counter() - start
+        self.prepared = encode_rows(recipe, self.X, labels, weights, n_jobs=1, splitting=row_splitting)
+        self.seconds = time.perf_counter() - start_time
         self._covering: dict[Hashable, float] = {}
 
     def fit(self, estimator: RecipeClassifier, recipe: Recipe, stop: StopToken = NEVER) -> float:
         """Fit the estimator; return the seconds, with shared work as if it had been fitted alone."""
-        covering = self._cover(estimator, recipe)
-        start = time.perf_counter()
+        covering_seconds = self._cover(estimator, recipe)
+        start_time = time.perf_counter()
         estimator.fit_prepared(self.X, self.prepared, stop)
-        return time.perf_counter() - start + covering + self.seconds
+        return time.perf_counter() - start_time + covering_seconds + self.seconds
 
     def _cover(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
         """Prepare what a recipe over cells needs, once per fold: rows encoded as keys of the cover's blocks, and class
@@ -63,21 +63,21 @@ class PreparedFold:
         Return the seconds that this took, also if it was done for an earlier recipe; 0 if the recipe counts no cells or
         memory is too small.
         """
-        encoded, total = self.prepared.encoded, 0.0
+        encoded, total_seconds = self.prepared.encoded, 0.0
         counted_tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)
         if counted_tuples:
             cost = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)
             if cost.refused:  # the fit itself reports it
-                return total
+                return total_seconds
         for tuples in counted_tuples:
             smoothing = recipe.params["smoothing"]
             for step in (("cover", tuples), ("tables", tuples, smoothing)):
                 if step not in self._covering:
-                    start = time.perf_counter()
+                    start_time = time.perf_counter()
                     self.prepared.covered(tuples) if step[0] == "cover" else self.prepared.tables(tuples, smoothing)
-                    self._covering[step] = time.perf_counter() - start
-                total += self._covering[step]
-        return total
+                    self._covering[step] = time.perf_counter() - start_time
+                total_seconds += self._covering[step]
+        return total_seconds
 
 
 def cached_fold(table: SentTable, split: SplitSpec, recipe: Recipe) -> PreparedFold:

@@ -41,16 +41,16 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     require_learnable(prepared.encoded)
     require_memory(estimate(recipe, TableShape(prepared.encoded, prepared=prepared), task.max_memory or None))
     stream = _Stream(prepared, recipe, options["theta"], stop)
-    rows = np.random.default_rng(task.seed).permutation(prepared.encoded.n_rows)
+    row_order = np.random.default_rng(task.seed).permutation(prepared.encoded.n_rows)
     if table.splitting.times is not None:
-        rows = np.argsort(table.splitting.times, kind="stable")
-    eta0 = stream.step_length(np.random.default_rng(seed_of(task.seed, "eta0")).permutation(rows)[:TRIAL_ROWS])
-    start = time.perf_counter()
-    costs = stream.costs(rows, eta0)
-    seconds = time.perf_counter() - start
-    n_seen = np.unique(np.geomspace(1, len(rows), POINTS).round().astype(int))
+        row_order = np.argsort(table.splitting.times, kind="stable")
+    eta0 = stream.step_length(np.random.default_rng(seed_of(task.seed, "eta0")).permutation(row_order)[:TRIAL_ROWS])
+    start_time = time.perf_counter()
+    costs_by_measure = stream.costs(row_order, eta0)
+    seconds = time.perf_counter() - start_time
+    n_seen = np.unique(np.geomspace(1, len(row_order), POINTS).round().astype(int))
     window = np.minimum(n_seen, options["window"])
-    means = [_means(values, n_seen, window) for values in costs]
+    means = [_means(row_costs, n_seen, window) for row_costs in costs_by_measure]
     columns = {
         "outcome": "converged",
         "sentence": "",
@@ -58,16 +58,15 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
         "eta0": eta0,
         "train_seconds": seconds,
     }
-    points = zip(n_seen.tolist(), window.tolist(), *(part.tolist() for part in means), strict=True)
-    return Result(
-        [{"seen": n, "window": w, "log_loss": a, "rmse2": b, "error": c, **columns} for n, w, a, b, c in points]
-    )
+    point_figures = zip(n_seen.tolist(), window.tolist(), *(point_means.tolist() for point_means in means), strict=True)
+    names = ("seen", "window", "log_loss", "rmse2", "error")
+    return Result([{**dict(zip(names, figures, strict=True)), **columns} for figures in point_figures])
 
 
 def _means(values: Floats, n_seen: NDArray[Any], window: NDArray[Any]) -> Floats:
     """Return the mean of the last `window` of the first `n_seen` values, for each point."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    means: Floats = (sums[n_seen] - sums[n_seen - window]) / window
+    cumulative_sums = np.concatenate([[0.0], np.cumsum(values)])
+    means: Floats = (cumulative_sums[n_seen] - cumulative_sums[n_seen - window]) / window
     return means
 
 
@@ -82,27 +81,27 @@ class _Stream:
         self._codes, self._y = as_kernel_codes(prepared.encoded.codes), prepared.encoded.y
         self._unseen = 2 * tables.space.n_tuples
         learns = recipe.definition.learns_rows
-        kind = {"counts": "count", "ones": "ones"}.get(learns) or ("fixed" if theta == "two-pass" else "so far")
-        fixed = None
-        if kind == "fixed":
+        learner_kind = {"counts": "count", "ones": "ones"}.get(learns) or ("fixed" if theta == "two-pass" else "so far")
+        fixed_weights = None
+        if learner_kind == "fixed":
             unseen_counts = np.zeros((self._unseen, tables.n_classes))
-            fixed = np.concatenate([unseen_counts, tables.log_theta, tables.log_pi[None]])
-        sizes = (kind, self._index.n_rows, self._unseen, tables.n_classes, tables.cards, params["smoothing"])
-        gamma, adaptive = tables.space.gamma, recipe.solver == "adagrad"
-        self._takes_steps = kind != "count"
-        self._make: Callable[[float], Learner] = lambda eta0: Learner(*sizes, gamma, fixed, eta0, adaptive)
+            fixed_weights = np.concatenate([unseen_counts, tables.log_theta, tables.log_pi[None]])
+        sizes = (learner_kind, self._index.n_rows, self._unseen, tables.n_classes, tables.cards, params["smoothing"])
+        gamma, is_adaptive = tables.space.gamma, recipe.solver == "adagrad"
+        self._takes_steps = learner_kind != "count"
+        self._make: Callable[[float], Learner] = lambda eta0: Learner(*sizes, gamma, fixed_weights, eta0, is_adaptive)
 
     def costs(self, rows: NDArray[np.intp], eta0: float) -> tuple[Floats, Floats, Floats]:
         """Return the costs of each row, in order: -log p_y, mean squared error, whether it was wrong."""
-        learner, chunk = self._make(eta0), max(1, LOOKUPS_PER_CALL // self._index.space.n_tuples)
-        parts = []
-        for begin in range(0, len(rows), chunk):
+        learner, rows_per_chunk = self._make(eta0), max(1, LOOKUPS_PER_CALL // self._index.space.n_tuples)
+        chunk_costs = []
+        for chunk_start in range(0, len(rows), rows_per_chunk):
             self._stop.check()
-            part = rows[begin : begin + chunk]
-            codes = np.ascontiguousarray(self._codes[:, part])
-            parts.append(learner.visit(self._index.locate(codes, 0, len(part)), self._y[part]))
-        losses, squared, wrong = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return losses, squared, wrong
+            chunk_rows = rows[chunk_start : chunk_start + rows_per_chunk]
+            codes = np.ascontiguousarray(self._codes[:, chunk_rows])
+            chunk_costs.append(learner.visit(self._index.locate(codes, 0, len(chunk_rows)), self._y[chunk_rows]))
+        losses, squared_errors, is_wrong = (np.concatenate(costs) for costs in zip(*chunk_costs, strict=True))
+        return losses, squared_errors, is_wrong
 
     def step_length(self, rows: NDArray[np.intp]) -> float:
         """Return the eta0 with the lowest squared error on these rows; NaN for counting, which takes no steps."""

@@ -48,11 +48,11 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
         if len({rival.params.get("solver") for rival in rivals}) == 1:  # then "auto" follows from the other parameters
             differing_names = [name for name in differing_names if name != "solver"]
         names.append(" ".join([recipe.label, *(parameter_words(name, fields[name]) for name in differing_names)]))
-    totals, counts = Counter(names), Counter[str]()
+    n_by_name, n_named = Counter(names), Counter[str]()
     for k, name in enumerate(names):
-        counts[name] += 1
-        if totals[name] > 1:
-            names[k] = f"{name} #{counts[name]}"
+        n_named[name] += 1
+        if n_by_name[name] > 1:
+            names[k] = f"{name} #{n_named[name]}"
     return names
 
 

@@ -38,9 +38,9 @@ def progress_of(
     finished: Mapping[int, float],
     expected_seconds: Mapping[int, float] = MappingProxyType({}),
 ) -> Progress:
-    """Return the progress, given the results by place.
+    """Return the progress, given the results by index.
 
-    finished: seconds from the start of this session until a task arrived, by place. expected_seconds: of a fit, by
+    finished: seconds from the start of this session until a task arrived, by index. expected_seconds: of a fit, by
     racer.
     """
     failed = sum(result.failed for result in results.values())
@@ -58,10 +58,10 @@ def _seconds_left(
     A racer without a measured task takes its estimate, scaled by the median ratio of measured to estimated; without an
     estimate it takes the mean of all tasks.
     """
-    timed_places = [place for place in finished if place in results and not results[place].failed]
+    timed_indices = [index for index in finished if index in results and not results[index].failed]
     durations: dict[int, list[float]] = defaultdict(list)
-    for place in timed_places:
-        durations[tasks[place].racer].append(_seconds(results[place]))
+    for index in timed_indices:
+        durations[tasks[index].racer].append(_seconds(results[index]))
     if not set(durations) - {PRIOR_RACER}:  # the class prior takes no time
         return None if len(results) < len(tasks) else 0.0
     means = {racer: fmean(seconds) for racer, seconds in durations.items()}
@@ -69,11 +69,11 @@ def _seconds_left(
     predicted = {racer: seconds * median(ratios) for racer, seconds in expected_seconds.items()} if ratios else {}
     predicted |= {PRIOR_RACER: 0.0} | means
     total_seconds = sum(map(sum, durations.values()))
-    remaining = (task.racer for place, task in enumerate(tasks) if place not in results)
-    first = min(timed_places, key=lambda place: finished[place])
+    racers = (task.racer for index, task in enumerate(tasks) if index not in results)
+    first_index = min(timed_indices, key=lambda index: finished[index])
     # Measured from the start of the first task: processes take seconds to start.
-    elapsed = max(finished[place] for place in timed_places) - finished[first] + _seconds(results[first])
-    return elapsed / total_seconds * sum(predicted.get(racer, total_seconds / len(timed_places)) for racer in remaining)
+    elapsed = max(finished[index] for index in timed_indices) - finished[first_index] + _seconds(results[first_index])
+    return elapsed / total_seconds * sum(predicted.get(racer, total_seconds / len(timed_indices)) for racer in racers)
 
 
 def _seconds(result: Result) -> float:

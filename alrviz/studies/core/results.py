@@ -67,28 +67,28 @@ class StudyResults:
         Start at 0 again after `redo`.
         """
         with self._changed:
-            new = self._arrived[cursor:]
-            rows = [row for place in new for row in self._rows_of(self.tasks[place], self._results[place])]
-            return cursor + len(new), rows
+            new_indices = self._arrived[cursor:]
+            rows = [row for index in new_indices for row in self._rows_of(self.tasks[index], self._results[index])]
+            return cursor + len(new_indices), rows
 
     def results(self) -> list[tuple[StudyTask, Result]]:
         """Return the finished tasks with their results, in the order of the tasks."""
         with self._changed:
-            return [(self.tasks[place], self._results[place]) for place in sorted(self._results)]
+            return [(self.tasks[index], self._results[index]) for index in sorted(self._results)]
 
     def frame(self) -> "pd.DataFrame":
         """Return all rows so far, in the order of the tasks."""
         import pandas as pd
 
         with self._changed:
-            arrived, results, (cached, frame) = list(self._arrived), self.results(), self._cached_frame
-        if arrived != cached:  # a summary and a verdict ask for the frame several times
+            arrived_indices, results, (cached_indices, frame) = list(self._arrived), self.results(), self._cached_frame
+        if arrived_indices != cached_indices:  # a summary and a verdict ask for the frame several times
             frame = pd.DataFrame([row for task, result in results for row in self._rows_of(task, result)])
             with self._changed:
-                if arrived == self._arrived:
-                    self._cached_frame = (arrived, frame)
-        copy: pd.DataFrame = frame.copy()
-        return copy
+                if arrived_indices == self._arrived:
+                    self._cached_frame = (arrived_indices, frame)
+        frame_copy: pd.DataFrame = frame.copy()
+        return frame_copy
 
     def about(self, racer: int) -> Row:
         """Return label, name, order and alpha of a recipe; racer -1 is the class prior, the model of order 0."""
@@ -105,30 +105,30 @@ class StudyResults:
         columns |= {"repeat": split.repeat, "fold": split.fold, "train_share": split.share}
         return [columns | {name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
 
-    def _accept(self, place: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
+    def _accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
         """Add a result and notify waiting threads; return whether it was added, which it is not after `stop`.
 
-        place: index of the task. arrival_seconds: seconds since the computing began; None for a stored result.
+        index: of the task. arrival_seconds: seconds since the computing began; None for a stored result.
         """
         with self._changed:
             if stop.stopped:
                 return False
-            self._results[place] = result
-            self._arrived.append(place)
+            self._results[index] = result
+            self._arrived.append(index)
             if arrival_seconds is not None:
-                self._seconds[place] = arrival_seconds
+                self._seconds[index] = arrival_seconds
             self._changed.notify_all()
             return True
 
     def _forget_failed(self) -> list[StudyTask]:
         """Remove the failed results; return their tasks."""
         with self._changed:
-            failed_places = [place for place, result in self._results.items() if result.failed]
-            for place in failed_places:
-                del self._results[place]
-            self._arrived = [place for place in self._arrived if place in self._results]
-            self._cached_frame = (None, None)  # the same places may arrive again in the same order
-        return [self.tasks[place] for place in failed_places]
+            failed_indices = [index for index, result in self._results.items() if result.failed]
+            for index in failed_indices:
+                del self._results[index]
+            self._arrived = [index for index in self._arrived if index in self._results]
+            self._cached_frame = (None, None)  # the same tasks may arrive again in the same order
+        return [self.tasks[index] for index in failed_indices]
 
     @property
     def _complete(self) -> bool:

@@ -107,14 +107,14 @@ class Study(StudyResults):
         if n_jobs is not None:
             jobs_of(n_jobs)
         dataset_by_hash = {dataset.hash: dataset for dataset in datasets}
-        for key, folds in {(task.data_hash, task.split.folds) for task in tasks if task.split.folds > 1}:
-            check_folds(folds, dataset_by_hash[key].splitting)
+        for data_hash, folds in {(task.data_hash, task.split.folds) for task in tasks if task.split.folds > 1}:
+            check_folds(folds, dataset_by_hash[data_hash].splitting)
         self.max_memory = workers.fair_memory() if max_memory is None else int(max_memory)
         super().__init__(datasets, recipes, [replace(task, max_memory=self.max_memory) for task in tasks])
         self.kind = kind
-        limit = None if max_memory is None else self.max_memory
+        memory_limit = None if max_memory is None else self.max_memory
         self.spec = json.dumps(
-            {**options, "recipes": [recipe.to_json() for recipe in recipes], "max_memory": limit}, sort_keys=True
+            {**options, "recipes": [recipe.to_json() for recipe in recipes], "max_memory": memory_limit}, sort_keys=True
         )
         self.error: Exception | None = None
         self.link = ""
@@ -279,14 +279,14 @@ class Study(StudyResults):
         try:
             self._checkpoint.begin(", ".join(self.names), self._data_names, self.link)
             self._load_saved(stop)
-            remaining_tasks = [(place, task) for place, task in enumerate(self.tasks) if place not in self._results]
+            remaining_tasks = [(index, task) for index, task in enumerate(self.tasks) if index not in self._results]
             if remaining_tasks and not stop.stopped:
-                start = time.monotonic()
+                start_time = time.monotonic()
                 options: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
                 beat = self._checkpoint.beat
-                for place, result in computed(remaining_tasks, self.datasets, stop=stop, tick=beat, **options):
-                    if self._accept(place, result, stop, time.monotonic() - start):
-                        self._checkpoint.save(place, self.tasks[place], result)
+                for index, result in computed(remaining_tasks, self.datasets, stop=stop, tick=beat, **options):
+                    if self._accept(index, result, stop, time.monotonic() - start_time):
+                        self._checkpoint.save(index, self.tasks[index], result)
         except Exception as caught:  # on this thread nobody would see it: `rows`, `phase` and pages read self.error
             error = caught
         with self._changed:
@@ -301,5 +301,5 @@ class Study(StudyResults):
             self._changed.notify_all()
 
     def _load_saved(self, stop: StopToken) -> None:
-        for place, result in self._checkpoint.load(self.tasks, self._results):
-            self._accept(place, result, stop)
+        for index, result in self._checkpoint.load(self.tasks, self._results):
+            self._accept(index, result, stop)

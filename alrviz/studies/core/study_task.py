@@ -76,11 +76,11 @@ def fold_tasks(
     data_hash: str, recipes: Sequence[Recipe], splits: Iterable[SplitSpec], seed: int, first: int = 0
 ) -> list[StudyTask]:
     """Return a task for each split and recipe, grouped by split; the first recipe is racer `first`."""
-    texts = [plain(recipe).to_json() for recipe in recipes]
+    recipe_texts = [plain(recipe).to_json() for recipe in recipes]
     return [
         StudyTask("fold", text, data_hash, split, seed=seed_of(seed, text, split.repeat, split.fold), racer=racer)
         for split in splits
-        for racer, text in enumerate(texts, first)
+        for racer, text in enumerate(recipe_texts, first)
     ]
 
 

@@ -49,7 +49,7 @@ def computed(
     stop: StopToken,
     tick: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Result]]:
-    """Yield (place, result) of each (place, task) as they finish, until all have or `stop` is called on the token.
+    """Yield (index, result) of each (index, task) as they finish, until all have or `stop` is called on the token.
 
     datasets: the tables by hash. n_jobs: 1 for this process, k for k other processes, None for one per processor; on a
     cluster the maximum number of its threads. tick: called regularly by the thread that iterates.
@@ -64,16 +64,16 @@ def computed(
         if isinstance(slots[0], _Process) and not _idle:
             local = _ThisProcess(datasets, stop)
             work.append(partial(_serve, local, queue, finished, until=lambda: queue.has_other_worker(id(local))))
-        for serve in work:
-            Job(serve, "alrviz-slot").start()
-        n_left = len(tasks)
-        while n_left and not stop.stopped:
+        for serving_function in work:
+            Job(serving_function, "alrviz-slot").start()
+        n_unfinished = len(tasks)
+        while n_unfinished and not stop.stopped:
             tick()
             try:
                 result = finished.get(timeout=POLL_SECONDS)
             except Empty:
                 continue
-            n_left -= 1
+            n_unfinished -= 1
             if not stop.stopped:
                 yield result
 
@@ -96,8 +96,8 @@ class _TaskQueue:
 
     def __init__(self, tasks: Sequence[tuple[int, StudyTask]]):
         groups: dict[Any, list[tuple[int, StudyTask]]] = {}
-        for place, task in tasks:  # those of a group share encoded rows, which a worker caches
-            groups.setdefault((task.data_hash, task.split), []).append((place, task))
+        for index, task in tasks:  # those of a group share encoded rows, which a worker caches
+            groups.setdefault((task.data_hash, task.split), []).append((index, task))
         self._groups = deque(groups.values())  # that no slot has begun
         self._by_slot: dict[int, list[tuple[int, StudyTask]]] = {}
         self._seconds: dict[str, float] = {}
@@ -204,11 +204,11 @@ class _Process(_Slot):
                     initargs=(os.getpid(),),
                 )
                 try:
-                    submitted = executor.submit(compute_shipped, task, shipment)
+                    future = executor.submit(compute_shipped, task, shipment)
                 except (BrokenProcessPool, ShutdownExecutorError):
                     continue  # it died while it was idle
                 self._executor = executor
-                return submitted
+                return future
             return self._executor.submit(compute_shipped, task, shipment)
 
 
@@ -243,22 +243,22 @@ def compute_shipped(task: StudyTask, shipment: TableTransfer) -> Result:
 def _slots(
     datasets: "Mapping[str, Dataset]",
     n_jobs: int | None,
-    tasks: int,
+    n_tasks: int,
     scheduler: str | None,
     stop: StopToken,
-    ending: ExitStack,
+    exit_stack: ExitStack,
 ) -> list[_Slot]:
     """Return the slots; those of a cluster share one client, and each table is sent to all workers once."""
     if scheduler is not None:
-        client = ending.enter_context(connect(scheduler))
+        client = exit_stack.enter_context(connect(scheduler))
         assert client is not None
         n_workers = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
         tables = {
             key: client.scatter(TableTransfer.of(dataset), broadcast=True, hash=False)
             for key, dataset in datasets.items()
         }
-        return [_OnCluster(client, tables) for _ in range(min(n_workers, tasks))]
-    n_workers = min(tasks, available_threads() if n_jobs is None else jobs_of(n_jobs))
+        return [_OnCluster(client, tables) for _ in range(min(n_workers, n_tasks))]
+    n_workers = min(n_tasks, available_threads() if n_jobs is None else jobs_of(n_jobs))
     if n_workers <= 1:
         return [_ThisProcess(datasets, stop)]
     shipments = {key: TableTransfer.of(dataset) for key, dataset in datasets.items()}
@@ -280,18 +280,18 @@ def _serve(
 ) -> None:
     """Compute the queue's tasks with a slot, until none is left or `until` returns True; then close the slot.
 
-    Puts (place, result) of each into `finished`; an exception is a failed result. `stop` is the token that `Job`
+    Puts (index, result) of each into `finished`; an exception is a failed result. `stop` is the token that `Job`
     passes; the queue is emptied when the job is cancelled, so it is not asked.
     """
-    while not until() and (item := queue.take(id(slot))) is not None:
-        place, task = item
-        start = time.perf_counter()
+    while not until() and (index_and_task := queue.take(id(slot))) is not None:
+        index, task = index_and_task
+        start_time = time.perf_counter()
         try:
             result = slot.compute(task)
         except Exception as error:  # without a result the study would wait for ever
             result = failure(f"it could not be handed to a worker: {type(error).__name__}: {error}", True)
-        queue.note(id(slot), task, time.perf_counter() - start)
-        finished.put((place, result))
+        queue.note(id(slot), task, time.perf_counter() - start_time)
+        finished.put((index, result))
     slot.close()
 
 

@@ -34,62 +34,67 @@ def density_frame_of(
         iteration: index of the step. note: words shown with it.
         previous: a scene of the same rows, whose curves are reused where bandwidths did not change.
     """
-    features, tables = model.features, feature_columns(encoded, model.features)
+    features, column_indices = model.features, feature_columns(encoded, model.features)
     rug_rows = np.sort(np.random.default_rng(0).permutation(encoded.n_rows)[:RUG_ROWS])
     previous_by_column = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
-    parts = []
-    for d, j in enumerate(tables):
-        weight: Any = model.w[d] if features.n_values > 1 else float(model.w[d, 0])
-        name = str(encoded.names[j])
-        if d < len(features.numeric):
-            old = previous_by_column.get(name)
-            parts.append(_curve(model, encoded, d, name, weight, rug_rows, old))
+    ratios = []
+    for feature_index, column in enumerate(column_indices):
+        weight: Any = model.w[feature_index] if features.n_values > 1 else float(model.w[feature_index, 0])
+        name = str(encoded.names[column])
+        if feature_index < len(features.numeric):
+            previous_ratio = previous_by_column.get(name)
+            ratios.append(_curve_ratio(model, encoded, feature_index, name, weight, rug_rows, previous_ratio))
         else:
-            count = int(encoded.levels[j])
-            phi = features.levels(d - len(features.numeric)).T[:count]
-            texts = labels[j] if len(labels) else range(count)
-            parts.append(
-                _levels(encoded, j, ColumnRatio(name, _narrow(phi), weight), texts, previous_by_column.get(name))
+            n_levels = int(encoded.levels[column])
+            phi = features.levels(feature_index - len(features.numeric)).T[:n_levels]
+            level_names = labels[column] if len(labels) else range(n_levels)
+            ratios.append(
+                _level_ratio(
+                    encoded, column, ColumnRatio(name, _narrow(phi), weight), level_names, previous_by_column.get(name)
+                )
             )
-    return DensityFrame(tuple(parts), tuple(str(label) for label in encoded.classes), iteration, note)
+    return DensityFrame(tuple(ratios), tuple(str(label) for label in encoded.classes), iteration, note)
 
 
-def _levels(encoded: Encoded, j: int, ratio: ColumnRatio, texts: Sequence[Any], old: ColumnRatio | None) -> ColumnRatio:
+def _level_ratio(
+    encoded: Encoded, column: int, ratio: ColumnRatio, names: Sequence[Any], prior: ColumnRatio | None
+) -> ColumnRatio:
     """Return the ratio with names of its levels; only the most frequent ones if there are many, with `whole` beside."""
-    count = len(ratio.phi)
-    if count <= MAX_LEVELS:
-        return replace(ratio, levels=tuple(str(texts[k]) for k in range(count)))
-    if old is not None and old.whole is not None and old.shown is not None:
-        shown_positions, levels = old.shown, old.whole.levels
+    n_levels = len(ratio.phi)
+    if n_levels <= MAX_LEVELS:
+        return replace(ratio, levels=tuple(str(names[k]) for k in range(n_levels)))
+    if prior is not None and prior.whole is not None and prior.shown is not None:
+        shown_positions, levels = prior.shown, prior.whole.levels
     else:
-        rows = np.bincount(encoded.codes[j], minlength=count)[:count]
-        shown_positions = np.sort(np.argsort(-rows, kind="stable")[:MAX_LEVELS])
-        levels = tuple(str(texts[k]) for k in range(count))
+        rows_by_level = np.bincount(encoded.codes[column], minlength=n_levels)[:n_levels]
+        shown_positions = np.sort(np.argsort(-rows_by_level, kind="stable")[:MAX_LEVELS])
+        levels = tuple(str(names[k]) for k in range(n_levels))
     whole_ratio = replace(ratio, levels=levels)
     drawn_levels = tuple(levels[k] for k in shown_positions)
     return replace(
         ratio, phi=ratio.phi[shown_positions], levels=drawn_levels, shown=shown_positions,
-        left_out=count - len(shown_positions), whole=whole_ratio,
+        left_out=n_levels - len(shown_positions), whole=whole_ratio,
     )  # fmt: skip
 
 
-def _curve(
-    model: DensityModel, encoded: Encoded, d: int, name: str, weight: Any, rug_rows: Any, old: ColumnRatio | None
+def _curve_ratio(
+    model: DensityModel, encoded: Encoded, k: int, name: str, weight: Any, rug_rows: Any, prior: ColumnRatio | None
 ) -> ColumnRatio:
+    """Return the ratio of numeric feature d; `old`, of the previous scene, lends what has not changed."""
     assert encoded.numbers is not None  # the table has numeric features
-    h, silverman = float(np.exp(model.log_h[d])), float(model.features.silverman[d])
-    if old is not None and old.bandwidth == h:
-        return replace(old, weight=weight)
-    values = encoded.numbers[model.features.numeric[d]]
-    if old is None or old.x is None:
-        low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        air = MARGIN_SHARE * (high - low)
-        x = np.linspace(low - air, high + air, CURVE_POINTS)
+    h, silverman = float(np.exp(model.log_h[k])), float(model.features.silverman[k])
+    if prior is not None and prior.bandwidth == h:
+        return replace(prior, weight=weight)
+    values = encoded.numbers[model.features.numeric[k]]
+    if prior is None or prior.x is None:
+        lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
+        margin = MARGIN_SHARE * (highest - lowest)
+        x = np.linspace(lowest - margin, highest + margin, CURVE_POINTS)
     else:
-        x = old.x
-    phi = model.features.curve(d, x, float(model.log_h[d])).phi.T
-    if old is not None:
-        return replace(old, phi=_narrow(phi), weight=weight, x=x, bandwidth=h, silverman=silverman)
+        x = prior.x
+    phi = model.features.curve(k, x, float(model.log_h[k])).phi.T
+    if prior is not None:
+        return replace(prior, phi=_narrow(phi), weight=weight, x=x, bandwidth=h, silverman=silverman)
     rug = values[rug_rows]
     is_finite = np.isfinite(rug)
     classes = encoded.y[rug_rows][is_finite].astype(np.intp)
@@ -106,19 +111,19 @@ def _narrow(phi: Floats) -> Floats:
 def bandwidth_path(run: Any) -> BandwidthPath:
     """Return the path of a dlr run up to its latest step."""
     steps = [step for step in run.trace.since(0) if step.kind != "search"]
-    features, rows = run.objective.features, run.trace.rows or 1.0
-    places = feature_columns(run.encoded, features)[: len(features.numeric)]
-    bandwidths = [[step.extra.get(f"h_{j}", np.nan) for j in places] for step in steps]
-    h = np.reshape(bandwidths, (len(steps), len(places)))  # keeps two dimensions before the first step
-    losses = {"training": np.array([step.nll / rows for step in steps])}
-    for part, key in (("validation", "validation_log_loss"), ("test", "heldout_log_loss")):
-        values = np.array([step.extra.get(key, np.nan) for step in steps], dtype=np.float64)
-        if np.isfinite(values).any():
-            losses[part] = values
+    features, total_weight = run.objective.features, run.trace.rows or 1.0
+    column_indices = feature_columns(run.encoded, features)[: len(features.numeric)]
+    bandwidths = [[step.extra.get(f"h_{column_index}", np.nan) for column_index in column_indices] for step in steps]
+    h = np.reshape(bandwidths, (len(steps), len(column_indices)))  # keeps two dimensions before the first step
+    losses = {"training": np.array([step.nll / total_weight for step in steps])}
+    for sample_name, key in (("validation", "validation_log_loss"), ("test", "heldout_log_loss")):
+        log_losses = np.array([step.extra.get(key, np.nan) for step in steps], dtype=np.float64)
+        if np.isfinite(log_losses).any():
+            losses[sample_name] = log_losses
     return BandwidthPath(
         iterations=np.array([step.index for step in steps], dtype=np.intp),
-        columns=tuple(str(run.encoded.names[j]) for j in places),
-        ratios=h / features.silverman if len(places) else h,
+        columns=tuple(str(run.encoded.names[column_index]) for column_index in column_indices),
+        ratios=h / features.silverman if len(column_indices) else h,
         losses=losses,
         outer=np.array([step.kind == "outer" for step in steps], dtype=bool),
     )

@@ -101,13 +101,13 @@ class BandwidthPath:
 
 def scene_frame(scene: DensityFrame) -> pd.DataFrame:
     """Return a scene as a tidy frame with all levels: column, x or level, class of phi, phi, w, w phi, h."""
-    parts = []
+    frames = []
     for ratio in (column_ratio.whole or column_ratio for column_ratio in scene.columns):
-        spoken = scene.classes[1:] if ratio.phi.ndim == 1 else scene.classes
+        shown_classes = scene.classes[1:] if ratio.phi.ndim == 1 else scene.classes
         phi, weighted = (np.reshape(values, (len(ratio.phi), -1)) for values in (ratio.phi, ratio.weighted))
         weights = np.atleast_1d(ratio.weight)
-        for k, name in enumerate(spoken):
-            part = {
+        for k, name in enumerate(shown_classes):
+            columns = {
                 "column": ratio.column,
                 "x": np.nan if ratio.x is None else ratio.x,
                 "level": list(ratio.levels) if ratio.x is None else "",
@@ -117,13 +117,13 @@ def scene_frame(scene: DensityFrame) -> pd.DataFrame:
                 "w phi": weighted[:, k],
                 "h": ratio.bandwidth,
             }
-            parts.append(pd.DataFrame(part))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+            frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def path_frame(path: BandwidthPath) -> pd.DataFrame:
     """Return a path as a frame: step, whether bandwidths moved, NLL per row by part, h over Silverman's by column."""
-    table: dict[str, Any] = {"step": path.iterations, "bandwidths moved": path.outer}
-    table |= {f"NLL {part}": values for part, values in path.losses.items()}
+    step_columns: dict[str, Any] = {"step": path.iterations, "bandwidths moved": path.outer}
+    step_columns |= {f"NLL {sample_name}": losses for sample_name, losses in path.losses.items()}
     ratios = pd.DataFrame(path.ratios, columns=[f"h / Silverman's of {name}" for name in path.columns])
-    return pd.concat([pd.DataFrame(table), ratios], axis=1)
+    return pd.concat([pd.DataFrame(step_columns), ratios], axis=1)

@@ -58,34 +58,35 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = MAX_SHOWN, seed:
         features = features - features.mean(axis=1, keepdims=True)
     flat_features = features.reshape(-1, features.shape[2]).T
     codes = np.asarray(y, dtype=np.intp)
-    order = np.random.default_rng(seed).permutation(len(codes))
-    counted_rows = np.sort(order[:MAX_COUNTED])
-    share, chance = _shares(flat_features[counted_rows], codes[counted_rows])
-    drawn_rows = order if len(order) <= limit else order[_spread(codes[order], limit)]
+    row_order = np.random.default_rng(seed).permutation(len(codes))
+    counted_rows = np.sort(row_order[:MAX_COUNTED])
+    agreeing_share, chance = _agreeing_shares(flat_features[counted_rows], codes[counted_rows])
+    drawn_rows = row_order if len(row_order) <= limit else row_order[_evenly_by_class(codes[row_order], limit)]
     drawn_rows = drawn_rows[np.argsort(codes[drawn_rows], kind="stable")]
     shown_phi = flat_features[drawn_rows]
     names = tuple(str(label) for label in classes)
-    values = (shown_phi @ shown_phi.T).astype(np.float32)
-    return Gram(values, codes[drawn_rows], drawn_rows, names, len(codes), len(counted_rows), share, chance)
+    kernel = (shown_phi @ shown_phi.T).astype(np.float32)
+    return Gram(kernel, codes[drawn_rows], drawn_rows, names, len(codes), len(counted_rows), agreeing_share, chance)
 
 
-def _spread(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+def _evenly_by_class(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
     """Return positions of `limit` rows, evenly spaced after sorting by class: classes keep their shares."""
-    by_class = np.argsort(codes, kind="stable")
-    return by_class[np.floor((np.arange(limit) + 0.5) * len(codes) / limit).astype(np.intp)]
+    rows_by_class = np.argsort(codes, kind="stable")
+    return rows_by_class[np.floor((np.arange(limit) + 0.5) * len(codes) / limit).astype(np.intp)]
 
 
-def _shares(flat: Floats, codes: NDArray[np.intp]) -> tuple[float, float]:
-    agree, same_pairs, n = 0, 0, len(codes)
-    for begin in range(0, n, CHUNK_ROWS):
-        block = slice(begin, begin + CHUNK_ROWS)
+def _agreeing_shares(flat: Floats, codes: NDArray[np.intp]) -> tuple[float, float]:
+    """Return the share of pairs of rows with k > 0 exactly if their class is the same, and that of a constant guess."""
+    n_agreeing, n_same_class_pairs, n = 0, 0, len(codes)
+    for block_start in range(0, n, CHUNK_ROWS):
+        block = slice(block_start, block_start + CHUNK_ROWS)
         alike = flat[block] @ flat.T > 0
         has_same_class = codes[block, None] == codes
-        itself = np.arange(begin, min(begin + CHUNK_ROWS, n))
-        rows = np.arange(len(itself))
-        agree += int((alike == has_same_class).sum()) - int((alike == has_same_class)[rows, itself].sum())
-        same_pairs += int(has_same_class.sum()) - len(itself)
-    pairs = n * (n - 1)
-    if not pairs:
+        own_indices = np.arange(block_start, min(block_start + CHUNK_ROWS, n))
+        inner = np.arange(len(own_indices))
+        n_agreeing += int((alike == has_same_class).sum()) - int((alike == has_same_class)[inner, own_indices].sum())
+        n_same_class_pairs += int(has_same_class.sum()) - len(own_indices)
+    n_pairs = n * (n - 1)
+    if not n_pairs:
         return float("nan"), float("nan")
-    return agree / pairs, max(same_pairs, pairs - same_pairs) / pairs
+    return n_agreeing / n_pairs, max(n_same_class_pairs, n_pairs - n_same_class_pairs) / n_pairs

@@ -57,11 +57,11 @@ def follow(
     fit = assemble_density(encoded, recipe.params, 1, recipe.seed, stop)
     objective, solver = cast("DensityObjective", fit.objective), fit.solver
     w, log_h = objective.split(_start(objective, fit.w0, warm))
-    first = objective.follow(log_h, w)
-    yield _live(encoder, encoded, objective, first, not objective.fits_bandwidths)
+    first_point = objective.follow(log_h, w)
+    yield _live_density(encoder, encoded, objective, first_point, not objective.fits_bandwidths)
     if not objective.fits_bandwidths:
         return
-    state: Any = solver.init(objective, first.w)
+    state: Any = solver.init(objective, first_point.w)
     for _ in range(_STEPS):
         stop.check()
         new_state = solver.advance(objective, state)
@@ -69,8 +69,8 @@ def follow(
             break
         state = new_state
         if state.kind == "outer":
-            yield _live(encoder, encoded, objective, state.point, False)
-    yield _live(encoder, encoded, objective, state.point, True)
+            yield _live_density(encoder, encoded, objective, state.point, False)
+    yield _live_density(encoder, encoded, objective, state.point, True)
 
 
 def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -> LiveDensity:
@@ -85,14 +85,14 @@ def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -
         objective.validation = _on_one_thread(objective.validation)
     state = run.state
     previous = state.point.features if state is not None else None
-    return _live(run.encoder, run.encoded, objective, objective.follow(log_h, w, previous), True)
+    return _live_density(run.encoder, run.encoded, objective, objective.follow(log_h, w, previous), True)
 
 
 def _on_one_thread(features_or_rows: T) -> T:
     """Return a shallow copy of features or rows that uses one thread."""
-    single: Any = copy.copy(features_or_rows)
-    single.n_jobs = 1
-    return single
+    copied: Any = copy.copy(features_or_rows)
+    copied.n_jobs = 1
+    return copied
 
 
 def _start(objective: DensityObjective, w0: Floats, warm: DensityModel | None) -> Floats:
@@ -100,11 +100,11 @@ def _start(objective: DensityObjective, w0: Floats, warm: DensityModel | None) -
     shape = (features.n_features + 1, features.n_values)
     if warm is None or warm.w.shape != shape or len(warm.log_h) != len(features.silverman):
         return w0
-    low, high = features.bounds
-    return np.concatenate([warm.w.ravel(), np.clip(warm.log_h, low, high)])
+    lowest_log_h, highest_log_h = features.bounds
+    return np.concatenate([warm.w.ravel(), np.clip(warm.log_h, lowest_log_h, highest_log_h)])
 
 
-def _live(
+def _live_density(
     encoder: Encoder, encoded: Encoded, objective: DensityObjective, point: DensityPoint, settled: bool
 ) -> LiveDensity:
     extra_values = objective.report(point)

@@ -85,34 +85,34 @@ class NamedEffects:
             share, structural, nats = pure.importance(self.encoded, self._n_jobs, stop).T
             rises = self._loss_rises(stop)
             loss, error = _mean_and_error(rises[:, 0], rises[:, 1], float(self.heldout.weights.sum()))
-            table = pd.DataFrame(
+            importance_table = pd.DataFrame(
                 {
                     "order": pure.sizes, "share": share, "structural": structural, "nats": nats, "loss": loss,
                     "loss_error": error, "cells": np.diff(pure.index.begin),
                 },
                 pd.Index(self.names, name="columns"),
             ).round(12)  # fmt: skip
-            self._table = table.iloc[np.argsort(-nats, kind="stable")]
+            self._table = importance_table.iloc[np.argsort(-nats, kind="stable")]
         return self._table.copy()
 
     def orders(self) -> pd.DataFrame:
         """Return a row per order: number of "tuples", and their sums of "share", "structural", "nats"."""
         groups = self.importance().groupby("order")
-        table: pd.DataFrame = groups[["share", "structural", "nats"]].sum()
-        table.insert(0, "tuples", groups.size())
-        return table
+        sums_by_order: pd.DataFrame = groups[["share", "structural", "nats"]].sum()
+        sums_by_order.insert(0, "tuples", groups.size())
+        return sums_by_order
 
     def _loss_rises(self, stop: StopToken) -> Floats:
         """Return the sums over test rows of the rise of -log p(y) without each tuple, and of its square: (T, 2)."""
         pure, heldout = self.pure, self.heldout
-        parts = np.zeros((pure.parts(heldout.n_rows), pure.n_tuples, 2))
+        sums_by_part = np.zeros((pure.parts(heldout.n_rows), pure.n_tuples, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
             scores = effects.sum(axis=1) + pure.intercept
-            kernels.losses_without(effects, scores, heldout.y[rows], heldout.weights[rows], parts[part])
+            kernels.losses_without(effects, scores, heldout.y[rows], heldout.weights[rows], sums_by_part[part])
 
         pure.visit(heldout.codes, see, None, self._n_jobs, stop)
-        sums: Floats = parts.sum(axis=0)
+        sums: Floats = sums_by_part.sum(axis=0)
         return sums
 
     def mute(self, *tuples: Any) -> pd.DataFrame:
@@ -120,15 +120,15 @@ class NamedEffects:
 
         Only the pure effect is removed: muting a pair leaves the main effects of its columns. Columns: `MEASURES`.
         """
-        heldout, lines = self.heldout, {}
+        heldout, measures_by_name = self.heldout, {}
         for name, log_p in zip(("all", "muted"), self._with_and_without(tuples), strict=True):
-            lines[name] = measures(log_p, heldout.y, heldout.weights).__dict__
-        return pd.DataFrame.from_dict(lines, orient="index")
+            measures_by_name[name] = measures(log_p, heldout.y, heldout.weights).__dict__
+        return pd.DataFrame.from_dict(measures_by_name, orient="index")
 
     def cost_without(self, *tuples: Any) -> tuple[float, float]:
         """Return "loss" and "loss_error" of `importance` for several tuples at once."""
-        complete, reduced = (row_losses(log_p, self.heldout.y) for log_p in self._with_and_without(tuples))
-        rise, weights = reduced - complete, self.heldout.weights
+        losses_of_all, losses_without = (row_losses(log_p, self.heldout.y) for log_p in self._with_and_without(tuples))
+        rise, weights = losses_without - losses_of_all, self.heldout.weights
         mean, error = _mean_and_error(weights @ rise, weights @ rise**2, float(weights.sum()))
         return float(mean), float(error)
 
@@ -138,9 +138,9 @@ class NamedEffects:
 
     def _with_and_without(self, tuples: Iterable[Any]) -> tuple[Floats, Floats]:
         """Return the log probabilities (N, C) of the test rows with all tuples, and without these."""
-        numbers = sorted({self.number_of(columns) for columns in tuples})
-        muted = self.pure.scores(self.heldout.codes, numbers, self._n_jobs) if numbers else 0.0
-        return log_softmax(self._scores), log_softmax(self._scores - muted)
+        tuple_indices = sorted({self.number_of(columns) for columns in tuples})
+        muted_scores = self.pure.scores(self.heldout.codes, tuple_indices, self._n_jobs) if tuple_indices else 0.0
+        return log_softmax(self._scores), log_softmax(self._scores - muted_scores)
 
     def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
         """Return the losses on the test rows with the k best tuples alone, ranked by a column of `importance`.
@@ -156,18 +156,19 @@ class NamedEffects:
         return self._curves[by].copy()
 
     def _losses_kept(self, ranked: pd.DataFrame, stop: StopToken) -> pd.DataFrame:
-        heldout, pure, total = self.heldout, self.pure, len(ranked)
-        number_by_name = {name: t for t, name in enumerate(self.names)}
-        kept_counts = np.arange(1, total + 1)
-        if total > CURVE_POINTS:
-            kept_counts = np.unique(np.geomspace(1, total, CURVE_POINTS).round().astype(int))
+        """Compute the losses with the first k tuples of a ranking alone, for some k."""
+        heldout, pure, n_tuples = self.heldout, self.pure, len(ranked)
+        tuple_index_by_name = {name: tuple_index for tuple_index, name in enumerate(self.names)}
+        kept_counts = np.arange(1, n_tuples + 1)
+        if n_tuples > CURVE_POINTS:
+            kept_counts = np.unique(np.geomspace(1, n_tuples, CURVE_POINTS).round().astype(int))
         sums = np.zeros((pure.parts(heldout.n_rows), len(kept_counts) + 1, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
             y, weights = heldout.y[rows], heldout.weights[rows]
             kernels.losses_of_first_tuples(effects, pure.intercept, y, weights, kept_counts, sums[part])
 
-        pure.visit(heldout.codes, see, [number_by_name[name] for name in ranked.index], self._n_jobs, stop)
+        pure.visit(heldout.codes, see, [tuple_index_by_name[name] for name in ranked.index], self._n_jobs, stop)
         losses = sums.sum(axis=0) / heldout.weights.sum()
         added, orders = [None, *ranked.index[kept_counts - 1]], [0, *ranked["order"].to_numpy()[kept_counts - 1]]
         return pd.DataFrame(
@@ -178,10 +179,10 @@ class NamedEffects:
         )  # fmt: skip
 
 
-def _mean_and_error(first: Floats, second: Floats, n: float) -> tuple[Floats, Floats]:
+def _mean_and_error(value_sums: Floats, square_sums: Floats, total_weight: float) -> tuple[Floats, Floats]:
     """Return mean and standard error from the sums of values and of squares over rows of total weight n."""
-    mean = first / n
-    return mean, np.sqrt(np.maximum(0.0, second / n - mean**2) / n)
+    mean = value_sums / total_weight
+    return mean, np.sqrt(np.maximum(0.0, square_sums / total_weight - mean**2) / total_weight)
 
 
 def column_number(columns: Sequence[str], name: Any) -> int:

@@ -96,15 +96,15 @@ def interactions(
 
 def _sample_rows(coded: EncodedTable) -> tuple[Encoded, Encoded | None, str]:
     """Return training and test rows of a table read in batches, sampled if there are many, and a note on the sample."""
-    parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
-    samples = [coded.first_rows(part, MAX_ROWS) if rows else None for part, rows in parts]
-    texts = [
-        f"{MAX_ROWS:,} of {rows:,} {words} rows"
-        for (_, rows), words in zip(parts, ("training", "test"), strict=True)
-        if rows > MAX_ROWS
+    sample_sizes = [(sample_name, coded.cache.n_rows(sample_name)) for sample_name in ("train", "test")]
+    samples = [coded.first_rows(sample_name, MAX_ROWS) if n_rows else None for sample_name, n_rows in sample_sizes]
+    sample_texts = [
+        f"{MAX_ROWS:,} of {n_rows:,} {sample_adjective} rows"
+        for (_, n_rows), sample_adjective in zip(sample_sizes, ("training", "test"), strict=True)
+        if n_rows > MAX_ROWS
     ]
     assert samples[0] is not None
-    return samples[0], samples[1], f"Measured on {' and '.join(texts)}, drawn at random." if texts else ""
+    return samples[0], samples[1], f"Measured on {' and '.join(sample_texts)}, drawn at random." if sample_texts else ""
 
 
 def _require_cells(model: Any) -> Any:
@@ -168,9 +168,9 @@ class Interactions(NamedEffects):
     @property
     def nbytes(self) -> int:
         """Bytes of the cells and of the rows."""
-        pure, rows = self.pure, {id(part): part for part in (self.encoded, self.heldout)}.values()
-        cells = pure.index.seen.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
-        return int(cells + sum(part.codes.nbytes + part.y.nbytes + part.weights.nbytes for part in rows))
+        pure, rows = self.pure, {id(sample): sample for sample in (self.encoded, self.heldout)}.values()
+        cell_bytes = pure.index.seen.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
+        return int(cell_bytes + sum(sample.codes.nbytes + sample.y.nbytes + sample.weights.nbytes for sample in rows))
 
     def members(self, name: str) -> list[str]:
         """Return the columns of the tuple of this name."""
@@ -194,8 +194,8 @@ class Interactions(NamedEffects):
         """
         cells = self.pure.cells_of(t)
         if name in ("pure", "phi"):
-            values = (self.pure.f if name == "pure" else self.pure.raw)[cells]
-            return values[:, of] - values[:, against]
+            log_odds = (self.pure.f if name == "pure" else self.pure.raw)[cells]
+            return log_odds[:, of] - log_odds[:, against]
         if name == "rows":
             return self.pure.rows[cells]
         if name == "w":
@@ -208,10 +208,10 @@ class Interactions(NamedEffects):
         codes_of_rows = self.encoded.codes[members].astype(np.int64)
         levels = self.pure.space.levels[members]
         key = np.ravel_multi_index(tuple(codes.T), tuple(levels))
-        place = np.searchsorted(key, np.ravel_multi_index(tuple(codes_of_rows), tuple(levels)))
-        counts = np.bincount(place, self.encoded.weights * (self.encoded.y == of), len(key))
-        total = self.pure.rows[cells] if name == "p" else counts.sum()
-        share: Floats = np.divide(counts, total, out=np.full(len(key), np.nan), where=np.asarray(total) > 0)
+        cell_by_row = np.searchsorted(key, np.ravel_multi_index(tuple(codes_of_rows), tuple(levels)))
+        counts = np.bincount(cell_by_row, self.encoded.weights * (self.encoded.y == of), len(key))
+        total_rows = self.pure.rows[cells] if name == "p" else counts.sum()
+        share: Floats = np.divide(counts, total_rows, out=np.full(len(key), np.nan), where=np.asarray(total_rows) > 0)
         with np.errstate(divide="ignore"):
             return share if name == "p" else np.log(share)
 
@@ -230,18 +230,18 @@ class Interactions(NamedEffects):
         Columns: "columns" and "levels" (texts), "class", "rows" (weight of the rows in the cell), "phi" (the model's
         own value, less its mean over the classes) and "pure".
         """
-        numbers = [self.number_of(columns)] if columns else range(len(self.names))
-        pure, parts = self.pure, []
-        for t in numbers:
-            cells, members = pure.cells_of(t), pure.space.members[t]
+        tuple_indices = [self.number_of(columns)] if columns else range(len(self.names))
+        pure, frames = self.pure, []
+        for tuple_index in tuple_indices:
+            cells, members = pure.cells_of(tuple_index), pure.space.members[tuple_index]
             codes = pure.space.codes_of(pure.index.seen[cells])
             labels = [np.array(self.labels(j), dtype=object)[codes[:, i]] for i, j in enumerate(members)]
             levels = [JOIN.join(texts) for texts in zip(*labels, strict=True)]
             n_classes = len(self.classes)
-            parts.append(
+            frames.append(
                 pd.DataFrame(
                     {
-                        "columns": self.names[t],
+                        "columns": self.names[tuple_index],
                         "levels": np.repeat(np.array(levels, dtype=object), n_classes),
                         "class": np.tile(self.classes, len(levels)),
                         "rows": np.repeat(pure.rows[cells], n_classes),
@@ -250,7 +250,7 @@ class Interactions(NamedEffects):
                     }
                 )
             )
-        return pd.concat(parts, ignore_index=True)
+        return pd.concat(frames, ignore_index=True)
 
     def lacking(self, order: int | None = None, stop: StopToken = NEVER) -> pd.DataFrame:
         """Test the tuples of an order that the model lacks (a score test): a row each, the highest gain first.
@@ -262,10 +262,10 @@ class Interactions(NamedEffects):
             RecipeError: if the columns have no tuples of this order, or none is lacking.
         """
         scores = self._model.scores(self.encoded.codes, self._n_jobs, stop)
-        for size in range(1, len(self._varying) + 1) if order is None else [order]:
-            if tuples := [columns for columns in self._tuples(size) if columns not in self.pure.numbers]:
-                table = tuple_tests.lacking(scores, self._tested_rows, tuples, self._n_jobs, stop)
-                return self._with_names(table, tuples, "gain")
+        for tuple_size in range(1, len(self._varying) + 1) if order is None else [order]:
+            if tuples := [columns for columns in self._tuples(tuple_size) if columns not in self.pure.numbers]:
+                test_table = tuple_tests.lacking(scores, self._tested_rows, tuples, self._n_jobs, stop)
+                return self._with_names(test_table, tuples, "gain")
         raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
 
     def associations(self, order: int = 2, stop: StopToken = NEVER) -> pd.DataFrame:
@@ -276,8 +276,8 @@ class Interactions(NamedEffects):
         chi2.
         """
         tuples = self._tuples(order)
-        table = tuple_tests.associations(self._tested_rows, tuples, self._n_jobs, stop)
-        return self._with_names(table, tuples, "interaction")
+        association_table = tuple_tests.associations(self._tested_rows, tuples, self._n_jobs, stop)
+        return self._with_names(association_table, tuples, "interaction")
 
     @cached_property
     def _varying(self) -> list[int]:
@@ -285,12 +285,12 @@ class Interactions(NamedEffects):
         return [j for j, codes in enumerate(self._tested_rows.codes) if len(codes) and (codes != codes[0]).any()]
 
     def _tuples(self, order: int) -> list[tuple[int, ...]]:
-        columns = len(self._varying)
-        if not 1 <= order <= columns:
-            raise RecipeError(f"order={order} does not fit; expected 1 to {columns}")
-        if (tuples := comb(columns, order)) > MAX_TUPLES:
-            text = f"{columns} columns have {tuples:,} {tuples_text(order)}"
-            raise RecipeError(f"{text}; expected at most {MAX_TUPLES:,}")
+        n_columns = len(self._varying)
+        if not 1 <= order <= n_columns:
+            raise RecipeError(f"order={order} does not fit; expected 1 to {n_columns}")
+        if (n_tuples := comb(n_columns, order)) > MAX_TUPLES:
+            count_text = f"{n_columns} columns have {n_tuples:,} {tuples_text(order)}"
+            raise RecipeError(f"{count_text}; expected at most {MAX_TUPLES:,}")
         return list(combinations(self._varying, order))
 
     def _with_names(self, table: pd.DataFrame, tuples: list[tuple[int, ...]], sort_column: str) -> pd.DataFrame:
@@ -331,10 +331,10 @@ class Interactions(NamedEffects):
         """Return what carries the score, which tuple of the highest order is worth most, and which of the next order
         would help (if these are few enough to be tested).
         """
-        text, candidates = verdict(self.orders(), self.importance(), self.loss_rows), self.next_order()
+        verdict_text, candidates = verdict(self.orders(), self.importance(), self.loss_rows), self.next_order()
         next_order = int(self.pure.sizes.max()) + 1
-        parts = [text, "" if candidates is None else lacking_sentence(candidates, next_order), self.note]
-        return " ".join(part for part in parts if part)
+        sentences = [verdict_text, "" if candidates is None else lacking_sentence(candidates, next_order), self.note]
+        return " ".join(one_sentence for one_sentence in sentences if one_sentence)
 
 
 class ColumnInteractions(Interactions):
@@ -350,11 +350,11 @@ class ColumnInteractions(Interactions):
         stop: StopToken = NEVER, more: Floats | None = None,
     ):  # fmt: skip
         self._arguments = classifier, encoded, heldout, n_jobs
-        numbers = [part.numbers for part in (encoded, heldout) if part is not None and part.numbers is not None]
+        numbers = [sample.numbers for sample in (encoded, heldout) if sample is not None and sample.numbers is not None]
         encoder = encoder_of_values(classifier.encoder_, [*numbers, *([] if more is None else [more])])
-        rows = [None if part is None else with_levels(part, encoder) for part in (encoded, heldout)]
-        assert rows[0] is not None
-        super().__init__(as_linear(classifier, encoder), encoder, rows[0], rows[1], n_jobs, stop)
+        sample_rows = [None if sample is None else with_levels(sample, encoder) for sample in (encoded, heldout)]
+        assert sample_rows[0] is not None
+        super().__init__(as_linear(classifier, encoder), encoder, sample_rows[0], sample_rows[1], n_jobs, stop)
         self._tested_rows = binned(encoded)
 
     def row(
@@ -374,11 +374,11 @@ class ColumnInteractions(Interactions):
             numbers = np.full((len(columns), 1), np.nan)
         else:
             numbers = classifier.encoder_.numbers(x if isinstance(x, pd.DataFrame) else pd.DataFrame([dict(x)]))[:, :1]
-        for row, column in zip(numbers, columns, strict=True):
+        for number, column in zip(numbers, columns, strict=True):
             with suppress(TypeError, ValueError):
-                row[0] = float(changes.get(column.name, row[0]))
-            if np.isnan(row[0]) or row[0] in (column.values or ()):
-                row[0] = np.nan
+                number[0] = float(changes.get(column.name, number[0]))
+            if np.isnan(number[0]) or number[0] in (column.values or ()):
+                number[0] = np.nan
         is_new = ~np.isnan(numbers)
         placeholder = [column.values[0] if column.values else 0.0 for column in columns]
         return np.where(is_new, numbers, np.array(placeholder)[:, None]) if is_new.any() else numbers[:, :0]

@@ -39,7 +39,11 @@ _MAX_RANK_NUMBERS = 8_000_000  # numbers in memory to compute a rank
 
 @dataclass(frozen=True, eq=False)
 class TupleCounts:
-    """Rows counted in the cells of tuples and of all their subtuples."""
+    """Rows counted in the cells of tuples and of all their subtuples.
+
+    tuples: numbers of the tuples among all of `tables`. cover, rows: the rows encoded for sums over cells. index,
+    slices: the cells, and the slices of them that purification frees from effects. jobs: number of threads.
+    """
 
     tuples: NDArray[np.intp]
     tables: Tables
@@ -57,9 +61,9 @@ class TupleCounts:
         prepared = TrainingData(rows, None, None, n_jobs, merge=False)
         all_tuples = tuple(map(tuple, space.members))
         covered, tables = prepared.covered(all_tuples, stop), prepared.tables(all_tuples, 0.0, stop)
-        numbers = {columns: t for t, columns in enumerate(all_tuples)}
+        tuple_index_by_columns = {columns: tuple_index for tuple_index, columns in enumerate(all_tuples)}
         index = CellIndex.of_seen(tables.space, tables.seen)
-        tuple_numbers = np.array([numbers[tuple(columns)] for columns in tuples], np.intp)
+        tuple_numbers = np.array([tuple_index_by_columns[tuple(columns)] for columns in tuples], np.intp)
         return cls(tuple_numbers, tables, covered.cover, covered.rows, index, Slices.of(index), resolve_jobs(n_jobs))
 
     def free(self, tested: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
@@ -69,22 +73,22 @@ class TupleCounts:
 
         If the rank would take too much memory, the complete table's ratio is used.
         """
-        space, classes = self.tables.space, self.tables.n_classes
+        space, n_classes = self.tables.space, self.tables.n_classes
         df, sizes = np.zeros(len(self.tuples)), space.sizes
 
         def count_tuple(i: int) -> None:
             t = int(self.tuples[i])
-            n, begin, end = int(sizes[t]), self.index.begin[t], self.index.begin[t + 1]
-            base, slices = self.slices.first_slice[t, 0], self.slices.first_slice[t, n] - self.slices.first_slice[t, 0]
-            tested_here, free = tested[begin:end], 0
-            for k in range(classes):
+            n, first_cell, end_cell = int(sizes[t]), self.index.begin[t], self.index.begin[t + 1]
+            first, slices = self.slices.first_slice[t, 0], self.slices.first_slice[t, n] - self.slices.first_slice[t, 0]
+            tested_here, free_cells = tested[first_cell:end_cell], 0
+            for k in range(n_classes):
                 stop.check()
                 if k == 0 or (tested_here[:, k] != tested_here[:, k - 1]).any():
-                    cells = begin + np.flatnonzero(tested_here[:, k])
-                    rank = kernels.margin_rank(cells, n, self.slices.slices, base, slices, _MAX_RANK_NUMBERS)
+                    cells = first_cell + np.flatnonzero(tested_here[:, k])
+                    rank = kernels.margin_rank(cells, n, self.slices.slices, first, slices, _MAX_RANK_NUMBERS)
                     n_levels = self.cover.levels_seen[space.tuples[t, :n]]
-                    free = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / n_levels).prod())
-                df[i] += free * (parts[cells, k].mean() if len(cells) else 0.0)
+                    free_cells = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / n_levels).prod())
+                df[i] += free_cells * (parts[cells, k].mean() if len(cells) else 0.0)
 
         run_parts(count_tuple, len(self.tuples), self.jobs)
         return df
@@ -99,9 +103,9 @@ def lacking(
     """
     tuple_counts = TupleCounts.of(encoded, tuples, n_jobs, stop)
     tables, slices, index, rows = tuple_counts.tables, tuple_counts.slices, tuple_counts.index, tuple_counts.rows
-    classes, n = tables.n_classes, encoded.total
+    n_classes, total_rows = tables.n_classes, encoded.total
     z = np.full((rows.n_rows, rows.padded_width), -np.inf)
-    z[:, :classes] = scores
+    z[:, :n_classes] = scores
     residual = rows.scores()
     rows.loss_and_residual(z, None, 0.0, z, residual, stop)
     slopes = tuple_counts.cover.sums(rows, residual, stop)
@@ -111,10 +115,10 @@ def lacking(
     curvatures = tuple_counts.cover.sums(rows, residual, stop)  # (S, C): sums of weight * p (1 - p)
     expected_counts, cell_counts = tables.counts + slopes, tables.counts.sum(axis=1, keepdims=True)
     is_tested = (expected_counts >= MIN_EXPECTED) & (curvatures > 1e-9 * cell_counts)
-    parts = 1.0 - expected_counts / cell_counts
+    free_shares = 1.0 - expected_counts / cell_counts
     terms = np.zeros_like(slopes)
     sizes = tables.space.sizes
-    for k in range(classes):
+    for k in range(n_classes):
         w = np.where(is_tested[:, k], curvatures[:, k], 0.0)
         f = np.divide(slopes[:, k], w, out=np.zeros(len(w)), where=w > 0)[:, None]
         mass = slices.sums(w)
@@ -128,16 +132,16 @@ def lacking(
             )
 
         run_parts(purify_tuple, len(tuple_counts.tuples), tuple_counts.jobs)
-        terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
-    gain_of_tuples = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
-    df = tuple_counts.free(is_tested, parts, stop)
+        terms[:, k] = free_shares[:, k] * w * f[:, 0] ** 2
+    chi2_by_tuple = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
+    df = tuple_counts.free(is_tested, free_shares, stop)
     return pd.DataFrame(
         {
-            "gain": (gain_of_tuples - 2.0 * df) / (2.0 * n),
-            "gain_error": np.sqrt(2.0 * df + 4.0 * np.maximum(0.0, gain_of_tuples - df)) / (2.0 * n),
-            "chi2": gain_of_tuples,
+            "gain": (chi2_by_tuple - 2.0 * df) / (2.0 * total_rows),
+            "gain_error": np.sqrt(2.0 * df + 4.0 * np.maximum(0.0, chi2_by_tuple - df)) / (2.0 * total_rows),
+            "chi2": chi2_by_tuple,
             "df": df,
-            "p": np.where(df > 0, chi2.sf(gain_of_tuples, np.maximum(df, 1e-9)), 1.0),
+            "p": np.where(df > 0, chi2.sf(chi2_by_tuple, np.maximum(df, 1e-9)), 1.0),
         }
     )
 
@@ -160,16 +164,16 @@ def associations(
 
     def fit_tuple(i: int) -> None:
         stop.check()
-        t = int(tuple_counts.tuples[i])
-        size, begin = int(sizes[t]), index.begin
+        tuple_index = int(tuple_counts.tuples[i])
+        n_columns, first_cells = int(sizes[tuple_index]), index.begin
         statistics[i] = kernels.fit_margins(
-            t, size, counts, is_tested, begin, slices.slices, slices.first_slice, 1e-7, 500
+            tuple_index, n_columns, counts, is_tested, first_cells, slices.slices, slices.first_slice, 1e-7, 500
         )
 
     run_parts(fit_tuple, len(tuple_counts.tuples), tuple_counts.jobs)
-    tuple_of_cell, count = tables.tuple_of_seen, tables.space.n_tuples
-    n_cells = np.maximum(np.bincount(tuple_of_cell, minlength=count), 1)
-    share_tested = np.bincount(tuple_of_cell, is_tested.mean(axis=1), count) / n_cells
+    tuple_of_cell, n_tuples = tables.tuple_of_seen, tables.space.n_tuples
+    n_cells = np.maximum(np.bincount(tuple_of_cell, minlength=n_tuples), 1)
+    share_tested = np.bincount(tuple_of_cell, is_tested.mean(axis=1), n_tuples) / n_cells
     parts = np.full(is_tested.shape, 1.0 - 1.0 / tables.n_classes)
     df, n = tuple_counts.free(np.ones_like(is_tested), parts, stop) * share_tested[tuple_counts.tuples], encoded.total
     return pd.DataFrame(

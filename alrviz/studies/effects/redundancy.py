@@ -34,33 +34,35 @@ def dependence(
     """
     if weights is not None:
         codes, weights = codes[:, weights > 0], weights[weights > 0]
-    codes_by_column = {j: np.unique(codes[j], return_inverse=True)[1].ravel() for j in columns}
-    sizes = {j: int(code.max(initial=-1)) + 1 for j, code in codes_by_column.items()}
-    n, lines = float(codes.shape[1] if weights is None else weights.sum()), []
-    share = (np.ones(codes.shape[1]) if weights is None else weights) / n
-    varying_columns = [j for j in columns if sizes[j] > 1]
-    entropy_by_column = {j: float(entr(np.bincount(codes_by_column[j], share)).sum()) for j in varying_columns}
-    for j, i in combinations(varying_columns, 2):
-        if np.array_equal(codes_by_column[j], codes_by_column[i]):
-            lines += [(j, i, 1.0), (i, j, 1.0)]
-        elif max(sizes[j], sizes[i]) <= n / MIN_ROWS_PER_LEVEL:
-            pairs, pair_of = np.unique(
-                codes_by_column[j].astype(np.int64) * sizes[i] + codes_by_column[i], return_inverse=True
+    codes_by_column = {column: np.unique(codes[column], return_inverse=True)[1].ravel() for column in columns}
+    sizes = {column: int(code.max(initial=-1)) + 1 for column, code in codes_by_column.items()}
+    total_rows, dependence_rows = float(codes.shape[1] if weights is None else weights.sum()), []
+    row_shares = (np.ones(codes.shape[1]) if weights is None else weights) / total_rows
+    varying_columns = [column for column in columns if sizes[column] > 1]
+    entropy_by_column = {
+        column: float(entr(np.bincount(codes_by_column[column], row_shares)).sum()) for column in varying_columns
+    }
+    for second, first in combinations(varying_columns, 2):
+        if np.array_equal(codes_by_column[second], codes_by_column[first]):
+            dependence_rows += [(second, first, 1.0), (first, second, 1.0)]
+        elif max(sizes[second], sizes[first]) <= total_rows / MIN_ROWS_PER_LEVEL:
+            pairs, pair_by_row = np.unique(
+                codes_by_column[second].astype(np.int64) * sizes[first] + codes_by_column[first], return_inverse=True
             )
-            joint = float(entr(np.bincount(pair_of.ravel(), share)).sum())
-            for column, other in ((j, i), (i, j)):
-                bias = (sizes[column] - 1) * (sizes[other] - 1) / (2 * n)
-                information = entropy_by_column[column] + entropy_by_column[other] - joint - bias
+            joint_entropy = float(entr(np.bincount(pair_by_row.ravel(), row_shares)).sum())
+            for column, other in ((second, first), (first, second)):
+                bias = (sizes[column] - 1) * (sizes[other] - 1) / (2 * total_rows)
+                information = entropy_by_column[column] + entropy_by_column[other] - joint_entropy - bias
                 known_share = 1.0 if len(pairs) == sizes[other] else max(0.0, information / entropy_by_column[column])
-                lines.append((column, other, known_share))
-    return pd.DataFrame(lines, columns=["column", "other", "known"])
+                dependence_rows.append((column, other, known_share))
+    return pd.DataFrame(dependence_rows, columns=["column", "other", "known"])
 
 
 def groups_of(links: pd.DataFrame, n_columns: int) -> list[list[int]]:
     """Return the groups of columns that links of `dependence` connect; a column without links is a group alone."""
     graph = coo_array((np.ones(len(links)), (links.column, links.other)), (n_columns, n_columns))
-    _, group = connected_components(graph, directed=False)
-    return [np.flatnonzero(group == k).tolist() for k in dict.fromkeys(group.tolist())]
+    _, group_by_column = connected_components(graph, directed=False)
+    return [np.flatnonzero(group_by_column == k).tolist() for k in dict.fromkeys(group_by_column.tolist())]
 
 
 def ranking(effects: Interactions) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -70,26 +72,26 @@ def ranking(effects: Interactions) -> tuple[pd.DataFrame, pd.DataFrame]:
     `Interactions.importance`, and "tuples" (the names of the tuples merged here); and `dependence` of the columns, the
     60 most important.
     """
-    table = effects.importance().sort_values("loss", ascending=False, kind="stable")
-    singles = [effects.columns.index(str(name)) for name in table.index[table.order == 1]]
-    dependences = dependence(effects.encoded.codes, singles[:MAX_COLUMNS], effects.encoded.weights)
+    importance_table = effects.importance().sort_values("loss", ascending=False, kind="stable")
+    single_columns = [effects.columns.index(str(name)) for name in importance_table.index[importance_table.order == 1]]
+    dependences = dependence(effects.encoded.codes, single_columns[:MAX_COLUMNS], effects.encoded.weights)
     certain = dependences[dependences.known == 1.0]
     mutual = certain.merge(certain, left_on=["column", "other"], right_on=["other", "column"])
     column_groups = groups_of(mutual.rename(columns={"column_x": "column", "other_x": "other"}), len(effects.columns))
-    group_by_column = {j: k for k, columns in enumerate(column_groups) for j in columns}
-    members: dict[frozenset[int], list[str]] = {}
+    group_by_column = {j: group_number for group_number, columns in enumerate(column_groups) for j in columns}
+    names_by_groups: dict[frozenset[int], list[str]] = {}
     for name, columns in zip(effects.names, effects.pure.space.members, strict=True):
-        members.setdefault(frozenset(group_by_column[int(j)] for j in columns), []).append(name)
-    if len(members) == len(table):
-        return table[["order", "share", "loss", "loss_error"]].assign(
-            tuples=[[str(name)] for name in table.index]
+        names_by_groups.setdefault(frozenset(group_by_column[int(j)] for j in columns), []).append(name)
+    if len(names_by_groups) == len(importance_table):
+        return importance_table[["order", "share", "loss", "loss_error"]].assign(
+            tuples=[[str(name)] for name in importance_table.index]
         ), dependences
-    lines, index = [], []
-    for key, names in members.items():
-        first = table.loc[names[0]]
-        loss = (first.loss, first.loss_error) if len(names) == 1 else effects.cost_without(*names)
-        lines.append((len(key), float(table.share[names].sum()), *loss, names))
-        parts = [" + ".join(effects.columns[j] for j in column_groups[k]) for k in sorted(key)]
-        index.append(name_separator(effects.columns).join(f"({p})" if "+" in p and len(key) > 1 else p for p in parts))
-    merged = pd.DataFrame(lines, pd.Index(index, name="columns"), ["order", "share", "loss", "loss_error", "tuples"])
+    rows, labels = [], []
+    for key, names in names_by_groups.items():
+        first_row = importance_table.loc[names[0]]
+        loss = (first_row.loss, first_row.loss_error) if len(names) == 1 else effects.cost_without(*names)
+        rows.append((len(key), float(importance_table.share[names].sum()), *loss, names))
+        texts = [" + ".join(effects.columns[j] for j in column_groups[group_number]) for group_number in sorted(key)]
+        labels.append(name_separator(effects.columns).join(f"({p})" if "+" in p and len(key) > 1 else p for p in texts))
+    merged = pd.DataFrame(rows, pd.Index(labels, name="columns"), ["order", "share", "loss", "loss_error", "tuples"])
     return merged.sort_values("loss", ascending=False, kind="stable"), dependences

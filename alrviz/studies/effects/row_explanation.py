@@ -87,28 +87,28 @@ class RowExplanation:
         scores = pure.intercept + effects.sum(axis=0)
         p = np.exp(log_softmax(scores[None])[0])
         by_probability = np.argsort(-p, kind="stable").tolist()
-        k = by_probability[0] if of is None else _class(of, classes)
-        by_probability.remove(k)
-        baseline = by_probability[0] if against is None else _class(against, classes)
-        located = pure.index.locate(codes.astype(np.uint32), 0, 1)[0].astype(np.int64) - 2 * pure.n_tuples
-        texts = [
+        class_index = by_probability[0] if of is None else _class(of, classes)
+        by_probability.remove(class_index)
+        baseline_index = by_probability[0] if against is None else _class(against, classes)
+        cell_indices = pure.index.locate(codes.astype(np.uint32), 0, 1)[0].astype(np.int64) - 2 * pure.n_tuples
+        level_texts = [
             labels_of[min(int(code), len(labels_of) - 1)]
             for labels_of, code in zip(labels.values(), codes[:, 0], strict=True)
         ]
         frame = pd.DataFrame(
             {
                 "order": pure.sizes,
-                "levels": [JOIN.join(texts[j] for j in members) for members in pure.space.members],
-                "log_odds": effects[:, k] - effects[:, baseline],
-                "rows": np.where(located >= 0, pure.rows[np.maximum(located, 0)], 0.0),
-                "seen": located >= 0,
+                "levels": [JOIN.join(level_texts[j] for j in members) for members in pure.space.members],
+                "log_odds": effects[:, class_index] - effects[:, baseline_index],
+                "rows": np.where(cell_indices >= 0, pure.rows[np.maximum(cell_indices, 0)], 0.0),
+                "seen": cell_indices >= 0,
             },
             pd.Index(tuple_names(pure.space.members, list(labels)), name="columns"),
         )
         frame = frame.iloc[np.argsort(-frame["log_odds"].abs().to_numpy(), kind="stable")]
-        intercept = float(pure.intercept[k] - pure.intercept[baseline])
+        intercept = float(pure.intercept[class_index] - pure.intercept[baseline_index])
         probabilities = pd.Series(p, pd.Index(classes, name="class"))
-        return cls(classes[k], classes[baseline], intercept, frame, probabilities, codes, pure, labels)
+        return cls(classes[class_index], classes[baseline_index], intercept, frame, probabilities, codes, pure, labels)
 
 
 def _class(label: Any, classes: list[Any]) -> int:
@@ -134,8 +134,8 @@ def row_codes(
             raise TableError(f"there are {len(frame)} rows; expected a table of one row to explain")
         codes = encoder.transform(frame)
     for name, value in (changes or {}).items():
-        column = column_number(encoder.names_, name)
-        codes[column, 0] = _level_of(encoder.columns_[column], value)
+        column_index = column_number(encoder.names_, name)
+        codes[column_index, 0] = _level_of(encoder.columns_[column_index], value)
     return codes
 
 

@@ -18,8 +18,8 @@ def verdict(orders: pd.DataFrame, importance: pd.DataFrame, row_text: str) -> st
         row_text: the rows of the log loss, "test" or "these rows'".
     """
     share_texts = [
-        f"{'main effects' if size == 1 else _count_text(int(line.tuples), int(size))} {100 * line.share:.0f} %"
-        for size, line in orders.iterrows()
+        f"{'main effects' if size == 1 else _count_text(int(row.tuples), int(size))} {100 * row.share:.0f} %"
+        for size, row in orders.iterrows()
     ]
     share_texts[0] = share_texts[0].replace("main effects", "Main effects carry", 1) + " of the score"
     text = ", ".join(share_texts)
@@ -29,11 +29,11 @@ def verdict(orders: pd.DataFrame, importance: pd.DataFrame, row_text: str) -> st
         if helpful.empty:
             text += f"; no single one of the {tuples_text(size)} lowers {row_text} log loss by more than chance gives"
             continue
-        top = helpful["loss"].idxmax()
+        name = helpful["loss"].idxmax()
         verb = "lowers" if len(helpful) == 1 else "lower"
         text += (
             f"; {len(helpful):,} of the {tuples_text(size)} {verb} {row_text} log loss by more than chance gives, most "
-            f"{top}: {loss_text(tuples.loc[top, 'loss'])} ± {loss_text(tuples.loc[top, 'loss_error'])} nats"
+            f"{name}: {loss_text(tuples.loc[name, 'loss'])} ± {loss_text(tuples.loc[name, 'loss_error'])} nats"
         )
     return text + "."
 
@@ -53,11 +53,11 @@ def lacking_sentence(table: pd.DataFrame, order: int) -> str:
     """Return the sentence on a table of `Interactions.lacking`: which tuples of an order would lower the loss, with
     Bonferroni's correction (by chance one table in twenty has some).
     """
-    gains = table[(table["p"] * len(table) < SIGNIFICANCE_LEVEL) & (table["gain"] > 0)]
-    if gains.empty:
+    helpful = table[(table["p"] * len(table) < SIGNIFICANCE_LEVEL) & (table["gain"] > 0)]
+    if helpful.empty:
         return f"No {tuples_text(order)} are worth adding: none would gain more than chance gives."
     gains_text = ", ".join(
-        f"{name} {loss_text(line.gain)} ± {loss_text(line.gain_error)}" for name, line in gains.head(3).iterrows()
+        f"{name} {loss_text(row.gain)} ± {loss_text(row.gain_error)}" for name, row in helpful.head(3).iterrows()
     )
-    more_text = f" and {len(gains) - 3:,} more" if len(gains) > 3 else ""
+    more_text = f" and {len(helpful) - 3:,} more" if len(helpful) > 3 else ""
     return f"Not in the model, and predicted to lower test log loss (nats a row): {gains_text}{more_text}."

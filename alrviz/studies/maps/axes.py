@@ -70,8 +70,8 @@ class Axis:
 
     def centres(self, side: int) -> Floats:
         """Return the positions of a map of `side` steps; a categorical axis has a step for each level."""
-        count = side if self.numeric else len(self.levels)
-        return self.low + (np.arange(count) + 0.5) * (self.high - self.low) / count
+        n_steps = side if self.numeric else len(self.levels)
+        return self.low + (np.arange(n_steps) + 0.5) * (self.high - self.low) / n_steps
 
     def cells(self, positions: Floats) -> Any:
         """Return the column's values at positions, in its own dtype if it is categorical."""
@@ -134,25 +134,25 @@ def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any =
         raise TableError(f"a map needs two columns and some rows, got {frame.shape[1]} and {len(frame):,}")
     preferred_names = [name if name in frame.columns else None for name in (across, up if up != across else None)]
     names = list(frame.columns)
-    places = np.linspace(0, len(frame) - 1, min(MAX_SAMPLED_ROWS, len(frame))).astype(np.intp)
-    rows = frame.iloc[places]
-    kinds = {name: _kind(rows[name]) for name in names}
-    free = sorted((name for name in names if name not in preferred_names), key=kinds.__getitem__)
+    sampled_rows = np.linspace(0, len(frame) - 1, min(MAX_SAMPLED_ROWS, len(frame))).astype(np.intp)
+    rows = frame.iloc[sampled_rows]
+    kind_by_name = {name: _kind(rows[name]) for name in names}
+    free_names = sorted((name for name in names if name not in preferred_names), key=kind_by_name.__getitem__)
     chosen_names = [name for name in preferred_names if name is not None]
     has_classes = y is not None and len(y) == len(frame)
-    classes = pd.factorize(np.asarray(y, dtype=object)[places].astype(str))[0] if has_classes else None
+    classes = pd.factorize(np.asarray(y, dtype=object)[sampled_rows].astype(str))[0] if has_classes else None
     while len(chosen_names) < 2:
-        candidates = [name for name in free if kinds[name] == kinds[free[0]]][:MAX_CANDIDATES]
-        best = candidates[0]
+        candidates = [name for name in free_names if kind_by_name[name] == kind_by_name[free_names[0]]][:MAX_CANDIDATES]
+        best_name = candidates[0]
         if classes is not None and len(names) > 2:
-            best = _most_informative(rows, candidates, chosen_names, classes)
-        free.remove(best)
-        chosen_names.append(best)
+            best_name = _most_informative(rows, candidates, chosen_names, classes)
+        free_names.remove(best_name)
+        chosen_names.append(best_name)
     if preferred_names == [None, None]:
-        first, second = sorted(chosen_names, key=lambda name: (kinds[name] == _LEVELS, names.index(name)))
+        first_name, second = sorted(chosen_names, key=lambda name: (kind_by_name[name] == _LEVELS, names.index(name)))
     else:
-        first, second = chosen_names if preferred_names[0] is not None else reversed(chosen_names)
-    return first, second
+        first_name, second = chosen_names if preferred_names[0] is not None else reversed(chosen_names)
+    return first_name, second
 
 
 def _most_informative(
@@ -172,26 +172,26 @@ def _intervals(column: pd.Series) -> NDArray[np.intp]:
     """Return a number below N_INTERVALS for each value: its part of a scale, or its level's rank."""
     if not is_numeric(column):
         codes = pd.factorize(column)[0] + 1  # 0 for missing
-        rank = np.argsort(np.argsort(-np.bincount(codes), kind="stable"), kind="stable")
-        return np.minimum(rank[codes], N_INTERVALS - 1)
+        rank_by_code = np.argsort(np.argsort(-np.bincount(codes), kind="stable"), kind="stable")
+        return np.minimum(rank_by_code[codes], N_INTERVALS - 1)
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    finite = np.isfinite(values)
+    is_finite = np.isfinite(values)
     quantiles = np.arange(1, N_INTERVALS - 1) / (N_INTERVALS - 1)
-    ends = np.quantile(values[finite], quantiles) if finite.any() else np.zeros(1)
-    return np.where(finite, np.searchsorted(ends, values), N_INTERVALS - 1).astype(np.intp)
+    interval_ends = np.quantile(values[is_finite], quantiles) if is_finite.any() else np.zeros(1)
+    return np.where(is_finite, np.searchsorted(interval_ends, values), N_INTERVALS - 1).astype(np.intp)
 
 
 def _information(cells: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
     """Return the mutual information, in nats, of the rows' cells (N,) and classes (N,), minus the Miller-Madow bias
     correction.
     """
-    counts = np.zeros((cells.max() + 1, classes.max() + 1))
-    np.add.at(counts, (cells, classes), 1.0)
-    share = counts / counts.sum()
-    independent = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
-    positive = share > 0
-    information = (share[positive] * np.log(share[positive] / independent[positive])).sum()
-    bias = (share.any(axis=1).sum() - 1) * (share.any(axis=0).sum() - 1) / (2 * len(cells))
+    joint_counts = np.zeros((cells.max() + 1, classes.max() + 1))
+    np.add.at(joint_counts, (cells, classes), 1.0)
+    joint_share = joint_counts / joint_counts.sum()
+    independent_share = joint_share.sum(axis=1, keepdims=True) * joint_share.sum(axis=0, keepdims=True)
+    is_positive = joint_share > 0
+    information = (joint_share[is_positive] * np.log(joint_share[is_positive] / independent_share[is_positive])).sum()
+    bias = (joint_share.any(axis=1).sum() - 1) * (joint_share.any(axis=0).sum() - 1) / (2 * len(cells))
     return float(information - bias)
 
 
@@ -206,7 +206,7 @@ def axes_of(
     Raises:
         TableError: if there is no such column.
     """
-    across, up = (axis_of(frame, name, old) for name, old in zip(names, keep, strict=True))
+    across, up = (axis_of(frame, name, kept_axis) for name, kept_axis in zip(names, keep, strict=True))
     if not one_scale(across, up):
         return across, up
     if shape is None:
@@ -235,25 +235,27 @@ def _one_unit(first_name: str, second_name: str) -> bool:
 
 
 def _scale(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
+    """Return the axis of a numeric column: with the ends of `keep` where its values still fill them."""
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     values = values[np.isfinite(values)]
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    lowest, highest = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     is_same = keep is not None and keep.numeric and keep.name == name
     if (
-        keep and is_same and keep.low <= low and high <= keep.high and 3 * (high - low) >= keep.length
+        keep and is_same and keep.low <= lowest and highest <= keep.high and 3 * (highest - lowest) >= keep.length
     ):  # a third is full
         return Axis(name, keep.low, keep.high, column=column)
-    air = MARGIN_SHARE * (high - low) or 0.5 * max(abs(low), 1.0)
-    return Axis(name, low - air, high + air, column=column)
+    margin = MARGIN_SHARE * (highest - lowest) or 0.5 * max(abs(lowest), 1.0)
+    return Axis(name, lowest - margin, highest + margin, column=column)
 
 
 def _levels(name: Any, column: pd.Series) -> Axis:
-    words = texts(column)
-    counts = words.value_counts(sort=True)
-    frequent = set(counts.index[:MAX_LEVELS])
+    """Return the axis of a categorical column: its most frequent levels, in their own order or the alphabet's."""
+    level_by_row = texts(column)
+    rows_by_level = level_by_row.value_counts(sort=True)
+    frequent = set(rows_by_level.index[:MAX_LEVELS])
     order = [str(level) for level in column.cat.categories] if isinstance(column.dtype, pd.CategoricalDtype) else []
     rank_by_level = {level: k for k, level in enumerate(order)}
     levels = sorted(frequent, key=lambda level: (level == MISSING, rank_by_level.get(level, len(rank_by_level)), level))
-    first = pd.Series(np.arange(len(words)), index=words.to_numpy()).groupby(level=0).first()
-    examples = first.loc[levels].to_numpy(dtype=np.intp)
-    return Axis(name, 0.0, float(len(levels)), tuple(levels), column, examples, len(counts) - len(levels))
+    first_row_by_level = pd.Series(np.arange(len(level_by_row)), index=level_by_row.to_numpy()).groupby(level=0).first()
+    examples = first_row_by_level.loc[levels].to_numpy(dtype=np.intp)
+    return Axis(name, 0.0, float(len(levels)), tuple(levels), column, examples, len(rows_by_level) - len(levels))

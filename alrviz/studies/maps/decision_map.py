@@ -88,27 +88,27 @@ class Surface:
     @property
     def winner(self) -> NDArray[np.intp]:
         """(rows up, columns across) the class with the highest value, -1 where the model gives NaN."""
-        best = (self.values[..., 0] > 0).astype(np.intp) if self.single else self.values.argmax(axis=2)
-        return np.where(np.isnan(self.values).any(axis=2), -1, best)
+        best_class = (self.values[..., 0] > 0).astype(np.intp) if self.single else self.values.argmax(axis=2)
+        return np.where(np.isnan(self.values).any(axis=2), -1, best_class)
 
     def absent(self) -> list[tuple[str, float]]:
         """Return the classes that win nowhere on the map, each with its highest value."""
-        won = np.bincount(self.winner.ravel() + 1, minlength=len(self.classes) + 1)[1:]
+        n_places_won = np.bincount(self.winner.ravel() + 1, minlength=len(self.classes) + 1)[1:]
         values = np.concatenate([-self.values, self.values], axis=2) if self.single else self.values
-        highest = np.nanmax(values.reshape(-1, len(self.classes)), axis=0, initial=-np.inf)
-        return [(name, float(highest[k])) for k, name in enumerate(self.classes) if not won[k]]
+        highest_values = np.nanmax(values.reshape(-1, len(self.classes)), axis=0, initial=-np.inf)
+        return [(name, float(highest_values[k])) for k, name in enumerate(self.classes) if not n_places_won[k]]
 
     def frame(self) -> pd.DataFrame:
         """Return a row for each place: its two values (levels as text), and the value of every class."""
-        rows, columns, kinds = self.values.shape
-        names = self.classes[-1:] if kinds == 1 else self.classes
-        places = [
+        n_rows, n_columns, n_values = self.values.shape
+        names = self.classes[-1:] if n_values == 1 else self.classes
+        labels = [
             np.array(axis.levels, dtype=object) if axis.levels else axis.centres(side)
-            for axis, side in ((self.across, columns), (self.up, rows))
+            for axis, side in ((self.across, n_columns), (self.up, n_rows))
         ]
-        table = {str(self.across.name): np.tile(places[0], rows), str(self.up.name): np.repeat(places[1], columns)}
+        table = {str(self.across.name): np.tile(labels[0], n_rows), str(self.up.name): np.repeat(labels[1], n_columns)}
         quantity = "p" if self.probability else "score"
-        values = self.values.reshape(-1, kinds)
+        values = self.values.reshape(-1, n_values)
         return pd.DataFrame(table | {f"{quantity}({name})": values[:, k] for k, name in enumerate(names)})
 
 
@@ -229,37 +229,38 @@ def decision_map(
     points = None if y is None else points_of(adapter, frame, y, across, up, seed=seed)
     sides = _sides((across, up), other_columns.per_place, SIDE_PLACES if sides is None else sides)
     for side in sides:
-        values = _values(adapter, across, up, other_columns, side, stop)
+        values = _map_values(adapter, across, up, other_columns, side, stop)
         yield Surface(across, up, adapter.classes, values, adapter.probability, points, fine=side == sides[-1])
 
 
 def _sides(axes: Sequence[Axis], per_place: int, sides: Sequence[int]) -> list[int]:
     """Return the places along a scale of each surface, coarse to fine, within MAX_PREDICTIONS."""
-    scales = sum(axis.numeric for axis in axes)
-    if not scales:
+    n_scales = sum(axis.numeric for axis in axes)
+    if not n_scales:
         return [1]
-    levels = int(np.prod([len(axis.levels) for axis in axes if not axis.numeric]))
-    max_side = max(8, int((MAX_PREDICTIONS / (per_place * levels)) ** (1 / scales)))
+    n_level_pairs = int(np.prod([len(axis.levels) for axis in axes if not axis.numeric]))
+    max_side = max(8, int((MAX_PREDICTIONS / (per_place * n_level_pairs)) ** (1 / n_scales)))
     return sorted({min(side, max_side) for side in sides})
 
 
-def _values(
+def _map_values(
     adapter: ClassifierAdapter, across: Axis, up: Axis, other_columns: PartialDependence, side: int, stop: StopToken
 ) -> NDArray[np.float32]:
-    columns, rows = across.centres(side), up.centres(side)
-    u, v = (places.ravel() for places in np.meshgrid(columns, rows))
-    parts = []
-    step = max(1, CHUNK_ROWS // other_columns.per_place)
-    for begin in range(0, len(u), step):
+    """Return the model's values (rows up, columns across, C) at `side` places along a scale, predicted in chunks."""
+    across_centres, up_centres = across.centres(side), up.centres(side)
+    across_positions, up_positions = (grid.ravel() for grid in np.meshgrid(across_centres, up_centres))
+    chunk_values = []
+    places_per_chunk = max(1, CHUNK_ROWS // other_columns.per_place)
+    for chunk_start in range(0, len(across_positions), places_per_chunk):
         stop.check()
-        part = slice(begin, begin + step)
-        rows_used, weights = other_columns.rows(u[part], v[part])
-        table = other_columns.base.iloc[rows_used.ravel()].reset_index(drop=True)
-        table[across.name] = across.cells(np.repeat(u[part], rows_used.shape[1]))
-        table[up.name] = up.cells(np.repeat(v[part], rows_used.shape[1]))
-        predicted = adapter(table)
-        parts.append((predicted.reshape(*rows_used.shape, -1) * weights[..., None]).sum(axis=1))
-    return np.concatenate(parts).reshape(len(rows), len(columns), -1).astype(np.float32)
+        chunk = slice(chunk_start, chunk_start + places_per_chunk)
+        rows_used, weights = other_columns.rows(across_positions[chunk], up_positions[chunk])
+        model_rows = other_columns.base.iloc[rows_used.ravel()].reset_index(drop=True)
+        model_rows[across.name] = across.cells(np.repeat(across_positions[chunk], rows_used.shape[1]))
+        model_rows[up.name] = up.cells(np.repeat(up_positions[chunk], rows_used.shape[1]))
+        predictions = adapter(model_rows)
+        chunk_values.append((predictions.reshape(*rows_used.shape, -1) * weights[..., None]).sum(axis=1))
+    return np.concatenate(chunk_values).reshape(len(up_centres), len(across_centres), -1).astype(np.float32)
 
 
 def points_of(adapter: ClassifierAdapter, frame: pd.DataFrame, y: Any, across: Axis, up: Axis, seed: int = 0) -> Points:
@@ -267,17 +268,17 @@ def points_of(adapter: ClassifierAdapter, frame: pd.DataFrame, y: Any, across: A
     labels = np.asarray(y, dtype=object)
     if len(labels) != len(frame):
         raise TableError(f"{len(labels):,} classes were given for {len(frame):,} rows; expected one per row")
-    x, z = across.positions(frame[across.name]), up.positions(frame[up.name])
-    placed = np.flatnonzero(np.isfinite(x) & np.isfinite(z))
+    across_positions, up_positions = across.positions(frame[across.name]), up.positions(frame[up.name])
+    placed = np.flatnonzero(np.isfinite(across_positions) & np.isfinite(up_positions))
     rng = np.random.default_rng(seed)
-    sample = placed if len(placed) <= MAX_POINTS else np.sort(rng.choice(placed, MAX_POINTS, replace=False))
-    spread = rng.uniform(-0.5, 0.5, (2, len(sample))) * _SPREAD
+    sampled_rows = placed if len(placed) <= MAX_POINTS else np.sort(rng.choice(placed, MAX_POINTS, replace=False))
+    level_offsets = rng.uniform(-0.5, 0.5, (2, len(sampled_rows))) * _SPREAD
     return Points(
-        x=x[sample] if across.numeric else x[sample] + spread[0],
-        y=z[sample] if up.numeric else z[sample] + spread[1],
-        rows=sample,
-        truth=adapter.codes(labels[sample]),
-        predicted=adapter.predict(frame.iloc[sample]),
+        x=across_positions[sampled_rows] if across.numeric else across_positions[sampled_rows] + level_offsets[0],
+        y=up_positions[sampled_rows] if up.numeric else up_positions[sampled_rows] + level_offsets[1],
+        rows=sampled_rows,
+        truth=adapter.codes(labels[sampled_rows]),
+        predicted=adapter.predict(frame.iloc[sampled_rows]),
         total=len(frame),
         absent=len(frame) - len(placed),
     )
@@ -290,10 +291,10 @@ def film_axes(scene: DensityFrame, dataset: Any) -> tuple[Axis, Axis] | None:
     """
     frame = frame_of(dataset.X)
     names = [str(name) for name in frame.columns]
-    columns = sorted(scene.columns, key=lambda ratio: (ratio.x is None, -ratio.importance))[:2]
-    if len(columns) < 2:
+    top_ratios = sorted(scene.columns, key=lambda ratio: (ratio.x is None, -ratio.importance))[:2]
+    if len(top_ratios) < 2:
         return None
-    return axes_of(frame, [frame.columns[place] for place in sorted(names.index(ratio.column) for ratio in columns)])
+    return axes_of(frame, [frame.columns[j] for j in sorted(names.index(ratio.column) for ratio in top_ratios)])
 
 
 def film_map(model: Any, dataset: Any, axes: tuple[Axis, Axis], *, points: bool) -> Surface:

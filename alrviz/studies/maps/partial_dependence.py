@@ -57,12 +57,12 @@ class PartialDependence:
         if self.places is None:
             rows = np.broadcast_to(np.arange(len(self.base)), (len(u), len(self.base)))
             return rows, np.full(rows.shape, 1.0 / len(self.base))
-        squares = np.zeros((len(u), len(self.base)))
+        squared_distances = np.zeros((len(u), len(self.base)))
         for positions, row_positions, unit in zip((u, v), self.places, self.units, strict=True):
-            squares += _distances(positions, row_positions, unit) ** 2
-        rows = np.argpartition(squares, self.per_place - 1, axis=1)[:, : self.per_place]
-        near_squares = np.take_along_axis(squares, rows, axis=1)
-        weights = np.exp((near_squares.min(axis=1, keepdims=True) - near_squares) / (2 * WIDTH**2))
+            squared_distances += _distances(positions, row_positions, unit) ** 2
+        rows = np.argpartition(squared_distances, self.per_place - 1, axis=1)[:, : self.per_place]
+        nearest_squares = np.take_along_axis(squared_distances, rows, axis=1)
+        weights = np.exp((nearest_squares.min(axis=1, keepdims=True) - nearest_squares) / (2 * WIDTH**2))
         return rows, weights / weights.sum(axis=1, keepdims=True)
 
 
@@ -73,8 +73,8 @@ def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
     The most frequent levels of many columns may occur nowhere together, and such a map often shows a single class.
     """
     other_columns = [frame[name] for name in frame.columns if name not in (across, up)]
-    levels = sum(not is_numeric(column) for column in other_columns)
-    return "mean" if 2 * levels > len(other_columns) else "typical"
+    n_categorical = sum(not is_numeric(column) for column in other_columns)
+    return "mean" if 2 * n_categorical > len(other_columns) else "typical"
 
 
 def others_of(
@@ -101,8 +101,8 @@ def others_of(
     if how == "mean":
         return PartialDependence(how, frame)
     units = [_unit(axis, frame) for axis in (across, up)]
-    places = np.array([axis.positions(frame[axis.name]) for axis in (across, up)])
-    return PartialDependence(how, frame, places, (units[0], units[1]))
+    row_positions = np.array([axis.positions(frame[axis.name]) for axis in (across, up)])
+    return PartialDependence(how, frame, row_positions, (units[0], units[1]))
 
 
 def typical_row(frame: pd.DataFrame) -> pd.DataFrame:

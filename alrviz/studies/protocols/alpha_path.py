@@ -90,9 +90,9 @@ def alpha_path(
     tasks = []
     for split in splits:
         for racer, recipe in enumerate(recipes):
-            text = plain(recipe.replace(alpha=strengths[0])).to_json()
-            seed_of_task = seed_of(seed, text, split.repeat)
-            tasks.append(StudyTask("path", text, dataset.hash, split, options, seed_of_task, racer=racer))
+            recipe_text = plain(recipe.replace(alpha=strengths[0])).to_json()
+            seed_of_task = seed_of(seed, recipe_text, split.repeat)
+            tasks.append(StudyTask("path", recipe_text, dataset.hash, split, options, seed_of_task, racer=racer))
     comparisons = _references(recipes) if references else []
     comparison_tasks = fold_tasks(dataset.hash, comparisons, splits, seed, first=len(recipes))
     settings = {"alphas": strengths, "holdout": holdout, "repeats": repeats, "references": references, "seed": seed}
@@ -109,9 +109,9 @@ def has_path(recipe: Recipe) -> bool:
 def _references(recipes: Sequence[Recipe]) -> list[Recipe]:
     """Return AnJE, and lr and alr without a penalty, of each order of the recipes."""
     orders = dict.fromkeys(recipe.params["order"] for recipe in recipes)
-    first = recipes[0]
-    unpenalised = [first.replace(family=family, order=n, alpha=0.0) for n in orders for family in ("lr", "alr")]
-    return [first.replace(family="anje", order=order) for order in orders] + unpenalised
+    first_recipe = recipes[0]
+    unpenalised = [first_recipe.replace(family=family, order=n, alpha=0.0) for n in orders for family in ("lr", "alr")]
+    return [first_recipe.replace(family="anje", order=order) for order in orders] + unpenalised
 
 
 def summary(study: Study) -> "pd.DataFrame":
@@ -129,8 +129,8 @@ def summary(study: Study) -> "pd.DataFrame":
 
 def is_quick(dataset: Dataset, recipe: Recipe, holdout: float) -> bool:
     """Return whether a fit is short enough to follow a slider as it moves."""
-    order, columns = recipe.params["order"], dataset.X.shape[1]
-    return bool(dataset.n_rows * (1 - holdout) * comb(columns, order) * dataset.n_classes <= MAX_LIVE_WORK)
+    order, n_columns = recipe.params["order"], dataset.X.shape[1]
+    return bool(dataset.n_rows * (1 - holdout) * comb(n_columns, order) * dataset.n_classes <= MAX_LIVE_WORK)
 
 
 class LiveAlphaPath:

@@ -54,8 +54,8 @@ class AlphaPathVerdict:
 
 def paths_of(study: "Study") -> list[Recipe]:
     """Return the recipes that are fitted along alpha; those after them in the study are its references."""
-    count = len({task.racer for task in study.tasks if task.kind == "path"})
-    return list(study.recipes[:count])
+    n_paths = len({task.racer for task in study.tasks if task.kind == "path"})
+    return list(study.recipes[:n_paths])
 
 
 def path_names(study: "Study") -> list[str]:
@@ -74,30 +74,30 @@ def path_names(study: "Study") -> list[str]:
 def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
     """Return the verdict on one path; curve: the rows of one racer in `summary()`."""
     rows = curve.sort_values("alpha", ascending=False)
-    values, errors = rows[measure].to_numpy(float), rows[f"{measure}_above_se"].to_numpy(float)
-    best = int(values.argmin())
-    excess, spread = values[[0, -1]] - values[best], _CLEAR_STANDARD_ERRORS * errors[[0, -1]]
-    worse = excess > spread
-    is_level = bool((excess + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
+    losses, errors = rows[measure].to_numpy(float), rows[f"{measure}_above_se"].to_numpy(float)
+    best_index = int(losses.argmin())
+    end_excess, end_errors = losses[[0, -1]] - losses[best_index], _CLEAR_STANDARD_ERRORS * errors[[0, -1]]
+    is_end_worse = end_excess > end_errors
+    is_level = bool((end_excess + end_errors <= _NEGLIGIBLE_SHARE * losses[best_index]).all())
     place = {(True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE}.get(
-        (bool(worse[0]), bool(worse[1])), FLAT if is_level else UNCLEAR
+        (bool(is_end_worse[0]), bool(is_end_worse[1])), FLAT if is_level else UNCLEAR
     )
     return AlphaPathVerdict(
-        racer=int(rows.racer.iloc[0]), alpha=float(rows.alpha.iloc[best]), value=float(values[best]),
-        first=float(values[0]), last=float(values[-1]), place=place, error=float(spread.max()),
+        racer=int(rows.racer.iloc[0]), alpha=float(rows.alpha.iloc[best_index]), value=float(losses[best_index]),
+        first=float(losses[0]), last=float(losses[-1]), place=place, error=float(end_errors.max()),
     )  # fmt: skip
 
 
-def verdicts_on(study: "Study", measure: str, lines: "pd.DataFrame | None" = None) -> list[AlphaPathVerdict]:
+def verdicts_on(study: "Study", measure: str, summary_rows: "pd.DataFrame | None" = None) -> list[AlphaPathVerdict]:
     """Return the verdict on each path that has results so far, by a measure (log_loss, rmse, error).
 
-    lines: the study's summary, if it is already computed.
+    summary_rows: the study's summary, if it is already computed.
     """
-    lines = study.summary() if lines is None else lines
-    if f"{measure}_above_se" not in lines:  # no path yet
+    summary_rows = study.summary() if summary_rows is None else summary_rows
+    if f"{measure}_above_se" not in summary_rows:  # no path yet
         return []
-    parts = [lines[lines.racer == racer] for racer in range(len(paths_of(study)))]
-    return [verdict_on(part, measure) for part in parts if len(part)]
+    rows_by_path = [summary_rows[summary_rows.racer == racer] for racer in range(len(paths_of(study)))]
+    return [verdict_on(path_rows, measure) for path_rows in rows_by_path if len(path_rows)]
 
 
 def best_of(verdicts: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
@@ -107,20 +107,20 @@ def best_of(verdicts: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
 
 def sentence(study: "Study", measure: str = "log_loss") -> str:
     """Return the sentence on the best of the paths with results so far; "" without any."""
-    lines = study.summary()
-    verdicts = verdicts_on(study, measure, lines)
+    summary_rows = study.summary()
+    verdicts = verdicts_on(study, measure, summary_rows)
     best = best_of(verdicts)
     if best is None:
         return ""
     names = path_names(study)
     subject_text = f" of {len(verdicts)} paths ({names[best.racer]})" if len(verdicts) > 1 else ""
-    text = _sentence(best, WORDS[measure], subject_text, _ends(study, lines, best, measure), heldout_rows(study))
+    text = _sentence(best, WORDS[measure], subject_text, _ends(study, summary_rows, best, measure), heldout_rows(study))
     if measure != "rmse" and best.place != BETWEEN:
-        rmse = verdict_on(lines[lines.racer == best.racer], "rmse")
-        if rmse.place == BETWEEN:
-            text += (f". RMSE however has a minimum in between: {loss_text(rmse.value)} at alpha "
-                     f"{alpha_text(rmse.alpha)}, {loss_text(rmse.first)} and "
-                     f"{loss_text(rmse.last)} at the ends")  # fmt: skip
+        rmse_verdict = verdict_on(summary_rows[summary_rows.racer == best.racer], "rmse")
+        if rmse_verdict.place == BETWEEN:
+            text += (f". RMSE however has a minimum in between: {loss_text(rmse_verdict.value)} at alpha "
+                     f"{alpha_text(rmse_verdict.alpha)}, {loss_text(rmse_verdict.first)} and "
+                     f"{loss_text(rmse_verdict.last)} at the ends")  # fmt: skip
     return text + "."
 
 
@@ -129,28 +129,36 @@ def heldout_rows(study: "Study") -> int:
     return round(study.dataset.n_rows * float(json.loads(study.spec)["holdout"]))
 
 
-def _sentence(verdict: AlphaPathVerdict, measure: str, paths: str, ends: tuple[str, str], rows: int) -> str:
+def _sentence(verdict: AlphaPathVerdict, measure: str, paths_text: str, end_texts: tuple[str, str], rows: int) -> str:
+    """Return a verdict in words. paths_text: whose best it is; end_texts: the losses of the first and last fit."""
     lowest_text = f"alpha {alpha_text(verdict.alpha)} has test {measure} {loss_text(verdict.value)}"
-    first, last = ends
+    first_text, last_text = end_texts
     if verdict.place == BETWEEN:
-        subject = paths.replace(" of", ", in the best of", 1)
-        return f"An intermediate alpha is best{subject}: {lowest_text}, below {first} and {last}"
+        subject = paths_text.replace(" of", ", in the best of", 1)
+        return f"An intermediate alpha is best{subject}: {lowest_text}, below {first_text} and {last_text}"
     if verdict.place == UNCLEAR:
         minimum_text = "" if verdict.value in (verdict.first, verdict.last) else f"{lowest_text}, "
         return (
-            f"Which alpha is best cannot be told{paths} from {rows:,} test rows: {minimum_text}"
-            f"{'' if minimum_text else f'test {measure} '}{first} and {last}, differences that are uncertain by "
-            f"± {loss_text(verdict.error)}"
+            f"Which alpha is best cannot be told{paths_text} from {rows:,} test rows: {minimum_text}"
+            f"{'' if minimum_text else f'test {measure} '}{first_text} and {last_text}, differences that are uncertain "
+            f"by ± {loss_text(verdict.error)}"
         )
     if verdict.place == FLAT and verdict.value in (verdict.first, verdict.last):
-        return f"alpha hardly matters{paths}: test {measure} {first} and {last}, within two standard errors"
+        return (
+            f"alpha hardly matters{paths_text}: test {measure} {first_text} and {last_text}, within two standard errors"
+        )
     if verdict.place == FLAT:
-        return f"alpha hardly matters{paths}: {lowest_text}, {first} and {last} within two standard errors of it"
-    end, good, bad = ("generative", first, last) if verdict.place == GENERATIVE else ("weakest-penalty", last, first)
+        ends_text = f"{first_text} and {last_text} within two standard errors of it"
+        return f"alpha hardly matters{paths_text}: {lowest_text}, {ends_text}"
+    end_name, good, bad = (
+        ("generative", first_text, last_text)
+        if verdict.place == GENERATIVE
+        else ("weakest-penalty", last_text, first_text)
+    )
     if verdict.value == (verdict.first if verdict.place == GENERATIVE else verdict.last):
-        return f"The best{paths} lies at the {end} end: test {measure} {good}, against {bad}"
+        return f"The best{paths_text} lies at the {end_name} end: test {measure} {good}, against {bad}"
     return (
-        f"The best{paths} is as good as the {end} end: {lowest_text}, within two standard errors of {good}; "
+        f"The best{paths_text} is as good as the {end_name} end: {lowest_text}, within two standard errors of {good}; "
         f"{bad} is worse"
     )
 
@@ -170,10 +178,10 @@ def _ends(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, meas
     lines: the study's summary, a row for each recipe and alpha.
     """
     recipe = study.recipes[verdict.racer]
-    path = lines[lines.racer == verdict.racer]
+    path_rows = lines[lines.racer == verdict.racer]
     references = lines[(lines.racer >= len(paths_of(study))) & (lines.order == recipe.params["order"])]
-    first_text = f"{loss_text(verdict.first)} at alpha {alpha_text(path.alpha.max())}"
-    last_text = f"{loss_text(verdict.last)} at alpha {alpha_text(path.alpha.min())}"
+    first_text = f"{loss_text(verdict.first)} at alpha {alpha_text(path_rows.alpha.max())}"
+    last_text = f"{loss_text(verdict.last)} at alpha {alpha_text(path_rows.alpha.min())}"
     for row in references.to_dict("records"):
         reference, value = study.recipes[row["racer"]], loss_text(row[measure])
         if reference.solver == "none" and recipe.params["center"] == "anje":

@@ -78,16 +78,16 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each recipe and share of training rows, in the order of the recipes."""
     import pandas as pd
 
-    errors, lines = errors_of(study, study.dataset), list[Row]()
+    errors, summary_rows = errors_of(study, study.dataset), list[Row]()
     results: dict[tuple[int, float], list[tuple[StudyTask, Result]]] = {}
     for task, result in study.results():
         results.setdefault((task.racer, task.split.share), []).append((task, result))
-    shares = dict.fromkeys(task.split.share for task in study.tasks)
+    train_shares = dict.fromkeys(task.split.share for task in study.tasks)
     for racer in range(len(study.recipes)):
-        for share in shares:
-            line = {"racer": racer, **study.about(racer), "train_share": share}
-            lines.append(line | errors.parts((racer, share), results.get((racer, share), [])))
-    return pd.DataFrame(lines)
+        for train_share in train_shares:
+            summary_row = {"racer": racer, **study.about(racer), "train_share": train_share}
+            summary_rows.append(summary_row | errors.parts((racer, train_share), results.get((racer, train_share), [])))
+    return pd.DataFrame(summary_rows)
 
 
 _ERRORS: "WeakKeyDictionary[Study, dict[str, Errors]]" = WeakKeyDictionary()
@@ -95,10 +95,10 @@ _ERRORS: "WeakKeyDictionary[Study, dict[str, Errors]]" = WeakKeyDictionary()
 
 def errors_of(study: Study, dataset: Dataset) -> "Errors":
     """Return the decomposed errors of one of a study's tables, cached as long as the study lives."""
-    by_table = _ERRORS.setdefault(study, {})
-    if dataset.hash not in by_table:
-        by_table[dataset.hash] = Errors(dataset.y, dataset.splitting, dataset.weights)
-    return by_table[dataset.hash]
+    errors_by_hash = _ERRORS.setdefault(study, {})
+    if dataset.hash not in errors_by_hash:
+        errors_by_hash[dataset.hash] = Errors(dataset.y, dataset.splitting, dataset.weights)
+    return errors_by_hash[dataset.hash]
 
 
 class Errors:
@@ -127,17 +127,17 @@ class Errors:
         rounds = _complete_rounds(results)
         cached = self._cache.get(key)
         if cached is None or cached[0] != tuple(rounds):
-            parts = _parts(self.predictions(results), self._y, self._n_classes, self._weights)
-            self._cache[key] = cached = (tuple(rounds), {"rounds": len(rounds), **parts})
+            parts_by_name = _parts(self.predictions(results), self._y, self._n_classes, self._weights)
+            self._cache[key] = cached = (tuple(rounds), {"rounds": len(rounds), **parts_by_name})
         return dict(cached[1])
 
     def predictions(self, results: Sequence[tuple[StudyTask, Result]]) -> NDArray[np.integer]:
         """Return the predicted class of each row in each complete round: (R, N)."""
         rounds = _complete_rounds(results)
         predicted = np.zeros((len(rounds), len(self._y)), np.int64)
-        for row, parts in zip(predicted, rounds.values(), strict=True):
-            for task, result in parts:
-                row[self._rows(task)] = unpack(result.predicted)
+        for round_predictions, round_results in zip(predicted, rounds.values(), strict=True):
+            for task, result in round_results:
+                round_predictions[self._rows(task)] = unpack(result.predicted)
         return predicted
 
     def _rows(self, task: StudyTask) -> NDArray[np.intp]:
@@ -160,12 +160,12 @@ def _complete_rounds(results: Sequence[tuple[StudyTask, Result]]) -> dict[int, l
 
 def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None) -> Row:
     """Return PARTS of the predictions (R, N), NaN below two rounds, and their jackknife errors, NaN below three."""
-    rounds, parts = len(predicted), dict.fromkeys(PARTS, float("nan"))
-    errors = dict(parts)
-    if rounds >= 2:
-        parts = asdict(decompose(predicted, y, n_classes, weights))
-    if rounds >= 3:
+    n_rounds, value_by_part = len(predicted), dict.fromkeys(PARTS, float("nan"))
+    error_by_part = dict(value_by_part)
+    if n_rounds >= 2:
+        value_by_part = asdict(decompose(predicted, y, n_classes, weights))
+    if n_rounds >= 3:
         replicates = np.array([astuple(figures) for figures in leave_one_out(predicted, y, n_classes, weights)])
-        for part, values in zip(PARTS, replicates.T, strict=True):
-            errors[part] = float(np.sqrt((rounds - 1) / rounds * ((values - values.mean()) ** 2).sum()))
-    return parts | {f"{part}_se": error for part, error in errors.items()}
+        for name, values in zip(PARTS, replicates.T, strict=True):
+            error_by_part[name] = float(np.sqrt((n_rounds - 1) / n_rounds * ((values - values.mean()) ** 2).sum()))
+    return value_by_part | {f"{name}_se": error for name, error in error_by_part.items()}

@@ -76,10 +76,10 @@ class OrderStudy(Study):
             failures_text += f"; n = {order} could not be fitted: {error}"
         if len(losses) < 2:
             return OrderVerdict(None, None, f"not enough folds yet for a verdict{failures_text}")
-        best, order = int(losses.mean().idxmin()), int(simplest_model(losses, self))
+        best_order, order = int(losses.mean().idxmin()), int(simplest_model(losses, self))
         by_order = self.summary().set_index("order")
-        clear = _is_clear_gain(by_order, order)
-        comparison, automatic_is_lower = _compare_automatic(self)
+        is_clear = _is_clear_gain(by_order, order)
+        comparison_text, automatic_is_lower = _compare_automatic(self)
         dataset = self.dataset
         rows = f"split {dataset.splitting.words}" if dataset.splitting.times is not None else dataset.splitting.words
         notes = (
@@ -87,11 +87,11 @@ class OrderStudy(Study):
             _alpha_note(self, order),
             rows or dataset.repeats_note,
             cuts_note(self),
-            _boosting_note(self, by_order.loc[best].log_loss, automatic_is_lower),
+            _boosting_note(self, by_order.loc[best_order].log_loss, automatic_is_lower),
         )
-        sentence = _verdict_sentence(by_order, order, best, clear) + comparison + failures_text
+        sentence = _verdict_sentence(by_order, order, best_order, is_clear) + comparison_text + failures_text
         recipe = automatic_recipe(self.automatic_folds()) if automatic_is_lower else None
-        return OrderVerdict(order, best, sentence, clear, tuple(note for note in notes if note), recipe)
+        return OrderVerdict(order, best_order, sentence, is_clear, tuple(note for note in notes if note), recipe)
 
     def recipe(self) -> Recipe | None:
         """Return the recipe of the verdict's order; None for the class prior, or before there is a verdict."""
@@ -127,26 +127,29 @@ class OrderStudy(Study):
         return self._paired_folds("hlr")
 
     def _paired_folds(self, family: str) -> "pd.DataFrame":
+        """Return the folds that this family's fits and all orders have finished, with the gap to the best order."""
         losses, frame = complete_losses(self, "order"), succeeded(self.frame())
         racers = [k for k, recipe in enumerate(self.recipes) if recipe.family == family]
         racer = next((k for k in racers if self.about(k)["order"] is None), None)
         if not len(losses) or not (frame.racer == racer).any():
             return frame.iloc[:0]
-        fits = frame[frame.racer == racer].set_index(["repeat", "fold"])
-        best = losses[losses.mean().idxmin()]
-        common_fits = fits.loc[fits.index.intersection(losses.index)]
-        return common_fits.assign(gap=best.loc[common_fits.index] - common_fits.log_loss).reset_index()
+        fits_by_fold = frame[frame.racer == racer].set_index(["repeat", "fold"])
+        best_losses = losses[losses.mean().idxmin()]
+        common_fits = fits_by_fold.loc[fits_by_fold.index.intersection(losses.index)]
+        return common_fits.assign(gap=best_losses.loc[common_fits.index] - common_fits.log_loss).reset_index()
 
     def reliability(self) -> "pd.DataFrame":
         """Return the calibration bins of each order (`measures.reliability`), pooled over the folds so far."""
         import pandas as pd
 
-        tables: dict[int, list[dict[str, list[float]]]] = {}
+        bins_by_order: dict[int, list[dict[str, list[float]]]] = {}
         for task, result in self.results():
             for row in result.rows:
                 if RELIABILITY in row and self.about(task.racer)["order"] is not None:
-                    tables.setdefault(int(self.about(task.racer)["order"]), []).append(row[RELIABILITY])
-        pooled_tables = [pooled_reliability(parts).assign(order=order) for order, parts in sorted(tables.items())]
+                    bins_by_order.setdefault(int(self.about(task.racer)["order"]), []).append(row[RELIABILITY])
+        pooled_tables = [
+            pooled_reliability(fold_bins).assign(order=order) for order, fold_bins in sorted(bins_by_order.items())
+        ]
         return pd.concat(pooled_tables, ignore_index=True) if pooled_tables else pd.DataFrame({"order": []})
 
 
@@ -192,12 +195,12 @@ def choose_order(
         raise RecipeError(f"{recipe.label} has no order to choose; expected a recipe of lr, alr or anje")
     if not orders or not all(isinstance(order, int | np.integer) and order >= 0 for order in orders):
         raise RecipeError(f"orders={list(orders)} does not fit; expected a list of 0, 1, 2, 3 ...")
-    highest = dataset.X.shape[1]
-    valid_orders = sorted({order for order in orders if order <= highest})
+    highest_order = dataset.X.shape[1]
+    valid_orders = sorted({order for order in orders if order <= highest_order})
     if not valid_orders:
         raise RecipeError(
-            f"orders={list(orders)} does not fit: the table has {plural(highest, 'column')}; "
-            f"the highest order here is {highest}"
+            f"orders={list(orders)} does not fit: the table has {plural(highest_order, 'column')}; "
+            f"the highest order here is {highest_order}"
         )
     recipes = [recipe.replace(order=order) for order in valid_orders if order > 0]
     recipes += [AUTOMATIC, BOOSTING] if references else []
@@ -214,23 +217,23 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order, over the folds that all orders have finished."""
     import pandas as pd
 
-    losses, frame, rows = complete_losses(study, "order"), succeeded(study.frame()), []
-    for place, order in enumerate(losses):
+    losses, frame, summary_rows = complete_losses(study, "order"), succeeded(study.frame()), []
+    for order_index, order in enumerate(losses):
         fits = frame[frame.order == order]
         row = {"order": int(order), **mean_figures(losses[order], fits)}
-        if place:
-            fall = losses[losses.columns[place - 1]] - losses[order]
-            row |= {"gain": float(fall.mean()), "gain_se": fold_error(fall, fits), "wins": int((fall > 0).sum())}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        if order_index:
+            falls = losses[losses.columns[order_index - 1]] - losses[order]
+            row |= {"gain": float(falls.mean()), "gain_se": fold_error(falls, fits), "wins": int((falls > 0).sum())}
+        summary_rows.append(row)
+    return pd.DataFrame(summary_rows)
 
 
 def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
     """Return whether the gain over the order below is significant, and worth its parameters."""
-    place = list(by_order.index).index(order)
-    if not place:
+    order_index = list(by_order.index).index(order)
+    if not order_index:
         return True
-    row, row_below = by_order.loc[order], by_order.loc[by_order.index[place - 1]]
+    row, row_below = by_order.loc[order], by_order.loc[by_order.index[order_index - 1]]
     is_small = row.gain < _MIN_GAIN_SHARE * row_below.log_loss
     is_dear = row.parameters > _MAX_PARAMETER_RATIO * row_below.parameters
     return bool(row.gain >= _MIN_GAIN_ERRORS * row.gain_se and not (is_small and is_dear))
@@ -241,13 +244,13 @@ def _alpha_note(study: Study, order: int) -> str:
     recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
     if recipe is None or recipe.params.get("alpha") not in ("cv", "auto"):
         return ""
-    frame, parts = succeeded(study.frame()), list[str]()
+    frame, ranges = succeeded(study.frame()), list[str]()
     fits = frame[frame.order == order]
     for name in alpha_columns(fits):
-        low, middle, high = (f"{fits[name].quantile(share):.3g}" for share in (0.0, 0.5, 1.0))
-        parts.append(low if low == high else f"from {low} to {high}, {middle} in the middle")
-        parts[-1] = parts[-1] if name == "alpha_chosen" else f"order {name.removeprefix('alpha_')}: {parts[-1]}"
-    ranges_text = f" ({'; '.join(parts)})" if parts else ""
+        lowest, median, highest = (f"{fits[name].quantile(quantile):.3g}" for quantile in (0.0, 0.5, 1.0))
+        ranges.append(lowest if lowest == highest else f"from {lowest} to {highest}, {median} in the middle")
+        ranges[-1] = ranges[-1] if name == "alpha_chosen" else f"order {name.removeprefix('alpha_')}: {ranges[-1]}"
+    ranges_text = f" ({'; '.join(ranges)})" if ranges else ""
     note = (
         f"alpha was chosen inside each fold{ranges_text}: at another alpha n = {order} may be worse than "
         "the class prior"
@@ -278,16 +281,16 @@ def cuts_note(study: Study) -> str:
     if "numeric_columns" not in frame or not frame.numeric_columns.max() > 0:
         return ""
     racer, recipe = next((k, recipe) for k, recipe in enumerate(study.recipes) if recipe.cuts != "keep")
-    cuts = cuts_text(recipe)
-    rows = frame[(frame.numeric_columns > 0) & (frame.racer == racer)]  # other recipes may cut differently
-    if not len(rows):
+    cuts_name = cuts_text(recipe)
+    fits = frame[(frame.numeric_columns > 0) & (frame.racer == racer)]  # other recipes may cut differently
+    if not len(fits):
         return ""
-    typical = rows.sort_values("lost_columns").iloc[len(rows) // 2]
-    n_lost, numeric = int(typical.lost_columns), int(typical.numeric_columns)
+    median_fit = fits.sort_values("lost_columns").iloc[len(fits) // 2]
+    n_lost, n_numeric = int(median_fit.lost_columns), int(median_fit.numeric_columns)
     if not n_lost:
-        return f"cuts of numeric columns: {cuts}"
-    names = typical.lost_names + (" ..." if n_lost > 3 else "")
-    note = f"{cuts} finds no cut in {n_lost:,} of {numeric:,} numeric columns ({names}): no order uses them"
+        return f"cuts of numeric columns: {cuts_name}"
+    names = median_fit.lost_names + (" ..." if n_lost > 3 else "")
+    note = f"{cuts_name} finds no cut in {n_lost:,} of {n_numeric:,} numeric columns ({names}): no order uses them"
     return note + (", not even in combination; try quantiles" if recipe.discretize == "mdl" else "")
 
 
@@ -310,8 +313,8 @@ def automatic_recipe(folds: "pd.DataFrame") -> Recipe:
     if "discretize_chosen" in fits:
         cuts = str(fits.discretize_chosen.mode().iloc[0])
         fits = fits[fits.discretize_chosen == cuts]
-    shares = fits.keep_chosen.sort_values(key=lambda keep: keep.where(keep > 1, np.inf))  # 1 keeps all tuples
-    keep = float(shares.iloc[(len(shares) - 1) // 2])
+    ascending_keeps = fits.keep_chosen.sort_values(key=lambda keep: keep.where(keep > 1, np.inf))  # 1 keeps all tuples
+    keep = float(ascending_keeps.iloc[(len(ascending_keeps) - 1) // 2])
     return AUTOMATIC.replace(order=order, alpha=median_alpha(fits), keep=keep, discretize=cuts)
 
 
@@ -321,25 +324,25 @@ def _compare_automatic(study: OrderStudy) -> tuple[str, bool]:
     if len(folds) < 2:
         return "", False
     gap, order = folds.gap.mean(), int(folds.order_chosen.mode().iloc[0])
-    error = fold_error(folds.gap, folds)
-    times = int((folds.order_chosen == order).sum())
-    name = "single columns" if order == 1 else f"all orders up to n = {order}"
-    choice_text = f"AutoClassifier takes {name} (in {times} of {len(folds)} folds)"
-    loss, margin_text = loss_text(folds.log_loss.mean()), f"by {loss_text(abs(gap))} ± {loss_text(error)}"
-    if abs(gap) <= error:
+    gap_error = fold_error(folds.gap, folds)
+    n_times_chosen = int((folds.order_chosen == order).sum())
+    choice_name = "single columns" if order == 1 else f"all orders up to n = {order}"
+    choice_text = f"AutoClassifier takes {choice_name} (in {n_times_chosen} of {len(folds)} folds)"
+    loss, margin_text = loss_text(folds.log_loss.mean()), f"by {loss_text(abs(gap))} ± {loss_text(gap_error)}"
+    if abs(gap) <= gap_error:
         return f"; {choice_text}: {loss}, within a standard error of the best of them", False
     return f"; {choice_text}: {loss}, {'lower' if gap > 0 else 'higher'} than the best of them {margin_text}", bool(
         gap > 0
     )
 
 
-def _boosting_note(study: OrderStudy, best: float, automatic_is_lower: bool) -> str:
+def _boosting_note(study: OrderStudy, best_loss: float, automatic_is_lower: bool) -> str:
     """Compare boosting with the best order, or with AutoClassifier if that is better, on the folds that both have."""
     folds, rival_text = study.boosting_folds(), "every order here"
     if automatic_is_lower:
         folds = folds.merge(study.automatic_folds(), on=["repeat", "fold"], suffixes=("", "_automatic"))
         folds["gap"] = folds.log_loss_automatic - folds.log_loss
-        rival_text, best = "AutoClassifier too", folds.log_loss_automatic.mean()
+        rival_text, best_loss = "AutoClassifier too", folds.log_loss_automatic.mean()
     if len(folds) < 2:
         return ""
     gap, mean = folds.gap.mean(), folds.log_loss.mean()
@@ -347,21 +350,21 @@ def _boosting_note(study: OrderStudy, best: float, automatic_is_lower: bool) -> 
     if gap <= error:
         verdict = "better by less than one standard error" if gap > 0 else "not better"
         return f"gradient boosting (scikit-learn's, at its defaults) is {verdict}: log loss {loss_text(mean)}"
-    wins = int((folds.gap > 0).sum())
+    n_wins = int((folds.gap > 0).sum())
     return (
         f"gradient boosting (scikit-learn's, at its defaults) is better than {rival_text}: "
-        f"{loss_text(mean)} against {loss_text(best)}, by {loss_text(gap)} ± {loss_text(error)}, in {wins} of "
+        f"{loss_text(mean)} against {loss_text(best_loss)}, by {loss_text(gap)} ± {loss_text(error)}, in {n_wins} of "
         f"{len(folds)} folds"
     )
 
 
-def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, clear: bool) -> str:
+def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, is_clear: bool) -> str:
     """Return the gain of the verdict's order over the one below, and that higher orders add nothing."""
-    row, place = by_order.loc[order], list(by_order.index).index(order)
+    row, order_index = by_order.loc[order], list(by_order.index).index(order)
     higher_orders = [n for n in by_order.index if n > order]
     margin_text = " by more than one standard error" if best > order else ""
-    if place and row.gain > 0:
-        order_below = by_order.index[place - 1]
+    if order_index and row.gain > 0:
+        order_below = by_order.index[order_index - 1]
         row_below = by_order.loc[order_below]
         text = (
             f"n = {order} lowers test log loss from {loss_text(row_below.log_loss)} to "
@@ -373,11 +376,11 @@ def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, clear: bo
         ratio = row.parameters / row_below.parameters
         text += f", for {ratio:.{0 if ratio >= 9.5 else 1}f} times the parameters" if np.isfinite(ratio) else ""
         below_text = f"n = {order_below}" if order_below else "the class prior"
-        text += "" if clear else f": not a clear gain, {below_text} will do"
+        text += "" if is_clear else f": not a clear gain, {below_text} will do"
         return text + (f"; {_list_orders(higher_orders, 'does', 'do')} not{margin_text}" if higher_orders else "")
     subject_text = f"n = {order} has" if order else "the class prior (order 0) has"
     text = f"{subject_text} the test log loss {loss_text(row.log_loss)} ± {loss_text(row.se)}"
-    if place:  # the order below has a lower mean, but not by a standard error
+    if order_index:  # the order below has a lower mean, but not by a standard error
         return f"{text}, within a standard error of the lowest, {loss_text(by_order.loc[best].log_loss)} at n = {best}"
     return text + (f"; {_list_orders(higher_orders, 'is', 'are')} not lower{margin_text}" if higher_orders else "")
 

@@ -47,21 +47,21 @@ class TupleStudy(Study):
 
     def verdict(self) -> TupleVerdict:
         """Return the verdict on the folds that are complete for all models."""
-        losses, lines = complete_losses(self, "racer"), self.summary()
+        losses, summary_rows = complete_losses(self, "racer"), self.summary()
         if len(losses) < 2:
             return TupleVerdict(None, "not enough folds yet for a verdict")
-        models = lines.set_index("racer").sort_values("parameters", kind="stable")
-        best, racer = models.log_loss.idxmin(), simplest_model(losses[list(models.index)], self)
-        model, lowest, recipe = models.loc[racer], models.loc[best], self.recipes[racer]
+        models = summary_rows.set_index("racer").sort_values("parameters", kind="stable")
+        best_racer, racer = models.log_loss.idxmin(), simplest_model(losses[list(models.index)], self)
+        model, best_model, recipe = models.loc[racer], models.loc[best_racer], self.recipes[racer]
         sentence = (
             f"n = {model.order:.0f} with {_share_text(model)} has the test log loss {loss_text(model.log_loss)} ± "
             f"{loss_text(model.se)}"
         )
-        if racer == best:
+        if racer == best_racer:
             sentence += ", the lowest"
         else:
-            order_text = f" at n = {lowest.order:.0f}" if lowest.order != model.order else ""
-            lowest_text = f"{loss_text(lowest.log_loss)} with {_share_text(lowest)}{order_text}"
+            order_text = f" at n = {best_model.order:.0f}" if best_model.order != model.order else ""
+            lowest_text = f"{loss_text(best_model.log_loss)} with {_share_text(best_model)}{order_text}"
             sentence += f", within a standard error of the lowest ({lowest_text})"
         alr = models[(models.order == model.order) & (models.kept == 1.0)]
         if len(alr) and model.kept < 1.0 and alr.parameters.iloc[0] > 0:
@@ -113,19 +113,19 @@ def choose_tuples(
     recipe = Recipe("hsalr") if recipe is None else recipe
     if "keep" not in recipe.params:
         raise RecipeError(f"{recipe.label} selects no tuples; expected a recipe of salr or hsalr")
-    columns = dataset.X.shape[1]
-    valid_orders = sorted({int(order) for order in orders if 1 <= order <= columns})
+    n_columns = dataset.X.shape[1]
+    valid_orders = sorted({int(order) for order in orders if 1 <= order <= n_columns})
     if not valid_orders:
-        size = plural(columns, "column")
+        size = plural(n_columns, "column")
         raise RecipeError(f"orders={list(orders)} does not fit: the table has {size}; expected a list of 1, 2, 3 ...")
-    share = replace(recipe.definition.params["keep"], high=1.0, keywords={})
-    shares = sorted({float(share.check("keeps", keep)) for keep in keeps})
-    if not shares:
+    keep_param = replace(recipe.definition.params["keep"], high=1.0, keywords={})
+    valid_keeps = sorted({float(keep_param.check("keeps", keep)) for keep in keeps})
+    if not valid_keeps:
         raise RecipeError("keeps is empty; expected at least one share, from 0.001 to 1")
-    recipes = [recipe.replace(order=n, keep=keep) for n in valid_orders for keep in shares]
+    recipes = [recipe.replace(order=n, keep=keep) for n in valid_orders for keep in valid_keeps]
     repeats = 1 if dataset.splitting.times is not None else repeats
     tasks = fold_tasks(dataset.hash, recipes, repeated_folds(repeats, folds, seed), seed)
-    options = {"keeps": shares, "orders": valid_orders, "repeats": repeats, "folds": folds, "seed": seed}
+    options = {"keeps": valid_keeps, "orders": valid_orders, "repeats": repeats, "folds": folds, "seed": seed}
     return TupleStudy("choose_tuples", [dataset], recipes, tasks, summary, options, **run_options)
 
 
@@ -133,12 +133,12 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order and share, over the folds that all models have finished."""
     import pandas as pd
 
-    losses, frame, lines = complete_losses(study, "racer"), succeeded(study.frame()), []
+    losses, frame, summary_rows = complete_losses(study, "racer"), succeeded(study.frame()), []
     for racer in losses:
         params = study.recipes[racer].params
         figures = mean_figures(losses[racer], frame[frame.racer == racer])
-        lines.append({"racer": racer, "order": params["order"], "kept": params["keep"], **figures})
-    return pd.DataFrame(lines)
+        summary_rows.append({"racer": racer, "order": params["order"], "kept": params["keep"], **figures})
+    return pd.DataFrame(summary_rows)
 
 
 def _share_text(model: "pd.Series") -> str:

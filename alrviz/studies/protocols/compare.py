@@ -81,29 +81,29 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each data set and recipe."""
     import pandas as pd
 
-    frame, lines = study.frame(), []
+    frame, summary_rows = study.frame(), []
     for key, dataset in study.datasets.items():
         results = [(task, result) for task, result in study.results() if task.data_hash == key]
         for racer in range(len(study.recipes)):
             fits = frame  # it has no columns before the first task
             if len(frame):
                 fits = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
-            line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(fits), **_means(fits)}
-            parts = dict.fromkeys(("bias", "variance"), float("nan"))  # a split by time never tests the first rows
+            row: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(fits), **_means(fits)}
+            figures = dict.fromkeys(("bias", "variance"), float("nan"))  # a split by time never tests the first rows
             if dataset.splitting.times is None:
                 decomposed = errors_of(study, dataset).parts(racer, [(c, r) for c, r in results if c.racer == racer])
-                parts = {name: decomposed[name] for name in parts}
-            lines.append(line | parts)
-    return pd.DataFrame(lines)
+                figures = {name: decomposed[name] for name in figures}
+            summary_rows.append(row | figures)
+    return pd.DataFrame(summary_rows)
 
 
 def _means(frame: "pd.DataFrame") -> Row:
     nan, means = float("nan"), {}
     for name in (*MEASURES, *SECONDS):
-        values = frame[name].to_numpy(float) if name in frame else np.empty(0)
-        means[name] = float(values.mean()) if len(values) else nan
+        fit_values = frame[name].to_numpy(float) if name in frame else np.empty(0)
+        means[name] = float(fit_values.mean()) if len(fit_values) else nan
         if name in MEASURES:
-            means[f"{name}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else nan
+            means[f"{name}_sd"] = float(fit_values.std(ddof=1)) if len(fit_values) > 1 else nan
     return means
 
 
@@ -145,12 +145,14 @@ def pairs(
     import pandas as pd
 
     means = table(study, measure, summary, complete_only=True)
-    rows = []
-    for a, b in combinations(study.names, 2):
-        outcome = win_draw_loss(means[a], means[b], digits)
-        ratio = geometric_mean_ratio(means[a], means[b])
-        rows.append({"a": a, "b": b, **outcome.__dict__, "win_draw_loss": str(outcome), "ratio": ratio})
-    return pd.DataFrame(rows)
+    pair_rows = []
+    for first_name, second_name in combinations(study.names, 2):
+        outcome = win_draw_loss(means[first_name], means[second_name], digits)
+        ratio = geometric_mean_ratio(means[first_name], means[second_name])
+        pair_rows.append(
+            {"a": first_name, "b": second_name, **outcome.__dict__, "win_draw_loss": str(outcome), "ratio": ratio}
+        )
+    return pd.DataFrame(pair_rows)
 
 
 def ranks(study: Study, measure: str = "log_loss", summary: "pd.DataFrame | None" = None) -> "pd.DataFrame":
@@ -161,8 +163,8 @@ def ranks(study: Study, measure: str = "log_loss", summary: "pd.DataFrame | None
     import pandas as pd
 
     means = table(study, measure, summary, complete_only=True)
-    first = means[study.names[0]]
-    ratios = [geometric_mean_ratio(means[name], first) for name in study.names]
+    first_means = means[study.names[0]]
+    ratios = [geometric_mean_ratio(means[name], first_means) for name in study.names]
     return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})
 
 

@@ -59,9 +59,9 @@ class EffectStudy(Study):
         recipe = self.recipes[0].replace(holdout=options["holdout"], seed=options["seed"])
         return prepare(self.dataset, recipe)
 
-    def _accept(self, place: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
+    def _accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
         """Compute the model's effects, or unpack a refit, before the result is shown, on the study's own thread."""
-        draw = int(json.loads(self.tasks[place].options)["draw"])
+        draw = int(json.loads(self.tasks[index].options)["draw"])
         if draw == 0 and not result.failed and self.interactions is None:
             try:
                 self._purify(unpack(result.predicted), stop)
@@ -69,9 +69,10 @@ class EffectStudy(Study):
                 return False
         if draw > 0 and not result.failed:
             self._refits_by_draw[draw] = unpack(result.predicted)
-        return super()._accept(place, replace(result, predicted=b""), stop, arrival_seconds)
+        return super()._accept(index, replace(result, predicted=b""), stop, arrival_seconds)
 
     def _purify(self, numbers: Floats, stop: StopToken) -> None:
+        """Compute the effects from the model's packed numbers (format: `effects_task.effects`)."""
         prepared, recipe = self._prepared, self.recipes[0]
         assert prepared.encoder is not None
         n_chosen, order = int(numbers[0]), recipe.params["order"]
@@ -79,9 +80,9 @@ class EffectStudy(Study):
         selected_tuples = tuple(tuple(int(j) for j in members if j >= 0) for members in columns)
         all_tuples = recipe.definition.counted_tuples(recipe.params, prepared.encoded.n_columns)[:1]
         tables = prepared.tables(selected_tuples or all_tuples[0], recipe.params["smoothing"], stop)
-        classes = tables.n_classes
-        phi, *weights = numbers[classes:].reshape(-1, len(tables.seen), classes)
-        model = LinearModel(tables.space, tables.seen, phi, numbers[:classes])
+        n_classes = tables.n_classes
+        phi, *weights = numbers[n_classes:].reshape(-1, len(tables.seen), n_classes)
+        model = LinearModel(tables.space, tables.seen, phi, numbers[:n_classes])
         effects = Interactions(
             model,
             prepared.encoder,
@@ -104,19 +105,21 @@ class EffectStudy(Study):
 
     def _refit_effects(self, effects: Interactions, cells: slice) -> Floats:
         """Return the effects (R, S, C) of a slice of cells, without unpacking the other tuples'."""
-        classes = len(effects.classes)
-        begin, end = (classes * (1 + cell) for cell in (cells.start, cells.stop))
-        return self._numbers(begin, end, classes)
+        n_classes = len(effects.classes)
+        first_number, end_number = (n_classes * (1 + cell) for cell in (cells.start, cells.stop))
+        return self._numbers(first_number, end_number, n_classes)
 
     def _refit_importance(self, effects: Interactions) -> Floats:
         """Return the importance (R, T, 3)."""
-        begin = len(effects.classes) * (1 + len(effects.pure.f))
-        return self._numbers(begin, begin + 3 * len(effects.names), 3)
+        first_number = len(effects.classes) * (1 + len(effects.pure.f))
+        return self._numbers(first_number, first_number + 3 * len(effects.names), 3)
 
-    def _numbers(self, begin: int, end: int, width: int) -> Floats:
+    def _numbers(self, first_number: int, end_number: int, row_width: int) -> Floats:
         refits_by_draw = self._refits_by_draw.copy()  # the study's thread may add to it meanwhile
-        parts = [refits_by_draw[draw][begin:end] for draw in sorted(refits_by_draw)]
-        return np.array(parts, np.float64).reshape(len(parts), (end - begin) // width, width)
+        numbers_by_refit = [refits_by_draw[draw][first_number:end_number] for draw in sorted(refits_by_draw)]
+        return np.array(numbers_by_refit, np.float64).reshape(
+            len(numbers_by_refit), (end_number - first_number) // row_width, row_width
+        )
 
     def importance(self) -> pd.DataFrame:
         """Return `Interactions.importance` with "nats_low", "nats_high", "share_low" and "share_high".
@@ -129,15 +132,15 @@ class EffectStudy(Study):
         effects = self.interactions
         if effects is None:
             return pd.DataFrame()
-        table = effects.importance()
+        importance_table = effects.importance()
         refits = self._refit_importance(effects)
-        tuple_numbers = [effects.number_of(name) for name in table.index]
-        for name, k in (("share", 0), ("nats", 2)):
-            low, median, high = _band(refits[:, :, k])[:, tuple_numbers]
-            shift = 0.0 if selects_tuples(self.recipes[0]) else table[name].to_numpy() - median
-            table[f"{name}_low"], table[f"{name}_high"] = low + shift, high + shift
-        table["nats_low"] = table["nats_low"].clip(lower=0.0)
-        return table
+        tuple_indices = [effects.number_of(name) for name in importance_table.index]
+        for name, measure_index in (("share", 0), ("nats", 2)):
+            band_low, band_median, band_high = _band(refits[:, :, measure_index])[:, tuple_indices]
+            shift = 0.0 if selects_tuples(self.recipes[0]) else importance_table[name].to_numpy() - band_median
+            importance_table[f"{name}_low"], importance_table[f"{name}_high"] = band_low + shift, band_high + shift
+        importance_table["nats_low"] = importance_table["nats_low"].clip(lower=0.0)
+        return importance_table
 
     def effects(self, *columns: Any, of: Any, against: Any) -> pd.DataFrame:
         """Return a row for each cell of a tuple of columns: its effect on the log-odds of class `of` against `against`.
@@ -155,12 +158,12 @@ class EffectStudy(Study):
         k, baseline = classes.index(str(of)), classes.index(str(against))
         cells = effects.pure.cells_of(effects.number_of(columns))
         table = effects.effects(*columns).iloc[:: len(classes)]
-        pure = effects.pure.f[cells, k] - effects.pure.f[cells, baseline]
-        f = self._refit_effects(effects, cells)
-        odds = f[:, :, k] - f[:, :, baseline]
-        table = pd.DataFrame({"levels": table["levels"].to_numpy(), "rows": table["rows"].to_numpy(), "pure": pure})
+        log_odds = effects.pure.f[cells, k] - effects.pure.f[cells, baseline]
+        refit_effects = self._refit_effects(effects, cells)
+        odds = refit_effects[:, :, k] - refit_effects[:, :, baseline]
+        table = pd.DataFrame({"levels": table["levels"].to_numpy(), "rows": table["rows"].to_numpy(), "pure": log_odds})
         table["low"], table["median"], table["high"] = _band(odds)
-        table["same_sign"] = np.nan if len(odds) < 2 else (np.sign(odds) == np.sign(pure)).mean(axis=0)
+        table["same_sign"] = np.nan if len(odds) < 2 else (np.sign(odds) == np.sign(log_odds)).mean(axis=0)
         return table
 
 
@@ -228,10 +231,10 @@ def effect_bands(
         raise RecipeError(problem)
     if not isinstance(refits, int) or refits < 0 or not 0 <= holdout < 1:
         raise RecipeError(f"refits={refits!r}, holdout={holdout!r}: expected a number of refits, and a share below 1")
-    text, split = plain(recipe).to_json(), holdout_spec(holdout, seed)
-    task_seed = seed_of(seed, text, 0)
+    recipe_text, split = plain(recipe).to_json(), holdout_spec(holdout, seed)
+    task_seed = seed_of(seed, recipe_text, 0)
     tasks = [
-        StudyTask("effects", text, dataset.hash, split, json.dumps({"draw": draw, "format": FORMAT}), task_seed)
+        StudyTask("effects", recipe_text, dataset.hash, split, json.dumps({"draw": draw, "format": FORMAT}), task_seed)
         for draw in range(refits + 1)
     ]
     settings = {"refits": refits, "holdout": holdout, "seed": seed}
@@ -240,11 +243,11 @@ def effect_bands(
 
 def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
     """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order."""
-    tuples, next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
+    n_tuples, n_next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
     test_seconds = (
-        _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * next_tuples * classes if next_tuples <= MAX_UNASKED else 0.0
+        _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * n_next_tuples * classes if n_next_tuples <= MAX_UNASKED else 0.0
     )
-    return (1 + refits) * _PURIFY_SECONDS * rows * tuples * (classes + 4) + test_seconds
+    return (1 + refits) * _PURIFY_SECONDS * rows * n_tuples * (classes + 4) + test_seconds
 
 
 def summary(study: Study) -> pd.DataFrame:

@@ -93,8 +93,8 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
 
 def _without_probabilities(model: Any) -> str:
     name = "the model" if model is None else type(model).__name__
-    hinge = model is None or getattr(model, "objective", "") == "hinge"
-    valid = 'objective="nll" or "mse"' if hinge else "a classifier with predict_proba"
+    may_be_hinge = model is None or getattr(model, "objective", "") == "hinge"
+    valid = 'objective="nll" or "mse"' if may_be_hinge else "a classifier with predict_proba"
     return f"{name} has scores but no probabilities; expected {valid}"
 
 
@@ -106,20 +106,20 @@ def _of_batches(run: Any) -> Evaluation:
     model, coded = estimator_of(run), run.coded
     if not hasattr(model, "predict_proba"):
         raise AlrvizError(_without_probabilities(model))
-    part = "test" if coded.cache.n_rows("test") else "train"
-    what = ROW_WORDS[part]
-    sample = coded.first_rows(part, MAX_STREAM_ROWS)
+    judging_part = "test" if coded.cache.n_rows("test") else "train"
+    row_words = ROW_WORDS[judging_part]
+    sample = coded.first_rows(judging_part, MAX_STREAM_ROWS)
     codes, y = sample.codes, sample.y.astype(np.intp)
     columns = {}
     for column, column_codes in zip(coded.encoder.columns_, codes, strict=True):
         # A level may have the same name as the extra one for unseen levels; categories must be distinct.
-        places, names = pd.factorize(np.array([*column.labels, UNSEEN], dtype=object))
+        category_codes, names = pd.factorize(np.array([*column.labels, UNSEEN], dtype=object))
         is_ordered = column.kind != "categorical"
-        columns[str(column.name)] = pd.Categorical.from_codes(places[column_codes], names, ordered=is_ordered)
-    rows, n_rows = pd.DataFrame(columns), coded.cache.n_rows(part)
-    notes = (f"evaluated on {len(y):,} of {n_rows:,} {what}, drawn at random",) if len(y) < n_rows else ()
+        columns[str(column.name)] = pd.Categorical.from_codes(category_codes[column_codes], names, ordered=is_ordered)
+    rows, n_rows = pd.DataFrame(columns), coded.cache.n_rows(judging_part)
+    notes = (f"evaluated on {len(y):,} of {n_rows:,} {row_words}, drawn at random",) if len(y) < n_rows else ()
     log_p = log_softmax(model.model_.scores(codes))
-    return Evaluation(tuple(map(str, coded.classes)), log_p, y, rows, None, f"{what} of {run.dataset.name}", notes)
+    return Evaluation(tuple(map(str, coded.classes)), log_p, y, rows, None, f"{row_words} of {run.dataset.name}", notes)
 
 
 def of_predictions(
@@ -133,13 +133,13 @@ def of_predictions(
         TableError: if it is not kept, or the model has no probabilities.
     """
     target = f"{target} (given)" if target in ("row", "prediction", "unseen") else target
-    predicted = list(table.columns).index("prediction")
-    probability_columns = list(table.columns[predicted + 1 : -1])
+    prediction_index = list(table.columns).index("prediction")
+    probability_columns = list(table.columns[prediction_index + 1 : -1])
     if not probability_columns or not probability_columns[0].startswith("p("):
         raise TableError(_without_probabilities(None))
-    if target not in table.columns[1:predicted]:
+    if target not in table.columns[1:prediction_index]:
         raise TableError(f"the rows have no column {target!r}; expected it to hold the class to compare with")
-    rows = table[table.columns[1:predicted]].drop(columns=target).set_axis(table["row"])
+    rows = table[table.columns[1:prediction_index]].drop(columns=target).set_axis(table["row"])
     if isinstance(sample_weight, str):
         if sample_weight not in rows:
             raise TableError(f"no column is called {sample_weight!r}{nearest(sample_weight, rows)}; expected the "
@@ -180,13 +180,13 @@ def evaluation_of(
     if n_left_out := int((~has_class).sum()):
         notes += (f"{plural(n_left_out, 'row has no class and is', 'rows have no class and are')} left out",)
     if unlearned:
-        count = int((has_class & (codes < 0)).sum())
+        n_unlearned_rows = int((has_class & (codes < 0)).sum())
         shown_text = ", ".join(map(repr, unlearned[:3])) + (" ..." if len(unlearned) > 3 else "")
-        rows = plural(count, "row is", "rows are")
-        notes += (f"{rows} of a class that the model has not learned: {shown_text}",)
+        rows_text = plural(n_unlearned_rows, "row is", "rows are")
+        notes += (f"{rows_text} of a class that the model has not learned: {shown_text}",)
         codes = np.where(codes < 0, len(names) + class_codes(y, unlearned)[0], codes)
-    n = len(names) + len(unlearned)
-    log_p = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(codes))
+    n_classes = len(names) + len(unlearned)
+    log_p = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n_classes, len(codes))
     is_used = has_class if weight is None else has_class & (weight > 0)
     return Evaluation(
         (*names, *unlearned), log_p[is_used], codes[is_used].astype(np.intp), X.iloc[np.flatnonzero(is_used)],
@@ -196,11 +196,11 @@ def evaluation_of(
 
 def evaluate_split(model: Any, dataset: Dataset, splits: Splits) -> Evaluation:
     """Evaluate a classifier on the test rows of a data set; without test rows, on the training rows."""
-    part = splits.judging_part
-    rows = splits.test if part == "test" else splits.train
+    judging_part = splits.judging_part
+    rows = splits.test if judging_part == "test" else splits.train
     weights = None if dataset.weights is None else dataset.weights[rows]
-    what = f"{ROW_WORDS[part]} of {dataset.name}"
-    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], sample_weight=weights, what=what)
+    rows_text = f"{ROW_WORDS[judging_part]} of {dataset.name}"
+    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], sample_weight=weights, what=rows_text)
 
 
 def out_of_fold(
@@ -231,16 +231,16 @@ def out_of_fold(
     ]  # fmt: skip
     if not first_shuffle_tasks:
         raise RecipeError(f"the study has no folds of recipe {racer}; expected one from 0 to {len(study.recipes) - 1}")
-    table, parts = SentTable.of(dataset), []
+    sent_table, predicted_folds = SentTable.of(dataset), []
     for k, task in enumerate(first_shuffle_tasks):
         stop.check()
         tell(f"fold {k + 1} of {len(first_shuffle_tasks)}")
-        parts.append(predict_fold(task, table, stop))
-    rows = np.concatenate([part.fold.splits.test for part in parts])
+        predicted_folds.append(predict_fold(task, sent_table, stop))
+    rows = np.concatenate([predicted_fold.fold.splits.test for predicted_fold in predicted_folds])
     order = np.argsort(rows, kind="stable")
-    rows, log_p = rows[order], np.concatenate([part.log_p for part in parts])[order]
-    what = f"left-out rows of {dataset.name} ({len(first_shuffle_tasks)} folds)"
+    rows, log_p = rows[order], np.concatenate([predicted_fold.log_p for predicted_fold in predicted_folds])[order]
+    rows_text = f"left-out rows of {dataset.name} ({len(first_shuffle_tasks)} folds)"
     return Evaluation(
-        tuple(map(str, table.classes)), log_p, table.y[rows].astype(np.intp), dataset.X.iloc[rows],
-        table.weights_of(rows), what,
+        tuple(map(str, sent_table.classes)), log_p, sent_table.y[rows].astype(np.intp), dataset.X.iloc[rows],
+        sent_table.weights_of(rows), rows_text,
     )  # fmt: skip

@@ -25,9 +25,9 @@ def complete_losses(study: Study, by: str) -> "pd.DataFrame":
     fits = succeeded(frame[frame[by].notna()])
     models = {{"racer": task.racer, **study.about(task.racer)}[by] for task in study.tasks}
     remaining_models = sorted(models - {None} - failures(study, by).keys())  # a fold is complete once all have it
-    table = fits.pivot(index=["repeat", "fold"], columns=by, values="log_loss")
-    table = table.reindex(columns=remaining_models).dropna()
-    return table if len(table) else pd.DataFrame()
+    losses = fits.pivot(index=["repeat", "fold"], columns=by, values="log_loss")
+    losses = losses.reindex(columns=remaining_models).dropna()
+    return losses if len(losses) else pd.DataFrame()
 
 
 def succeeded(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -49,8 +49,8 @@ def fold_error(differences: ArrayLike, fits: "pd.DataFrame") -> float:
 
 def simplest_model(losses: "pd.DataFrame", study: Study) -> Any:
     """Return the first column of losses (folds, models) within one standard error of the lowest."""
-    rows = study.frame()[["test_rows", "train_rows"]].mean()
-    return simplest_within_error(losses, rows.test_rows, rows.train_rows)
+    mean_counts = study.frame()[["test_rows", "train_rows"]].mean()
+    return simplest_within_error(losses, mean_counts.test_rows, mean_counts.train_rows)
 
 
 def mean_figures(losses: "pd.Series", fits: "pd.DataFrame") -> Row:

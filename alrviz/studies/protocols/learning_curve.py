@@ -78,7 +78,7 @@ def learning_curve(
             f"without weights, such as with_kinds({name}='ignore')"
         )
     repeats = 1 if dataset.splitting.times is not None else repeats
-    texts = [plain(recipe).to_json() for recipe in recipes]
+    recipe_texts = [plain(recipe).to_json() for recipe in recipes]
     tasks = [
         StudyTask(
             "prequential", text, dataset.hash, whole_table(repeat),
@@ -86,17 +86,18 @@ def learning_curve(
             racer=racer,
         )
         for repeat in range(repeats)
-        for racer, text in enumerate(texts)
+        for racer, text in enumerate(recipe_texts)
     ]  # fmt: skip
     options = {"repeats": repeats, "window": window, "theta": theta, "seed": seed}
     return Study("learning_curve", [dataset], recipes, tasks, summary, options, **run_options)
 
 
 def _require_row_by_row(recipe: Recipe) -> None:
-    learns, params = recipe.definition.learns_rows, recipe.params
-    if learns == "counts":
+    """Raise `RecipeError` if a recipe cannot learn row by row."""
+    learned_quantity, params = recipe.definition.learns_rows, recipe.params
+    if learned_quantity == "counts":
         return
-    if not learns:
+    if not learned_quantity:
         raise RecipeError(f"{recipe.label} cannot learn row by row; expected lr or alr by 'sgd' or 'adagrad', or anje")
     required_params: dict[str, Any] = {"alpha": 0.0, "start": "zero", "objective": "nll", "share": "cell-class"}
     required_params |= {"scale": recipe.definition.params["scale"].default, "class_weight": None, "bounds": None}
@@ -122,5 +123,5 @@ def summary(study: Study) -> "pd.DataFrame":
     groups = frame.dropna(subset=["seen"]).groupby(["racer", "label", "name", "order", "seen"], as_index=False)
     measures = ["rmse2", "log_loss", "error"]
     means = groups[measures].mean()
-    spread = groups[measures].sem()[measures].add_suffix("_se")
-    return means.join(spread).assign(orders=groups.size()["size"])
+    standard_errors = groups[measures].sem()[measures].add_suffix("_se")
+    return means.join(standard_errors).assign(orders=groups.size()["size"])

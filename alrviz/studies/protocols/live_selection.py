@@ -72,9 +72,9 @@ class Search:
 
     def numbers(self, tuples: "NDArray[np.int32]") -> NDArray[np.intp]:
         """Return the positions of tuples (K, n) in `all_tuples`: (K,)."""
-        a = len(self.columns)
-        weights = a ** np.arange(self.order - 1, -1, -1, dtype=np.int64)
-        return np.searchsorted(self.all_tuples() @ weights, tuples @ weights)
+        n_columns = len(self.columns)
+        place_values = n_columns ** np.arange(self.order - 1, -1, -1, dtype=np.int64)
+        return np.searchsorted(self.all_tuples() @ place_values, tuples @ place_values)
 
     def name(self, columns: "NDArray[np.int32] | tuple[int, ...]") -> str:
         """Return the name of a tuple."""
@@ -105,10 +105,10 @@ class LiveSelection:
         # Few tuples are all scored whatever is kept, so that the memory is estimated once for all positions of the
         # slider.
         scores_all = comb(prepared.encoded.n_columns, int(params["order"])) <= MAX_SCORED
-        largest = recipe.replace(keep=1.0) if scores_all else recipe
-        if largest != self._admitted:
-            require_memory(estimate(largest, TableShape(prepared.encoded, prepared.holdout, stop=stop)))
-            self._admitted = largest
+        recipe_to_admit = recipe.replace(keep=1.0) if scores_all else recipe
+        if recipe_to_admit != self._admitted:
+            require_memory(estimate(recipe_to_admit, TableShape(prepared.encoded, prepared.holdout, stop=stop)))
+            self._admitted = recipe_to_admit
         request = FitRequest(prepared, recipe, params, lambda words: None, stop)
         if self._scores is None:
             self._scores = _ScoreCache(request)
@@ -117,10 +117,10 @@ class LiveSelection:
         grow = str(params.get("grow", ""))
         search = Search(tuple(map(str, encoded.names)), order, score)
         complete_levels = levels(cache, encoded.n_columns, order, score, params["keep"], grow)
-        start = time.monotonic()
+        start_time = time.monotonic()
 
         def is_slow() -> bool:
-            return time.monotonic() - start > MIN_SECONDS_SHOWN
+            return time.monotonic() - start_time > MIN_SECONDS_SHOWN
 
         for size in range(1 if grow else order, order + 1):
             for scores in cache.fill(size, score):
@@ -161,15 +161,17 @@ class _ScoreCache(InMemory):
 
         Only scores of `SCORES` can be computed in advance; a gain depends on the tuples kept before.
         """
-        a = self._request.prepared.encoded.n_columns
-        if score not in SCORES or comb(a, size) > MAX_SCORED or (size, score) in self.complete:
+        n_columns = self._request.prepared.encoded.n_columns
+        if score not in SCORES or comb(n_columns, size) > MAX_SCORED or (size, score) in self.complete:
             return
-        tuples = ascending_tuples(a, size)
+        tuples = ascending_tuples(n_columns, size)
         scores = np.full(len(tuples), np.nan)
-        step = max(MIN_PART, -(-len(tuples) // N_PARTS))
-        for begin in range(0, len(tuples), step):
-            part = tuple(map(tuple, tuples[begin : begin + step].tolist()))
-            scores[begin : begin + step] = SCORES[score](self.tables(size if len(part) == len(tuples) else part))
+        part_size = max(MIN_PART, -(-len(tuples) // N_PARTS))
+        for part_start in range(0, len(tuples), part_size):
+            part_tuples = tuple(map(tuple, tuples[part_start : part_start + part_size].tolist()))
+            scores[part_start : part_start + part_size] = SCORES[score](
+                self.tables(size if len(part_tuples) == len(tuples) else part_tuples)
+            )
             yield scores.copy()
         self.complete[size, score] = scores
 
@@ -180,14 +182,14 @@ class _ScoreCache(InMemory):
         size = looked if isinstance(looked, int) else len(looked[0])
         if (size, score) not in self.complete:
             return super().scored(looked, below, score)
-        scores, a = self.complete[size, score], self._request.prepared.encoded.n_columns
-        tuples = ascending_tuples(a, size)
+        scores, n_columns = self.complete[size, score], self._request.prepared.encoded.n_columns
+        tuples = ascending_tuples(n_columns, size)
         if isinstance(looked, int):
             return tuples, scores
         if size not in self._number:
             self._number[size] = {columns: k for k, columns in enumerate(map(tuple, tuples.tolist()))}
-        places = [self._number[size][columns] for columns in looked]
-        return tuples[places], scores[places]
+        tuple_indices = [self._number[size][columns] for columns in looked]
+        return tuples[tuple_indices], scores[tuple_indices]
 
     def gains(self, order: int) -> "tuple[Floats, NDArray[np.bool_]]":
         """Return each tuple's gain over the model of all of one column less, and whether it is significant."""
@@ -197,7 +199,7 @@ class _ScoreCache(InMemory):
             tables, excess = self.tables(order), self.excess(order, order - 1)
             statistic, df = excess_test(tables, excess)
             # Tuples with a constant column have no degree of freedom, and rounding error is no gain.
-            significant = (df > 0) & (chi2.sf(statistic, np.maximum(df, 1e-9)) < CHANCE_LEVEL / len(statistic))
+            is_significant = (df > 0) & (chi2.sf(statistic, np.maximum(df, 1e-9)) < CHANCE_LEVEL / len(statistic))
             gains = predicted_gain(tables, excess)
-            self._gains[order] = gains, significant & (gains > 0)
+            self._gains[order] = gains, is_significant & (gains > 0)
         return self._gains[order]

@@ -80,8 +80,8 @@ class ReportFacts:
         columns = list(map(str, self.evaluation.X.columns))
         if self.effects is None:
             return columns
-        singles = self.ranking.tuples[self.ranking.order == 1]
-        ranked_columns = [name for members in singles for name in members if name in columns]
+        single_columns = self.ranking.tuples[self.ranking.order == 1]
+        ranked_columns = [name for members in single_columns for name in members if name in columns]
         return [*ranked_columns, *(name for name in columns if name not in ranked_columns)]
 
     @cached_property
@@ -109,7 +109,7 @@ class ReportFacts:
         ][:MAX_MANY_VALUED]
         tables = {name: evaluation.groups(name) for name in [*few_valued, *many_valued]}
         spread_by_column = {
-            name: float((t.rows * (t.error - evaluation.error) ** 2).sum()) for name, t in tables.items()
+            name: float((table.rows * (table.error - evaluation.error) ** 2).sum()) for name, table in tables.items()
         }
         return {name: tables[name] for name in sorted(tables, key=lambda name: -spread_by_column[name])}
 
@@ -177,22 +177,22 @@ def report_facts(
     stop.check()
     tell("computing effects")
     # In a split by time or groups test rows may have classes that no training row has.
-    test_known = test[np.isin(dataset.y[test], dataset.y[train])]
-    heldout = _rows(dataset, test_known) if len(test_known) else None
+    test_rows_of_known_class = test[np.isin(dataset.y[test], dataset.y[train])]
+    heldout = _rows(dataset, test_rows_of_known_class) if len(test_rows_of_known_class) else None
     effects, no_effects = _effects_or_reason(
         lambda: interactions(fitted_model, _rows(dataset, train), heldout, stop=stop)
     )
     chosen = str(getattr(fitted_model, "chosen_", ""))
-    tried = getattr(fitted_model, "alphas_", None)
-    losses, counts = pd.DataFrame(), pd.Series(dtype=int)
-    if tried is not None and "order" in tried:
-        counts = tried.groupby("order").size()
-        losses = tried.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min")
+    tried_settings = getattr(fitted_model, "alphas_", None)
+    losses, n_tried_by_order = pd.DataFrame(), pd.Series(dtype=int)
+    if tried_settings is not None and "order" in tried_settings:
+        n_tried_by_order = tried_settings.groupby("order").size()
+        losses = tried_settings.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min")
     stop.check()
     reference, no_reference = _reference(dataset, splits, tell)
     return ReportFacts(
         dataset, fitted_model, recipe, evaluation, len(train), effects, no_effects, chosen, holdout, seed, code, losses,
-        tried=counts, reference=reference, no_reference=no_reference,
+        tried=n_tried_by_order, reference=reference, no_reference=no_reference,
     )  # fmt: skip
 
 

@@ -107,17 +107,17 @@ class Results:
         import pandas as pd
 
         fits_by_data_and_name = dict(iter(self._rows.groupby(["data", "name"])))
-        lines: list[Row] = []
+        summary_rows: list[Row] = []
         for data, (racer, method) in product(self.datasets, enumerate(self.recipes)):
             fits = fits_by_data_and_name.get((data, method.name), self._rows.iloc[:0])
-            line: Row = {"data": data, "racer": racer, "label": method.label, "name": method.name, "fits": len(fits)}
+            row: Row = {"data": data, "racer": racer, "label": method.label, "name": method.name, "fits": len(fits)}
             for measure in COMPARED:
-                line[measure] = fits[measure].mean() if measure in fits else float("nan")
+                row[measure] = fits[measure].mean() if measure in fits else float("nan")
                 if measure in MEASURES:
-                    in_file = fits[spread].mean() if (spread := f"{measure}_sd") in fits else float("nan")
-                    line[spread] = fits[measure].std() if measure in fits and len(fits) > 1 else in_file
-            lines.append(line)
-        return pd.DataFrame(lines)
+                    sd_in_file = fits[sd_name].mean() if (sd_name := f"{measure}_sd") in fits else float("nan")
+                    row[sd_name] = fits[measure].std() if measure in fits and len(fits) > 1 else sd_in_file
+            summary_rows.append(row)
+        return pd.DataFrame(summary_rows)
 
 
 def _family(name: str) -> str:
@@ -141,10 +141,10 @@ def read_results(source: str | Path | bytes, file: str = "") -> Results:
     if not isinstance(source, bytes):
         file, source = file or Path(source).name, Path(source).read_bytes()
     rows = _parse_csv(source, file)
-    for name, accepted in _COLUMN_NAMES.items():
-        column = next((column for column in accepted if column in rows), None)
+    for name, accepted_names in _COLUMN_NAMES.items():
+        column = next((column for column in accepted_names if column in rows), None)
         if column is None:
-            raise TableError(_no_results_message(file, f"a column {' or '.join(map(repr, accepted))}", rows))
+            raise TableError(_no_results_message(file, f"a column {' or '.join(map(repr, accepted_names))}", rows))
         rows = rows.drop(columns=name, errors="ignore") if column != name else rows
         rows = rows.rename(columns={column: name})
     if "accuracy" in rows and "error" not in rows:
@@ -155,9 +155,9 @@ def read_results(source: str | Path | bytes, file: str = "") -> Results:
     measured_names = [name for name in measured_names if figures[name].notna().any()]
     if not measured_names:
         raise TableError(_no_results_message(file, f"figures in a column accuracy, {', '.join(COMPARED)}", rows))
-    spreads = [f"{name}_sd" for name in measured_names if f"{name}_sd" in rows]
-    keys = rows[["data", "name", *(set(rows) & {"repeat", "fold"})]]
-    rows = keys.join(figures[measured_names]).join(rows[spreads].apply(pd.to_numeric, errors="coerce"))
+    sd_names = [f"{name}_sd" for name in measured_names if f"{name}_sd" in rows]
+    key_columns = rows[["data", "name", *(set(rows) & {"repeat", "fold"})]]
+    rows = key_columns.join(figures[measured_names]).join(rows[sd_names].apply(pd.to_numeric, errors="coerce"))
     rows = rows[rows["data"].notna() & rows["name"].notna() & figures[measured_names].notna().any(axis=1)]
     return Results(file, rows.astype({"data": str, "name": str}))
 
@@ -166,8 +166,8 @@ def _parse_csv(source: bytes, file: str) -> "pd.DataFrame":
     import pandas as pd
 
     try:
-        lines = source.decode("utf-8-sig").splitlines(keepends=True)
-        body = "".join(line for line in lines if not line.startswith("# "))  # our exports begin with comment lines
+        text_lines = source.decode("utf-8-sig").splitlines(keepends=True)
+        body = "".join(line for line in text_lines if not line.startswith("# "))  # our exports begin with comment lines
         return pd.read_csv(io.StringIO(body))
     except (ValueError, pd.errors.ParserError) as error:  # ValueError: not UTF-8
         raise TableError(f"{file or 'the file'} cannot be read as CSV: {error}") from error

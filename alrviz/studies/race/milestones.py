@@ -66,9 +66,9 @@ class RacerSummary:
     @property
     def best(self) -> float:
         """Lowest finite objective (not per row); infinite without any."""
-        values = self.of("objective")
-        values = values[np.isfinite(values)]
-        return float(values.min()) if len(values) else float("inf")
+        finite_objectives = self.of("objective")
+        finite_objectives = finite_objectives[np.isfinite(finite_objectives)]
+        return float(finite_objectives.min()) if len(finite_objectives) else float("inf")
 
     def last_of(self, column: str) -> float:
         """Return the last value of a column; NaN if the frame has no such column or no step."""
@@ -102,8 +102,8 @@ class Milestones:
 
     def at(self, name: str, goal: int, unit: str = "") -> float | None:
         """Return when a racer reached a goal (its index), in `unit` or the milestones' own; None if it did not."""
-        counts = self.met[name][goal]
-        return None if counts is None else counts[unit or self.unit]
+        count_by_unit = self.met[name][goal]
+        return None if count_by_unit is None else count_by_unit[unit or self.unit]
 
 
 def falls_to_zero(lanes: Iterable[RacerSummary]) -> bool:
@@ -126,24 +126,24 @@ def objective_noun(lanes: Iterable[RacerSummary]) -> str:
 
 
 def _first_step(lane: RacerSummary, goal: float) -> dict[str, float] | None:
-    steps = np.flatnonzero(lane.of("objective") <= goal)
-    return {unit: float(lane.of(column)[steps[0]]) for unit, column in UNITS.items()} if len(steps) else None
+    reached = np.flatnonzero(lane.of("objective") <= goal)
+    return {unit: float(lane.of(column)[reached[0]]) for unit, column in UNITS.items()} if len(reached) else None
 
 
 def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Milestones:
     """Return when each racer of one objective first came near its best known value."""
-    best = min((lane.best for lane in lanes), default=float("inf"))
+    best_objective = min((lane.best for lane in lanes), default=float("inf"))
     to_zero = falls_to_zero(lanes)
     noun = objective_noun(lanes)
     n_rows = lanes[0].n_rows if lanes else 1.0
     if to_zero:
-        goals = tuple(n_rows * level for level in ABSOLUTE_GOALS)
+        goals = tuple(n_rows * goal_level for goal_level in ABSOLUTE_GOALS)
         goal_texts = tuple(f"{noun} per row ≤ {text}" for text in ("0.01", "0.0001"))
     else:
-        goals = tuple(best * (1 + level) for level in RELATIVE_GOALS)
-        goal_texts = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE_GOALS)
-    met = {lane.name: tuple(_first_step(lane, goal) for goal in goals) for lane in lanes}
-    return Milestones(to_zero=to_zero, best=best, goals=goals, goal_texts=goal_texts, met=met, unit=unit)
+        goals = tuple(best_objective * (1 + goal_level) for goal_level in RELATIVE_GOALS)
+        goal_texts = tuple(f"within {100 * goal_level:g} % of the best {noun}" for goal_level in RELATIVE_GOALS)
+    counts = {lane.name: tuple(_first_step(lane, goal) for goal in goals) for lane in lanes}
+    return Milestones(to_zero=to_zero, best=best_objective, goals=goals, goal_texts=goal_texts, met=counts, unit=unit)
 
 
 def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:
@@ -172,11 +172,11 @@ def paired(a: np.ndarray, b: np.ndarray) -> Difference:
 
     a, b (rows,): losses of two models on the same rows. With fewer than two rows the error is NaN, and never a tie.
     """
-    gap = np.asarray(a, float) - np.asarray(b, float)
-    mean = float(gap.mean())
-    if len(gap) <= 1:
+    differences = np.asarray(a, float) - np.asarray(b, float)
+    mean = float(differences.mean())
+    if len(differences) <= 1:
         return Difference(mean, float("nan"))
-    return Difference(mean, float(gap.std(ddof=1)) / len(gap) ** 0.5)
+    return Difference(mean, float(differences.std(ddof=1)) / len(differences) ** 0.5)
 
 
 def heldout_losses(run: Any) -> np.ndarray | None:

@@ -24,9 +24,9 @@ def scale_points(tables: Tables, *, alpha_on_phi: float = 0.0) -> pd.DataFrame:
     max_cells = max(1, MAX_POINTS // curvature.shape[1])
     if len(cells) > max_cells:
         cells = np.sort(np.random.default_rng(0).choice(cells, max_cells, replace=False))
-    parts = []
+    family_frames = []
     for family in FAMILIES:
         scale = parameterise(family, tables, alpha_on_phi).scale[:-1]
         columns = {"label": family, "hessian": curvature[cells].ravel(), "scale": np.abs(scale[cells]).ravel()}
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True)
+        family_frames.append(pd.DataFrame(columns))
+    return pd.concat(family_frames, ignore_index=True)

@@ -164,9 +164,9 @@ class Race(Job[None]):
         import pandas as pd
 
         frames = []
-        for number, run in enumerate(self.runs):
+        for racer_index, run in enumerate(self.runs):
             frame = run.trace.frame()
-            frame.insert(0, "racer", number)
+            frame.insert(0, "racer", racer_index)
             frame.insert(1, "label", run.recipe.label)
             frame.insert(2, "name", run.name)
             frames.append(frame)

@@ -109,13 +109,13 @@ class RaceKeeper:
 
     def _save(self) -> None:
         """Save new steps; without any it still tells the store that the race is alive."""
-        parts = []
+        new_traces = []
         for racer, run in enumerate(self._race.runs):
             steps = run.trace.since(self._cursors[racer])
-            parts.append((racer, run_metadata(run), self._cursors[racer], steps))
-        self._store.save_traces(self.id, parts)
-        for racer, _, first, steps in parts:
-            self._cursors[racer] = first + len(steps)
+            new_traces.append((racer, run_metadata(run), self._cursors[racer], steps))
+        self._store.save_traces(self.id, new_traces)
+        for racer, _, n_saved, steps in new_traces:
+            self._cursors[racer] = n_saved + len(steps)
 
     def _end(self) -> None:
         codes = [run.outcome.code for run in self._race.runs if run.outcome is not None]
@@ -136,8 +136,8 @@ def read_race(store: Store, stored: StoredRun) -> Race:
     recipes = [Recipe.from_json(text) for text in json.loads(stored.spec)["recipes"]]
     traces = dict(enumerate(store.traces(stored.id)))
     runs = [_run(recipe, *traces.get(k, ({}, [])), stored.state) for k, recipe in enumerate(recipes)]
-    rows = json.loads(stored.spec)["rows"]
-    dataset = SimpleNamespace(name=stored.data_name, hash=stored.data_hash, n_rows=rows)
+    n_rows = json.loads(stored.spec)["rows"]
+    dataset = SimpleNamespace(name=stored.data_name, hash=stored.data_hash, n_rows=n_rows)
     return Race(dataset, runs, recorded=True)
 
 

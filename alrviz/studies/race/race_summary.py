@@ -36,11 +36,11 @@ def standing_text(lanes: Sequence[RacerSummary]) -> str:
         return f"{objective_text(lanes, lanes[0])}."
     if len(by_objective(lanes)) > 1:
         return f"different objectives. {heldout_words(lanes)}"
-    first, second, *other_lanes = sorted(lanes, key=lambda lane: lane.last)
-    if second.last - first.last < NEAR * abs(second.last):
-        return f"{close_race_text(lanes, first, second)}."
-    gap_text = f"{second.last - first.last:.4f} below {second.name}{', the next' if other_lanes else ''}"
-    return f"{first.name} leads, {objective_text(lanes, first)}, {gap_text}."
+    leader, runner_up, *other_lanes = sorted(lanes, key=lambda lane: lane.last)
+    if runner_up.last - leader.last < NEAR * abs(runner_up.last):
+        return f"{close_race_text(lanes, leader, runner_up)}."
+    gap_text = f"{runner_up.last - leader.last:.4f} below {runner_up.name}{', the next' if other_lanes else ''}"
+    return f"{leader.name} leads, {objective_text(lanes, leader)}, {gap_text}."
 
 
 def alpha_sentences(lanes: Sequence[RacerSummary]) -> str:
@@ -59,8 +59,8 @@ def alpha_sentences(lanes: Sequence[RacerSummary]) -> str:
     searching_names = [f"{lane.name} ({lane.trials} trial{'s' if lane.trials > 1 else ''})" for lane in lanes
                  if lane.trials and not lane.alphas]  # fmt: skip
     each_order_text = ", one for each order" if any(len(lane.alphas) > 1 for lane in lanes) else ""
-    text = f" Alpha chosen by validation folds{each_order_text}: {'; '.join(chosen_texts)}." if chosen_texts else ""
-    return text + (f" Looking for alpha: {', '.join(searching_names)}." if searching_names else "")
+    chosen = f" Alpha chosen by validation folds{each_order_text}: {'; '.join(chosen_texts)}." if chosen_texts else ""
+    return chosen + (f" Looking for alpha: {', '.join(searching_names)}." if searching_names else "")
 
 
 def close_race_text(lanes: Sequence[RacerSummary], first: RacerSummary, second: RacerSummary) -> str:
@@ -70,12 +70,12 @@ def close_race_text(lanes: Sequence[RacerSummary], first: RacerSummary, second: 
     """
     if second.last - first.last <= MAX_LEVEL_RELATIVE_DIFFERENCE * abs(second.last):
         return f"{first.name} and {second.name} are level at {objective_text(lanes, first)}"
-    marks = milestones([first, second])
-    counts = [marks.at(lane.name, -1) or 0.0 for lane in (first, second)]
+    goal_counts = milestones([first, second])
+    iterations_to_goal = [goal_counts.at(lane.name, -1) or 0.0 for lane in (first, second)]
     lower_text = f"{first.name} is lower, {objective_text(lanes, first)}, {second.name} within 0.1 % of it"
-    if max(counts) < MIN_FACTOR * max(min(counts), 1.0):
+    if max(iterations_to_goal) < MIN_FACTOR * max(min(iterations_to_goal), 1.0):
         return lower_text
-    return f"{lower_text} (since iteration {counts[1]:.0f}; {first.name} since {counts[0]:.0f})"
+    return f"{lower_text} (since iteration {iterations_to_goal[1]:.0f}; {first.name} since {iterations_to_goal[0]:.0f})"
 
 
 def objective_text(lanes: Sequence[RacerSummary], lane: RacerSummary) -> str:
@@ -87,17 +87,17 @@ def heldout_words(lanes: Sequence[RacerSummary]) -> str:
     """Return the test log loss of each racer at its last step (of more than two the lowest and the highest), and
     whether the best and the worst are a tie; 0-1 loss if a racer has no probabilities.
     """
-    hinged = any(lane.loss == "hinge" for lane in lanes)
-    losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane) for lane in lanes]
+    has_hinge = any(lane.loss == "hinge" for lane in lanes)
+    losses = [(lane.last_of("heldout_error" if has_hinge else "heldout_log_loss"), lane) for lane in lanes]
     if any(loss != loss for loss, _ in losses):
         return "There are no test rows to compare them on."
     losses.sort(key=lambda pair: pair[0])
-    ends = losses if len(lanes) <= MAX_DETAILED else [losses[0], losses[-1]]
-    marks = ("", "") if len(lanes) <= MAX_DETAILED else (" (lowest)", " (highest)")
-    words = ", ".join(f"{lane.name} {loss:.4f}{mark}" for (loss, lane), mark in zip(ends, marks, strict=False))
-    if hinged:
-        return f"Test 0-1 loss (the hinge has no log loss): {words}."
-    return f"Test log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
+    shown_losses = losses if len(lanes) <= MAX_DETAILED else [losses[0], losses[-1]]
+    notes = ("", "") if len(lanes) <= MAX_DETAILED else (" (lowest)", " (highest)")
+    texts = ", ".join(f"{lane.name} {loss:.4f}{note}" for (loss, lane), note in zip(shown_losses, notes, strict=False))
+    if has_hinge:
+        return f"Test 0-1 loss (the hinge has no log loss): {texts}."
+    return f"Test log loss, nats per row: {texts}{_tie_text(losses[0][1], losses[-1][1])}."
 
 
 def paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
@@ -107,8 +107,8 @@ def paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
     return paired(a.heldout, b.heldout)
 
 
-def _tie(best: RacerSummary, worst: RacerSummary) -> str:
-    gap = paired_heldout(worst, best)
+def _tie_text(best_lane: RacerSummary, worst_lane: RacerSummary) -> str:
+    gap = paired_heldout(worst_lane, best_lane)
     if gap is None:
         return ""
     if gap.tie:

@@ -79,18 +79,18 @@ def read_recorded(text: str) -> Race:
     content = json.loads(text)
     if content.get("format") != FORMAT:
         raise AlrvizError(f"the recorded race has format {content.get('format')!r}; this version reads {FORMAT}")
-    runs = [_read_run(part) for part in content["runs"]]
+    runs = [_read_run(run_data) for run_data in content["runs"]]
     return Race(SimpleNamespace(**content["data"]), runs, recorded=True)
 
 
-def _read_run(part: dict[str, Any]) -> RecordedRun:
-    columns = {name: [_number(value) for value in values] for name, values in part["columns"].items()}
+def _read_run(run_data: dict[str, Any]) -> RecordedRun:
+    columns = {name: [_number(value) for value in values] for name, values in run_data["columns"].items()}
     extras = [name for name in columns if name not in _FIELDS]
     steps = [
         Step(**{name: columns[name][k] for name in _FIELDS}, extra={name: columns[name][k] for name in extras})
         for k in range(len(columns["index"]))
     ]
-    return RecordedRun.of_parts(Recipe.from_json(part["recipe"]), part, steps)
+    return RecordedRun.of_parts(Recipe.from_json(run_data["recipe"]), run_data, steps)
 
 
 def _number(value: Any) -> Any:

@@ -89,15 +89,15 @@ def fit_reference(
     stop.check()
     if name == TRUTH and truth is not None:
         model: Any = Truth(np.asarray(dataset.classes), truth)
-        rows = 0
+        n_rows = 0
     else:
         if len(train) > MAX_ROWS:
             train = train[split_holdout(y[train], 1 - MAX_ROWS / len(train), seed).train]  # keeps a row of each class
         train_weights = None if weights is None else weights[train]
-        model, rows = fit_rows(name, X.iloc[train], y[train], train_weights), len(train)
+        model, n_rows = fit_rows(name, X.iloc[train], y[train], train_weights), len(train)
     stop.check()
-    losses = _losses(model, X.iloc[test], y[test], None if weights is None else weights[test])
-    return ReferenceFit(name, model, rows, *losses, heldout_rows=len(test))
+    test_losses = _losses(model, X.iloc[test], y[test], None if weights is None else weights[test])
+    return ReferenceFit(name, model, n_rows, *test_losses, heldout_rows=len(test))
 
 
 def fit_rows(name: str, X: pd.DataFrame, y: NDArray[Any], weights: Floats | None = None) -> Any:
@@ -107,8 +107,8 @@ def fit_rows(name: str, X: pd.DataFrame, y: NDArray[Any], weights: Floats | None
     from alrviz.estimators.peers import make_peer
 
     peer = make_peer(name)
-    step = "model__" if isinstance(peer, Pipeline) else ""
-    return peer.fit(X, y, **({} if weights is None else {f"{step}sample_weight": weights}))
+    step_prefix = "model__" if isinstance(peer, Pipeline) else ""
+    return peer.fit(X, y, **({} if weights is None else {f"{step_prefix}sample_weight": weights}))
 
 
 def _losses(model: Any, X: pd.DataFrame, y: NDArray[Any], weights: Floats | None = None) -> tuple[float, float]:
@@ -122,5 +122,5 @@ def _losses(model: Any, X: pd.DataFrame, y: NDArray[Any], weights: Floats | None
     if not hasattr(model, "predict_proba"):
         return error, float("nan")
     codes = pd.Index(model.classes_.astype(str)).get_indexer(y.astype(str))  # -1 for classes that it has not learned
-    p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
-    return error, float(np.average(-np.log(np.where(p > 0.0, p, np.exp(MIN_LOG_P))), weights=weights))
+    p_of_class = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
+    return error, float(np.average(-np.log(np.where(p_of_class > 0.0, p_of_class, np.exp(MIN_LOG_P))), weights=weights))

@@ -76,17 +76,20 @@ def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iter
 
 
 def _verdict_on(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
+    """Return the first verdict of the module's table whose condition holds; arguments as of `verdict`."""
     counted_lanes = [lane for lane in lanes if lane.label in NOTHING_TO_FIT and not lane.empty]
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
     if not lanes or any(lane.empty for lane in lanes):
         failed_lanes = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
         return (
-            _ended_early(failed_lanes, by) if failed_lanes else RaceVerdict("waiting", "Press Run to start the race.")
+            _early_end_verdict(failed_lanes, by)
+            if failed_lanes
+            else RaceVerdict("waiting", "Press Run to start the race.")
         )
     if any(lane.outcome is None for lane in lanes):
         return RaceVerdict("racing", leader_text(lanes))
     if any(lane.outcome in ("diverged", "failed") for lane in lanes):
-        return _diverged(lanes)
+        return _diverged_verdict(lanes)
     if any(lane.outcome == "stopped" for lane in lanes):
         if len(lanes) > MAX_DETAILED:
             counts_text = f"{max(lane.iterations for lane in lanes)} iterations"
@@ -99,7 +102,7 @@ def _verdict_on(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdic
             f"Different objectives: the curves have no common minimum, so compare test losses. {heldout_words(lanes)}",
         )
     if falls_to_zero(lanes):
-        return _perfect(lanes)
+        return _perfect_fit_verdict(lanes)
     result = _compare_speed(lanes, milestones(lanes, unit))
     has_room = (
         counted_lanes
@@ -110,27 +113,27 @@ def _verdict_on(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdic
     return replace(result, sentence=result.sentence + worse_heldout_words(lanes) + comparison)
 
 
-def _ended_early(lanes: Sequence[RacerSummary], by: str) -> RaceVerdict:
+def _early_end_verdict(lanes: Sequence[RacerSummary], by: str) -> RaceVerdict:
     lane = lanes[0]
     if lane.outcome == "stopped":
         return RaceVerdict("stopped", f"Stopped by {by} before the first step.")
     return RaceVerdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
 
 
-def _diverged(lanes: Sequence[RacerSummary]) -> RaceVerdict:
-    parts = []
+def _diverged_verdict(lanes: Sequence[RacerSummary]) -> RaceVerdict:
+    sentences = []
     for lane in lanes:
         if lane.outcome == "diverged":
-            parts.append(
+            sentences.append(
                 f"{lane.name} diverged after {_iterations(lane)}: its objective is no longer a number, and "
                 "later steps do not count."
             )
         elif lane.outcome == "failed":
-            parts.append(f"{lane.name} failed after {_iterations(lane)}. {lane.detail}".rstrip())
-    return RaceVerdict("diverged", " ".join(parts))
+            sentences.append(f"{lane.name} failed after {_iterations(lane)}. {lane.detail}".rstrip())
+    return RaceVerdict("diverged", " ".join(sentences))
 
 
-def _perfect(lanes: Sequence[RacerSummary]) -> RaceVerdict:
+def _perfect_fit_verdict(lanes: Sequence[RacerSummary]) -> RaceVerdict:
     verb = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
     subject_text = f"{lanes[0].name} {verb}" if len(lanes) == 1 else verb
     if lanes[0].loss == "hinge":  # 0 once the class of every row leads by 1: the weights need not grow without end
@@ -145,28 +148,31 @@ def _perfect(lanes: Sequence[RacerSummary]) -> RaceVerdict:
     )
 
 
-def _compare_speed(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
-    lanes_near_best = [lane for lane in lanes if lane.best <= marks.goals[-1]]
+def _compare_speed(lanes: Sequence[RacerSummary], goals: Milestones) -> RaceVerdict:
+    """Return the verdict of racers that converged or reached their step limit: who is faster, or nobody."""
+    lanes_near_best = [lane for lane in lanes if lane.best <= goals.goals[-1]]
     if all(lane.outcome == "step limit" for lane in lanes_near_best):
         return RaceVerdict("step limit", f"Step limit: no racer has converged; {standing_text(lanes)}")
     if len(lanes) == 1:
         lane = lanes[0]
         return RaceVerdict("none", f"{lane.name} converged after {_iterations(lane)} at {objective_text(lanes, lane)}.")
-    tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
+    tight, loose = (_ranking(lanes, goals, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < MIN_FACTOR:
         if len(lanes) > MAX_DETAILED:
             result_text = f"all {len(lanes)} racers come near the best about as soon"
             return RaceVerdict("none", f"No difference in speed: {result_text}.")
-        return RaceVerdict("none", f"No difference in speed. {_both_milestones(lanes, marks, 0)}")
+        return RaceVerdict("none", f"No difference in speed. {_both_milestones(lanes, goals, 0)}")
     decided_ranks = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
-    if len(decided_ranks) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
-        counts = ["" if len(lanes) > MAX_DETAILED else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
-        leads_text = f"{loose.first.name} is first {marks.goal_texts[0]}{counts[0]}"
-        leads_text += f", {tight.first.name} {_short(marks, 1)}{counts[1]}"
+    if len(decided_ranks) == 2 and tight.first.name != loose.first.name and _each_leads_once(tight, loose, goals):
+        counts_texts = [
+            "" if len(lanes) > MAX_DETAILED else f" ({_counts_text(lanes, goals, goal)})" for goal in (0, 1)
+        ]
+        leads_text = f"{loose.first.name} is first {goals.goal_texts[0]}{counts_texts[0]}"
+        leads_text += f", {tight.first.name} {_short_goal_text(goals, 1)}{counts_texts[1]}"
         return RaceVerdict(
             "crossed", f"{'Each leads' if len(lanes) <= MAX_DETAILED else 'Two lead'} once: {leads_text}."
         )
-    return _faster(lanes, marks, decided_ranks[0])
+    return _faster_verdict(lanes, goals, decided_ranks[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,78 +184,85 @@ class _Ranking:
     at_least: bool
 
 
-def _count(lane: RacerSummary, marks: Milestones, goal: int) -> float:
-    count = marks.at(lane.name, goal)
-    count = lane.last_of(UNITS[marks.unit]) if count is None else count
-    return max(count, _MIN_COUNT[marks.unit])
+def _count(lane: RacerSummary, goals: Milestones, goal: int) -> float:
+    """Return when a racer reached a goal, in the milestones' unit; its last count if it did not."""
+    count_to_goal = goals.at(lane.name, goal)
+    count_to_goal = lane.last_of(UNITS[goals.unit]) if count_to_goal is None else count_to_goal
+    return max(count_to_goal, _MIN_COUNT[goals.unit])
 
 
-def _ranking(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> _Ranking:
+def _ranking(lanes: Sequence[RacerSummary], goals: Milestones, goal: int) -> _Ranking:
+    """Return who is first and last at a goal (0 or 1), by how much, and whether the factor is a lower bound."""
+
     def key(lane: RacerSummary) -> tuple[bool, float, str]:
-        return marks.at(lane.name, goal) is None, _count(lane, marks, goal), lane.name
+        return goals.at(lane.name, goal) is None, _count(lane, goals, goal), lane.name
 
-    order = sorted(lanes, key=key)
-    first, last = order[0], order[-1]
-    lanes_without_goal = [lane for lane in order if marks.at(lane.name, goal) is None]
-    factor = _count(last, marks, goal) / _count(first, marks, goal)
+    ranked_lanes = sorted(lanes, key=key)
+    fastest, slowest = ranked_lanes[0], ranked_lanes[-1]
+    lanes_without_goal = [lane for lane in ranked_lanes if goals.at(lane.name, goal) is None]
+    factor = _count(slowest, goals, goal) / _count(fastest, goals, goal)
     # A racer that never came near is slower than its own count says, even if it stopped early.
     return _Ranking(
-        goal, first, last, max(factor, MIN_FACTOR) if lanes_without_goal else factor, bool(lanes_without_goal)
+        goal, fastest, slowest, max(factor, MIN_FACTOR) if lanes_without_goal else factor, bool(lanes_without_goal)
     )
 
 
-def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
+def _each_leads_once(tight: _Ranking, loose: _Ranking, goals: Milestones) -> bool:
     """Return whether the leader of each milestone is clearly behind at the other."""
     pairs = ((tight.first, loose.first, 1), (loose.first, tight.first, 0))
-    return all(_count(b, marks, goal) >= MIN_FACTOR * _count(a, marks, goal) for a, b, goal in pairs)
+    return all(
+        _count(follower, goals, goal) >= MIN_FACTOR * _count(leader, goals, goal) for leader, follower, goal in pairs
+    )
 
 
-def _counts(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
+def _counts_text(lanes: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
     """Return who reached a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
-    lanes_at_goal = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
-    lanes_without_goal = [lane for lane in lanes if marks.at(lane.name, goal) is None]
-    lanes_at_goal.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
-    texts = [f"{lane.name} {_amount(_count(lane, marks, goal), marks.unit)}" for lane in lanes_at_goal]
-    texts += [f"{lane.name} not after {_amount(_count(lane, marks, goal), marks.unit)}" for lane in lanes_without_goal]
-    return _with_unit(texts, marks.unit)
+    lanes_at_goal = [lane for lane in lanes if goals.at(lane.name, goal) is not None]
+    lanes_without_goal = [lane for lane in lanes if goals.at(lane.name, goal) is None]
+    lanes_at_goal.sort(key=lambda lane: (_count(lane, goals, goal), lane.name))
+    texts = [f"{lane.name} {_count_text(_count(lane, goals, goal), goals.unit)}" for lane in lanes_at_goal]
+    texts += [
+        f"{lane.name} not after {_count_text(_count(lane, goals, goal), goals.unit)}" for lane in lanes_without_goal
+    ]
+    return _with_unit(texts, goals.unit)
 
 
-def _amount(count: float, unit: str) -> str:
+def _count_text(count: float, unit: str) -> str:
     return f"{count:.0f}" if unit == "iterations" else f"{count:.3g}"
 
 
-def _both_milestones(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
+def _both_milestones(lanes: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
     """Return both milestones as a sentence that begins with goal number `goal`."""
-    first, second = marks.goal_texts[goal], _short(marks, 1 - goal)
-    first = first[:1].upper() + first[1:]
-    return f"{first}: {_counts(lanes, marks, goal)}; {second}: {_counts(lanes, marks, 1 - goal)}."
+    goal_text, other_text = goals.goal_texts[goal], _short_goal_text(goals, 1 - goal)
+    goal_text = goal_text[:1].upper() + goal_text[1:]
+    return f"{goal_text}: {_counts_text(lanes, goals, goal)}; {other_text}: {_counts_text(lanes, goals, 1 - goal)}."
 
 
-def _short(marks: Milestones, goal: int) -> str:
-    return marks.goal_texts[goal].split(" of ")[0]
+def _short_goal_text(goals: Milestones, goal: int) -> str:
+    return goals.goal_texts[goal].split(" of ")[0]
 
 
-def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
+def _with_unit(count_texts: Iterable[str], unit: str = "iterations") -> str:
     """Return a list of counts; the first has the unit."""
-    first, *other_counts = counts
-    return ", ".join([f"{first} {unit}", *other_counts])
+    first_text, *other_texts = count_texts
+    return ", ".join([f"{first_text} {unit}", *other_texts])
 
 
-def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> RaceVerdict:
+def _faster_verdict(lanes: Sequence[RacerSummary], goals: Milestones, rank: _Ranking) -> RaceVerdict:
+    """Return the verdict that one racer is faster; rank: the ranking that decides."""
     bound_text = "at least " if rank.at_least else ""
     rivals_text = "" if len(lanes) <= MAX_DETAILED else f" than {rank.last.name}, the slowest"
-    equals = [
+    equally_fast_names = [
         lane.name
         for lane in lanes
         if lane is not rank.first
-        and marks.at(lane.name, rank.goal) is not None
-        and _count(lane, marks, rank.goal) < MIN_FACTOR * _count(rank.first, marks, rank.goal)
+        and goals.at(lane.name, rank.goal) is not None
+        and _count(lane, goals, rank.goal) < MIN_FACTOR * _count(rank.first, goals, rank.goal)
     ]
-    equal_text = f" ({_list(equals)} about as fast)" if equals else ""
-    counts_text = "" if len(lanes) > MAX_DETAILED else f" {_both_milestones(lanes, marks, rank.goal)}"
-    speed_text = (
-        f"{rank.first.name} is {bound_text}{_times(rank.factor)} times faster ({marks.unit}){rivals_text}{equal_text}"
-    )
+    equal_text = f" ({_join_names(equally_fast_names)} about as fast)" if equally_fast_names else ""
+    counts_text = "" if len(lanes) > MAX_DETAILED else f" {_both_milestones(lanes, goals, rank.goal)}"
+    factor_text = f"{bound_text}{_factor_text(rank.factor)} times faster"
+    speed_text = f"{rank.first.name} is {factor_text} ({goals.unit}){rivals_text}{equal_text}"
     return RaceVerdict(
         "faster",
         f"{speed_text}{_winner_heldout_words(lanes, rank.first)}.{counts_text}",
@@ -264,13 +277,13 @@ def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -
 
     A difference counts from two paired standard errors on; from 2 % on if the losses of single rows are unknown.
     """
-    with_loss = [lane for lane in lanes if not isnan(lane.last_of("heldout_log_loss"))]  # `min` may return NaN
-    best = min(with_loss, key=lambda lane: lane.last_of("heldout_log_loss"), default=winner)
-    winner_loss, best_loss = (lane.last_of("heldout_log_loss") for lane in (winner, best))
+    lanes_with_loss = [lane for lane in lanes if not isnan(lane.last_of("heldout_log_loss"))]  # `min` may return NaN
+    best_lane = min(lanes_with_loss, key=lambda lane: lane.last_of("heldout_log_loss"), default=winner)
+    winner_loss, best_loss = (lane.last_of("heldout_log_loss") for lane in (winner, best_lane))
     if not winner_loss > best_loss:  # also if it is NaN
         return ""
-    losses_text = f"log loss {winner_loss:.3f} against {best_loss:.3f} of {best.name}"
-    gap = paired_heldout(winner, best)
+    losses_text = f"log loss {winner_loss:.3f} against {best_loss:.3f} of {best_lane.name}"
+    gap = paired_heldout(winner, best_lane)
     if gap is not None and gap.tie:
         return f"; on test rows they end in a tie ({losses_text}, standard error {gap.error:.3f})"
     is_worse = gap is not None or winner_loss > OVERFIT_RATIO * best_loss
@@ -281,33 +294,33 @@ def _iterations(lane: RacerSummary) -> str:
     return "1 iteration" if lane.iterations == 1 else f"{lane.iterations} iterations"
 
 
-def _times(factor: float) -> str:
+def _factor_text(factor: float) -> str:
     return f"{factor:.0f}" if factor >= 10 else f"{factor:.1f}".removesuffix(".0")
 
 
-def _list(words: Iterable[str]) -> str:
-    parts = list(words)
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def _join_names(names: Iterable[str]) -> str:
+    name_list = list(names)
+    return name_list[0] if len(name_list) == 1 else f"{', '.join(name_list[:-1])} and {name_list[-1]}"
 
 
 def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
     """Return whose test log loss has risen again during the race, as a further sentence; "" if nobody's."""
-    risen = []
+    risen_losses = []
     for lane in lanes:
         losses = lane.of("heldout_log_loss") if "heldout_log_loss" in lane.frame else np.array([])
         if np.isfinite(losses[-1:]).any() and losses[-1] > OVERFIT_RATIO * np.nanmin(losses):
-            lowest = int(np.nanargmin(losses))
-            risen.append((lane.name, int(lane.of("index")[lowest]), losses[lowest], losses[-1]))
-    if not risen:
+            lowest_index = int(np.nanargmin(losses))
+            risen_losses.append((lane.name, int(lane.of("index")[lowest_index]), losses[lowest_index], losses[-1]))
+    if not risen_losses:
         return ""
     if len(lanes) > MAX_DETAILED:
-        first = min(risen, key=lambda entry: entry[1])
-        racers_text = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
+        first = min(risen_losses, key=lambda entry: entry[1])
+        racers_text = f"all {len(lanes)}" if len(risen_losses) == len(lanes) else f"{len(risen_losses)} of {len(lanes)}"
         return f" Overfitting: the test loss of {racers_text} rises, that of {first[0]} after iteration {first[1]}."
-    racers_text = "both" if len(risen) == MAX_DETAILED else risen[0][0]
-    steps_text = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen))
-    name_prefixes = [f"{name} " if len(risen) == MAX_DETAILED else "" for name, *_ in risen]
+    racers_text = "both" if len(risen_losses) == MAX_DETAILED else risen_losses[0][0]
+    steps_text = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen_losses))
+    name_prefixes = [f"{name} " if len(risen_losses) == MAX_DETAILED else "" for name, *_ in risen_losses]
     losses_text = ", ".join(
-        f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(name_prefixes, risen, strict=True)
+        f"{name}{low:.3f} to {final:.3f}" for name, (_, _, low, final) in zip(name_prefixes, risen_losses, strict=True)
     )
     return f" Overfitting: the test loss of {racers_text} rises after iteration {steps_text} ({losses_text})."

@@ -39,28 +39,36 @@ def crossings(curves: pd.DataFrame, measure: str) -> list[Crossing]:
     curves: the summary of `learning_curve` (racer, label, name, order, seen and the measures). Families with two curves
     of one order (two solvers, say) are left out, as the order alone does not tell which of them cross.
     """
-    result = []
-    stable = curves[curves["seen"] >= MIN_ROWS]
-    for _, family in stable.groupby(stable["label"].map(family_of), sort=False):
-        racers = family.drop_duplicates("racer").sort_values("order")
-        if racers["order"].duplicated().any():
+    found_crossings = []
+    stable_rows = curves[curves["seen"] >= MIN_ROWS]
+    for _, family in stable_rows.groupby(stable_rows["label"].map(family_of), sort=False):
+        racer_rows = family.drop_duplicates("racer").sort_values("order")
+        if racer_rows["order"].duplicated().any():
             continue
         curves_by_racer = family.pivot_table(index="seen", columns="racer", values=measure)
         errors = dict(zip(family["racer"], family.get(f"{measure}_se", family["seen"] * np.nan), strict=True))
-        names = dict(zip(racers["racer"], racers["name"], strict=True))
-        for low, high in zip(racers["racer"], racers["racer"][1:], strict=False):
-            common_rows, error = curves_by_racer[[low, high]].dropna(), float(np.hypot(errors[low], errors[high]))
-            result.append(
-                _crossing(common_rows[low], common_rows[high], str(names[low]), str(names[high]), int(high), error)
+        names = dict(zip(racer_rows["racer"], racer_rows["name"], strict=True))
+        for lower, higher in zip(racer_rows["racer"], racer_rows["racer"][1:], strict=False):
+            common_rows, error = (
+                curves_by_racer[[lower, higher]].dropna(),
+                float(np.hypot(errors[lower], errors[higher])),
             )
-    return result
+            found_crossings.append(
+                _crossing(
+                    common_rows[lower], common_rows[higher], str(names[lower]), str(names[higher]), int(higher), error
+                )
+            )
+    return found_crossings
 
 
-def _crossing(low: pd.Series, high: pd.Series, lower: str, higher: str, racer: int, error: float) -> Crossing:
-    is_lower = (high < low).to_numpy()
-    slight = bool(len(is_lower)) and bool(abs(high.iloc[-1] - low.iloc[-1]) < error)
+def _crossing(
+    lower_losses: pd.Series, higher_losses: pd.Series, lower: str, higher: str, racer: int, error: float
+) -> Crossing:
+    """Return the crossing of two curves, losses by rows seen. error: standard error of the difference at their ends."""
+    is_lower = (higher_losses < lower_losses).to_numpy()
+    is_slight = bool(len(is_lower)) and bool(abs(higher_losses.iloc[-1] - lower_losses.iloc[-1]) < error)
     if not len(is_lower) or not is_lower[-1]:
-        return Crossing(lower, higher, racer, None, slight=slight)
+        return Crossing(lower, higher, racer, None, slight=is_slight)
     points_above = np.flatnonzero(~is_lower)
-    first = int(points_above[-1]) + 1 if len(points_above) else 0
-    return Crossing(lower, higher, racer, int(low.index[first]), from_start=first == 0, slight=slight)
+    start = int(points_above[-1]) + 1 if len(points_above) else 0
+    return Crossing(lower, higher, racer, int(lower_losses.index[start]), from_start=start == 0, slight=is_slight)

@@ -72,40 +72,41 @@ def leave_one_out(
 
     A row's figures without a round depend only on that round's prediction, so C tables of figures serve all R rounds.
     """
-    rounds, n = predicted.shape
-    counts, rows = _counts(predicted, n_classes), np.arange(n)
-    figures = np.zeros((n_classes, 6, n))
-    for k in range(n_classes):
-        predicted_so = counts[:, k] > 0
-        reduced = counts[predicted_so]
-        reduced[:, k] -= 1
-        figures[k][:, predicted_so] = _per_row(reduced, rounds - 1, y[predicted_so])
+    n_rounds, n_rows = predicted.shape
+    votes, row_numbers = _counts(predicted, n_classes), np.arange(n_rows)
+    figures = np.zeros((n_classes, 6, n_rows))
+    for class_index in range(n_classes):
+        is_predicted = votes[:, class_index] > 0
+        reduced_counts = votes[is_predicted]
+        reduced_counts[:, class_index] -= 1
+        figures[class_index][:, is_predicted] = _per_row(reduced_counts, n_rounds - 1, y[is_predicted])
     return [
-        _decomposition_of(np.average(figures[round_, :, rows], axis=0, weights=weights), rounds - 1)
-        for round_ in predicted
+        _decomposition_of(np.average(figures[round_classes, :, row_numbers], axis=0, weights=weights), n_rounds - 1)
+        for round_classes in predicted
     ]
 
 
 def _counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
     """Return how many rounds predicted each class for each row: (N, C)."""
-    n = predicted.shape[1]
-    place = predicted + n_classes * np.arange(n)
-    return np.bincount(place.ravel(), minlength=n * n_classes).reshape(n, n_classes)
+    n_rows = predicted.shape[1]
+    flat_index = predicted + n_classes * np.arange(n_rows)
+    return np.bincount(flat_index.ravel(), minlength=n_rows * n_classes).reshape(n_rows, n_classes)
 
 
-def _per_row(counts: NDArray[np.intp], rounds: int, y: NDArray[np.integer]) -> Floats:
+def _per_row(votes: NDArray[np.intp], rounds: int, y: NDArray[np.integer]) -> Floats:
     """Return error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N)."""
-    share, rows = counts / rounds, np.arange(len(counts))
-    right = share[rows, y]
-    squared = (share**2).sum(axis=1)
-    main = counts.argmax(axis=1)
-    disagreement = 1 - share[rows, main]
-    wrong = main != y
+    vote_share, row_numbers = votes / rounds, np.arange(len(votes))
+    right = vote_share[row_numbers, y]
+    squared = (vote_share**2).sum(axis=1)
+    main_class = votes.argmax(axis=1)
+    disagreement = 1 - vote_share[row_numbers, main_class]
+    wrong = main_class != y
     bias2 = (1 - 2 * right + squared) / 2  # sum_y (1[y = y_i] - f)^2 = 1 - 2 f_{y_i} + sum f^2
     return np.stack([1 - right, bias2, (1 - squared) / 2, wrong, disagreement, np.where(wrong, -right, disagreement)])
 
 
 def _decomposition_of(means: Floats, rounds: int) -> Decomposition:
+    """Return the decomposition of the six means of `_per_row`, from this many rounds."""
     error, bias2, variance, bias_domingos, variance_domingos, net = map(float, means)
     return Decomposition(
         error=error,

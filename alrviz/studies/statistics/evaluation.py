@@ -101,9 +101,9 @@ class Evaluation:
     @property
     def interest(self) -> str:
         """Class used where none is named: the rarer one of two, the most frequent one of more."""
-        shares = self.shares
-        rarer = len(self.classes) == 2 and shares.min() > 0
-        return self.classes[int(shares.argmin() if rarer else shares.argmax())]
+        class_shares = self.shares
+        rarer = len(self.classes) == 2 and class_shares.min() > 0
+        return self.classes[int(class_shares.argmin() if rarer else class_shares.argmax())]
 
     # -- one line for all ----------------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class Evaluation:
         scale of log(AUC / (1 - AUC)), DeLong's standard error), else NaN. log_loss_error is the standard error of the
         log loss.
         """
-        shares, occurring = self.shares, np.flatnonzero(self.shares > 0)
+        class_shares, occurring = self.shares, np.flatnonzero(self.shares > 0)
         averaged = [self._class_index(self.interest)] if len(self.classes) == 2 else occurring
         ranks = [self.ranking(self.classes[k]) for k in averaged] if len(occurring) <= MAX_RANKED_CLASSES else []
         auc, precision = np.mean(ranks, axis=0) if ranks else (np.nan, np.nan)
@@ -127,30 +127,30 @@ class Evaluation:
         if self.weight is not None:
             effective = self.total**2 / float((self.weight**2).sum())  # rows of equal weight that would say as much
         loss = float(np.average(losses, weights=self.weight))
-        spread = float(np.average((losses - loss) ** 2, weights=self.weight))
-        low, high = wilson(self.error, effective)
+        loss_variance = float(np.average((losses - loss) ** 2, weights=self.weight))
+        error_low, error_high = wilson(self.error, effective)
         auc_low, auc_high = np.nan, np.nan
         if len(self.classes) == 2 and self.weight is None and 0 < auc < 1:
-            half = _Z_95 * auc_error(self.p(), self.y == self._class_index(None)) / (auc * (1 - auc))
-            auc_low, auc_high = expit(logit(auc) + np.array([-half, half]))
+            half_width = _Z_95 * auc_error(self.p(), self.y == self._class_index(None)) / (auc * (1 - auc))
+            auc_low, auc_high = expit(logit(auc) + np.array([-half_width, half_width]))
         return pd.Series(
             {
                 "rows": len(self.y),
                 "classes": len(occurring),
                 "log_loss": loss,
-                "shares_log_loss": float(-(shares[occurring] * np.log(shares[occurring])).sum()),
+                "shares_log_loss": float(-(class_shares[occurring] * np.log(class_shares[occurring])).sum()),
                 "error": self.error,
-                "shares_error": 1.0 - float(shares.max()),
+                "shares_error": 1.0 - float(class_shares.max()),
                 "balanced_error": balanced_error(self.predicted, self.y, self.weight),
                 "brier": float(np.average(row_squares(self.log_p, self.y), weights=self.weight)) * len(self.classes),
                 "ece": calibration_error(self.log_p, self.y, weight=self.weight),
                 "auc": float(auc),
                 "average_precision": float(precision),
-                "error_low": low,
-                "error_high": high,
+                "error_low": error_low,
+                "error_high": error_high,
                 "auc_low": float(auc_low),
                 "auc_high": float(auc_high),
-                "log_loss_error": float(np.sqrt(spread / max(effective - 1, 1))),
+                "log_loss_error": float(np.sqrt(loss_variance / max(effective - 1, 1))),
             },
             dtype=object,
         )
@@ -210,15 +210,15 @@ class Evaluation:
             wrong = y != predicted
             confused = sum(np.bincount(k[wrong], self._weights[wrong], minlength=len(names)) for k in (y, predicted))
             shown_classes = np.sort(np.lexsort((-self.shares, -np.asarray(confused)))[:max_classes])
-            place = np.full(len(names), max_classes)
-            place[shown_classes] = np.arange(max_classes)
-            y, predicted = place[y], place[predicted]
+            line_by_class = np.full(len(names), max_classes)
+            line_by_class[shown_classes] = np.arange(max_classes)
+            y, predicted = line_by_class[y], line_by_class[predicted]
             names = [*(names[k] for k in shown_classes), OTHER]
         counts = confusion_matrix(
             y, predicted, labels=np.arange(len(names)), sample_weight=self.weight, normalize=normalize
         )
-        lines, columns = pd.Index(names, name="class"), pd.Index(names, name="predicted")
-        return pd.DataFrame(counts, index=lines, columns=columns)
+        line_index, columns = pd.Index(names, name="class"), pd.Index(names, name="predicted")
+        return pd.DataFrame(counts, index=line_index, columns=columns)
 
     def confusions(self, n: int = 20) -> pd.DataFrame:
         """Return the n pairs of classes confused most often: class, predicted, rows, share of the class's rows."""
@@ -251,12 +251,12 @@ class Evaluation:
         k = self._class_index(label)
         if k not in self._curves:
             tn, fp, fn, tp, t = confusion_matrix_at_thresholds(self.y == k, self.p(label), sample_weight=self.weight)
-            start = (np.inf, 0, 0, tp[-1], fp[-1])  # above every probability
-            counts = (
-                np.append(first, further_counts)
-                for first, further_counts in zip(start, (t, tp, fp, fn, tn), strict=True)
+            start_values = (np.inf, 0, 0, tp[-1], fp[-1])  # above every probability
+            count_columns = (
+                np.append(start_value, further_counts)
+                for start_value, further_counts in zip(start_values, (t, tp, fp, fn, tn), strict=True)
             )
-            table = pd.DataFrame(dict(zip(("threshold", "tp", "fp", "fn", "tn"), counts, strict=True)))
+            table = pd.DataFrame(dict(zip(("threshold", "tp", "fp", "fn", "tn"), count_columns, strict=True)))
             self._curves[k] = _with_rates(table)
         return self._curves[k]
 
@@ -299,16 +299,16 @@ class Evaluation:
             raise TableError(f"{name}={value} does not fit; expected {valid}")
         table, label = self.curve(label), self.classes[self._class_index(label)]
         if name in ("specificity", "sensitivity"):
-            sufficient = np.flatnonzero(table[name] >= value - 1e-12)
-            if not len(sufficient):
+            sufficient_lines = np.flatnonzero(table[name] >= value - 1e-12)
+            if not len(sufficient_lines):
                 other_text = "another class" if name == "specificity" else "this class"
                 raise TableError(f"there is no {name} of {label!r} to match: no row is of {other_text}")
-            line = int(sufficient[-1] if name == "specificity" else sufficient[0])
-            t = float(table.threshold[line])
+            row = int(sufficient_lines[-1] if name == "specificity" else sufficient_lines[0])
+            used_threshold = float(table.threshold[row])
         else:
-            t = 1.0 / (1.0 + value) if name == "miss" else float(value)
-            line = int(np.searchsorted(-table.threshold.to_numpy(), -t, side="right")) - 1
-        return self._figures(self.classes.index(label), table.iloc[line].to_dict() | {"threshold": t})
+            used_threshold = 1.0 / (1.0 + value) if name == "miss" else float(value)
+            row = int(np.searchsorted(-table.threshold.to_numpy(), -used_threshold, side="right")) - 1
+        return self._figures(self.classes.index(label), table.iloc[row].to_dict() | {"threshold": used_threshold})
 
     def as_predicted(self, label: str | None = None) -> pd.Series:
         """Return the figures of `at` for the classes in `predicted`, which need not come from one threshold: it is NaN.
@@ -317,8 +317,8 @@ class Evaluation:
         """
         k, weight = self._class_index(label), self._weights
         true, positive = self.y == k, self.predicted == k
-        parts = {"tp": true & positive, "fp": ~true & positive, "fn": true & ~positive, "tn": ~true & ~positive}
-        counts = pd.DataFrame({"threshold": [np.nan], **{name: [weight[rows].sum()] for name, rows in parts.items()}})
+        masks = {"tp": true & positive, "fp": ~true & positive, "fn": true & ~positive, "tn": ~true & ~positive}
+        counts = pd.DataFrame({"threshold": [np.nan], **{name: [weight[rows].sum()] for name, rows in masks.items()}})
         return self._figures(k, _with_rates(counts).iloc[0].to_dict())
 
     def _figures(self, k: int, figures: dict[str, Any]) -> pd.Series:
@@ -331,18 +331,19 @@ class Evaluation:
         """Return a row for each class, the most frequent first: class, rows, share, predicted (share of rows predicted
         as it), sensitivity and ppv of the predictions, auc, average_precision. max_classes: number of rows returned.
         """
-        n, weight = len(self.classes), self._weights
-        rows, predicted = np.bincount(self.y, weight, n), np.bincount(self.predicted, weight, n)
-        hits = np.bincount(self.y, weight * (self.y == self.predicted), n)
-        order = np.argsort(-rows, kind="stable")[:max_classes]
-        ranks = np.array([self.ranking(self.classes[k]) for k in order])
+        n_classes, weight = len(self.classes), self._weights
+        class_rows, predicted = np.bincount(self.y, weight, n_classes), np.bincount(self.predicted, weight, n_classes)
+        right_rows = np.bincount(self.y, weight * (self.y == self.predicted), n_classes)
+        class_order = np.argsort(-class_rows, kind="stable")[:max_classes]
+        class_rankings = np.array([self.ranking(self.classes[k]) for k in class_order])
         return pd.DataFrame(
             {
-                "class": [self.classes[k] for k in order],
-                "rows": rows[order].astype(int) if self.weight is None else rows[order],
-                "share": rows[order] / self.total, "predicted": predicted[order] / self.total,
-                "sensitivity": _ratio(hits, rows)[order], "ppv": _ratio(hits, predicted)[order],
-                "auc": ranks[:, 0], "average_precision": ranks[:, 1],
+                "class": [self.classes[k] for k in class_order],
+                "rows": class_rows[class_order].astype(int) if self.weight is None else class_rows[class_order],
+                "share": class_rows[class_order] / self.total, "predicted": predicted[class_order] / self.total,
+                "sensitivity": _ratio(right_rows, class_rows)[class_order],
+                "ppv": _ratio(right_rows, predicted)[class_order],
+                "auc": class_rankings[:, 0], "average_precision": class_rankings[:, 1],
             }
         )  # fmt: skip
 
@@ -359,9 +360,9 @@ class Evaluation:
         """Return the calibration error to be expected of as many rows if the probabilities were right: that of the mean
         of a bin's rows, about normal.
         """
-        table = self.reliability()
-        spread = np.sqrt(2 / np.pi * table.confidence * (1 - table.confidence) / table.effective)
-        return float(np.average(spread, weights=table.rows))
+        bins = self.reliability()
+        expected_gaps = np.sqrt(2 / np.pi * bins.confidence * (1 - bins.confidence) / bins.effective)
+        return float(np.average(expected_gaps, weights=bins.rows))
 
     def _class_index(self, label: str | None) -> int:
         label = self.interest if label is None else str(label)
@@ -386,49 +387,49 @@ class Evaluation:
         it), p (mean probability), p_error (standard error of share - p if all probabilities were right), sensitivity
         with its 95 % interval sensitivity_low, sensitivity_high (NaN without rows of the class), specificity.
         """
-        in_class, predicted_so = self.y == self._class_index(label), self.predicted == self._class_index(label)
+        in_class, is_predicted = self.y == self._class_index(label), self.predicted == self._class_index(label)
         losses, p, weight = row_losses(self.log_p, self.y), self.p(label), self._weights
-        names = group_rows(self.X, by)
-        figures = []
-        for group in names.cat.categories:
-            rows = np.flatnonzero((names == group).to_numpy() & (weight > 0))
+        group_by_row = group_rows(self.X, by)
+        group_figures = []
+        for group in group_by_row.cat.categories:
+            rows = np.flatnonzero((group_by_row == group).to_numpy() & (weight > 0))
             if not len(rows):
                 continue
             w = weight[rows] / weight[rows].sum()
-            effective = 1.0 / (w**2).sum()  # as in `reliability`
-            error, loss = float(w @ (self.predicted[rows] != self.y[rows])), float(w @ losses[rows])
-            low, high = wilson(error, effective)
-            share, class_shares = float(w @ in_class[rows]), np.bincount(self.y[rows], w)
-            sensitivity = float(_ratio(w @ (in_class[rows] & predicted_so[rows]), share))
-            specificity = float(_ratio(w @ ~(in_class[rows] | predicted_so[rows]), 1 - share))
-            limits = wilson(sensitivity, effective * share) if share else (np.nan, np.nan)
-            figures.append(
+            effective_rows = 1.0 / (w**2).sum()  # as in `reliability`
+            error, mean_loss = float(w @ (self.predicted[rows] != self.y[rows])), float(w @ losses[rows])
+            error_low, error_high = wilson(error, effective_rows)
+            class_share, class_shares = float(w @ in_class[rows]), np.bincount(self.y[rows], w)
+            sensitivity = float(_ratio(w @ (in_class[rows] & is_predicted[rows]), class_share))
+            specificity = float(_ratio(w @ ~(in_class[rows] | is_predicted[rows]), 1 - class_share))
+            limits = wilson(sensitivity, effective_rows * class_share) if class_share else (np.nan, np.nan)
+            group_figures.append(
                 {
-                    "group": group, "rows": len(rows), "error": error, "low": low, "high": high,
-                    "shares_error": float(class_shares.sum() - class_shares.max()), "log_loss": loss,
-                    "standard_error": float(np.sqrt(w @ (losses[rows] - loss) ** 2 / max(effective - 1, 1))),
+                    "group": group, "rows": len(rows), "error": error, "low": error_low, "high": error_high,
+                    "shares_error": float(class_shares.sum() - class_shares.max()), "log_loss": mean_loss,
+                    "standard_error": float(np.sqrt(w @ (losses[rows] - mean_loss) ** 2 / max(effective_rows - 1, 1))),
                     "shares_log_loss": max(0.0, float(entr(class_shares).sum())),
-                    "share": share, "predicted": float(w @ predicted_so[rows]), "p": float(w @ p[rows]),
+                    "share": class_share, "predicted": float(w @ is_predicted[rows]), "p": float(w @ p[rows]),
                     "p_error": float(np.sqrt(w**2 @ (p[rows] * (1 - p[rows])))),
                     "sensitivity": sensitivity, "sensitivity_low": limits[0], "sensitivity_high": limits[1],
                     "specificity": specificity,
                 }
             )  # fmt: skip
-        return pd.DataFrame(figures)
+        return pd.DataFrame(group_figures)
 
     def worst(self, n: int = 20) -> pd.DataFrame:
         """Return the n rows of the highest loss: class, predicted, p (of their class), p_predicted, loss (nats), and
         their columns; the index is that of X.
         """
         losses = row_losses(self.log_p, self.y)
-        order = np.argsort(-losses, kind="stable")[:n]
+        worst = np.argsort(-losses, kind="stable")[:n]
         names = np.asarray(self.classes, dtype=object)
         figures = {
-            "class": names[self.y[order]], "predicted": names[self.predicted[order]],
-            "p": np.exp(-losses[order]), "p_predicted": np.exp(self.log_p[order, self.predicted[order]]),
-            "loss": losses[order],
+            "class": names[self.y[worst]], "predicted": names[self.predicted[worst]],
+            "p": np.exp(-losses[worst]), "p_predicted": np.exp(self.log_p[worst, self.predicted[worst]]),
+            "loss": losses[worst],
         }  # fmt: skip
-        rows = self.X.iloc[order].rename(columns={name: f"{name} (column)" for name in figures})
+        rows = self.X.iloc[worst].rename(columns={name: f"{name} (column)" for name in figures})
         return pd.concat([pd.DataFrame(figures, index=rows.index), rows], axis=1)
 
 
@@ -447,18 +448,18 @@ def wilson(share: float, rows: float) -> tuple[float, float]:
     """Return E. B. Wilson's (1927) 95 % interval of a share among this many rows."""
     centre = share + _Z_95**2 / (2 * rows)
     half = _Z_95 * np.sqrt(share * (1 - share) / rows + (_Z_95 / (2 * rows)) ** 2)
-    low, high = (centre - half) / (1 + _Z_95**2 / rows), (centre + half) / (1 + _Z_95**2 / rows)
-    return (max(0.0, float(low)) if share > 0 else 0.0), (min(1.0, float(high)) if share < 1 else 1.0)
+    interval_low, interval_high = (centre - half) / (1 + _Z_95**2 / rows), (centre + half) / (1 + _Z_95**2 / rows)
+    return (max(0.0, float(interval_low)) if share > 0 else 0.0), (min(1.0, float(interval_high)) if share < 1 else 1.0)
 
 
 def _check_costs(costs: ArrayLike, n_classes: int) -> Floats:
-    table = np.asarray(costs, dtype=float)
-    if table.shape != (n_classes, n_classes) or not np.isfinite(table).all():
+    cost_table = np.asarray(costs, dtype=float)
+    if cost_table.shape != (n_classes, n_classes) or not np.isfinite(cost_table).all():
         raise TableError(
-            f"costs have the shape {table.shape}; expected ({n_classes}, {n_classes}), all finite: a row for each "
+            f"costs have the shape {cost_table.shape}; expected ({n_classes}, {n_classes}), all finite: a row for each "
             "class, with the cost of each predicted class"
         )
-    return table
+    return cost_table
 
 
 def _ratio(numerator: Any, denominator: Any) -> Any:
@@ -469,10 +470,10 @@ def _ratio(numerator: Any, denominator: Any) -> Any:
 def _with_rates(table: pd.DataFrame) -> pd.DataFrame:
     """Add the rates that follow from the counts."""
     tp, fp, fn, tn = (table[name].to_numpy(float) for name in ("tp", "fp", "fn", "tn"))
-    total = tp + fp + fn + tn
+    n_rows = tp + fp + fn + tn
     ppv = _ratio(tp, tp + fp)
     rates = {
         "sensitivity": _ratio(tp, tp + fn), "specificity": _ratio(tn, tn + fp), "ppv": ppv, "npv": _ratio(tn, tn + fn),
-        "accuracy": (tp + tn) / total, "positive": (tp + fp) / total, "lift": _ratio(ppv, (tp + fn) / total),
+        "accuracy": (tp + tn) / n_rows, "positive": (tp + fp) / n_rows, "lift": _ratio(ppv, (tp + fn) / n_rows),
     }  # fmt: skip
     return table.assign(**rates)

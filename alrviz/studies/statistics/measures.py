@@ -66,8 +66,8 @@ def measures(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None
 def balanced_error(predicted: NDArray[np.integer], y: NDArray[np.integer], weight: Floats | None = None) -> float:
     """Return the error rate of each class that occurs, averaged over these classes."""
     weight_of_row = np.ones(len(y)) if weight is None else weight
-    rows, wrong = np.bincount(y, weight_of_row), np.bincount(y, weight_of_row * (predicted != y))
-    return float((wrong[rows > 0] / rows[rows > 0]).mean())
+    class_rows, wrong_rows = np.bincount(y, weight_of_row), np.bincount(y, weight_of_row * (predicted != y))
+    return float((wrong_rows[class_rows > 0] / class_rows[class_rows > 0]).mean())
 
 
 def average_precision_loss(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None) -> float:
@@ -75,10 +75,10 @@ def average_precision_loss(log_p: Floats, y: NDArray[np.integer], weight: Floats
 
     The AP of a class is the mean, over its rows, of the precision among the rows that score at least as high.
     """
-    rows = np.bincount(y, weight, minlength=log_p.shape[1])
-    occurring = np.flatnonzero(rows)
-    averaged = occurring[[rows[occurring].argmin()]] if log_p.shape[1] == 2 else occurring
-    return 1.0 - float(np.mean([average_precision(log_p[:, k], y == k, weight) for k in averaged]))
+    class_rows = np.bincount(y, weight, minlength=log_p.shape[1])
+    occurring = np.flatnonzero(class_rows)
+    averaged_classes = occurring[[class_rows[occurring].argmin()]] if log_p.shape[1] == 2 else occurring
+    return 1.0 - float(np.mean([average_precision(log_p[:, k], y == k, weight) for k in averaged_classes]))
 
 
 def average_precision(score: Floats, in_class: NDArray[np.bool_], weight: Floats | None = None) -> float:
@@ -94,13 +94,13 @@ def auc_error(score: Floats, in_class: NDArray[np.bool_]) -> float:
     rows that it is ranked correctly against, ties counting half. The variance of AUC is the sum of the variances of the
     two groups' mean placements.
     """
-    m, n = int(in_class.sum()), int((~in_class).sum())
-    if min(m, n) < 2:
+    n_in_class, n_rest = int(in_class.sum()), int((~in_class).sum())
+    if min(n_in_class, n_rest) < 2:
         return float("nan")
     ranks = rankdata(score)
-    class_placements = (ranks[in_class] - rankdata(score[in_class])) / n
-    rest_placements = 1 - (ranks[~in_class] - rankdata(score[~in_class])) / m
-    return float(np.sqrt(class_placements.var(ddof=1) / m + rest_placements.var(ddof=1) / n))
+    class_placements = (ranks[in_class] - rankdata(score[in_class])) / n_rest
+    rest_placements = 1 - (ranks[~in_class] - rankdata(score[~in_class])) / n_in_class
+    return float(np.sqrt(class_placements.var(ddof=1) / n_in_class + rest_placements.var(ddof=1) / n_rest))
 
 
 def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:
@@ -134,20 +134,20 @@ def binned_reliability(
     group_weight = np.bincount(group, weight)
     group_events = np.bincount(group, happened * (1.0 if weight is None else weight))
     happened = np.divide(group_events, group_weight, out=np.zeros(len(group_events)), where=group_weight > 0)[group]
-    order = np.argsort(p, kind="stable")
+    row_order = np.argsort(p, kind="stable")
     if weight is None:
-        parts = np.array_split(order, min(bins, len(order)))
+        rows_by_bin = np.array_split(row_order, min(bins, len(row_order)))
     else:
-        midpoints = np.cumsum(weight[order]) - weight[order] / 2
-        parts = np.split(order, np.searchsorted(midpoints, weight.sum() * np.arange(1, bins) / bins))
-    parts = [part for part in parts if len(part) and (weight is None or weight[part].sum() > 0)]
-    part_weights = [np.ones(len(part), int) if weight is None else weight[part] for part in parts]
+        midpoints = np.cumsum(weight[row_order]) - weight[row_order] / 2
+        rows_by_bin = np.split(row_order, np.searchsorted(midpoints, weight.sum() * np.arange(1, bins) / bins))
+    rows_by_bin = [rows for rows in rows_by_bin if len(rows) and (weight is None or weight[rows].sum() > 0)]
+    weights_by_bin = [np.ones(len(rows), int) if weight is None else weight[rows] for rows in rows_by_bin]
     confidence, accuracy = (
-        np.array([np.average(values[part], weights=w) for part, w in zip(parts, part_weights, strict=True)])
-        for values in (p, happened)
+        np.array([np.average(row_values[rows], weights=w) for rows, w in zip(rows_by_bin, weights_by_bin, strict=True)])
+        for row_values in (p, happened)
     )
-    effective = np.array([w.sum() ** 2 / (w**2).sum() for w in part_weights])
-    return reliability_table(np.array([w.sum() for w in part_weights]), confidence, accuracy, effective)
+    effective = np.array([w.sum() ** 2 / (w**2).sum() for w in weights_by_bin])
+    return reliability_table(np.array([w.sum() for w in weights_by_bin]), confidence, accuracy, effective)
 
 
 def reliability_table(
@@ -166,9 +166,9 @@ def pooled_reliability(tables: Sequence[Mapping[str, Sequence[float]]]) -> pd.Da
         np.concatenate([t[name] for t in tables]) for name in ("rows", "confidence", "accuracy")
     )
     bins = np.concatenate([np.arange(len(table["rows"])) for table in tables])
-    total = np.bincount(bins, rows)
-    means = [np.bincount(bins, rows * part) / total for part in (confidence, accuracy)]
-    return reliability_table(total.astype(np.int64), *means)
+    total_rows = np.bincount(bins, rows)
+    means = [np.bincount(bins, rows * bin_means) / total_rows for bin_means in (confidence, accuracy)]
+    return reliability_table(total_rows.astype(np.int64), *means)
 
 
 def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, weight: Floats | None = None) -> float:

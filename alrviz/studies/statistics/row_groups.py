@@ -33,12 +33,12 @@ def group_rows(X: pd.DataFrame, by: str | ArrayLike) -> pd.Series:
         if values.shape != (len(X),):
             raise TableError(f"there are {len(values):,} groups for {len(X):,} rows; expected one for each")
     is_continuous = pd.api.types.is_numeric_dtype(values) and values.nunique() > MAX_LEVELS
-    text, labels = _group_by_quartiles(values) if is_continuous else _group_by_level(values)
-    if text.isna().any():
+    group_texts, labels = _group_by_quartiles(values) if is_continuous else _group_by_level(values)
+    if group_texts.isna().any():
         # A level may be called "(missing)" too: add brackets until the name is free.
-        missing = next(name for name in (f"{'(' * n}missing{')' * n}" for n in count(1)) if name not in labels)
-        text, labels = text.fillna(missing), [*labels, missing]
-    return pd.Series(pd.Categorical(text, categories=list(dict.fromkeys(labels))))
+        missing_name = next(name for name in (f"{'(' * n}missing{')' * n}" for n in count(1)) if name not in labels)
+        group_texts, labels = group_texts.fillna(missing_name), [*labels, missing_name]
+    return pd.Series(pd.Categorical(group_texts, categories=list(dict.fromkeys(labels))))
 
 
 def _group_by_quartiles(values: pd.Series) -> tuple[pd.Series, list[str]]:
@@ -48,8 +48,8 @@ def _group_by_quartiles(values: pd.Series) -> tuple[pd.Series, list[str]]:
     sorted_numbers = np.sort(numbers[~np.isnan(numbers)])
     cuts = np.unique(sorted_numbers[[len(sorted_numbers) * k // N_QUARTILES - 1 for k in range(1, N_QUARTILES)]])
     labels = interval_labels(cuts, bool((sorted_numbers == np.floor(sorted_numbers)).all()))
-    text = pd.Series(np.array(labels, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
-    return text, labels
+    interval_texts = pd.Series(np.array(labels, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
+    return interval_texts, labels
 
 
 def _group_by_level(values: pd.Series) -> tuple[pd.Series, list[str]]:
@@ -57,13 +57,13 @@ def _group_by_level(values: pd.Series) -> tuple[pd.Series, list[str]]:
     frequency. Beyond MAX_LEVELS the rarest become one group.
     """
     is_ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
-    counts = values.value_counts(sort=not is_ordered or values.nunique() > MAX_LEVELS)
-    numeric = pd.api.types.is_numeric_dtype(values)
-    text_of = number_text if numeric and not pd.api.types.is_bool_dtype(values) else str
-    counts = counts.sort_index() if numeric else counts
-    text = values.astype(object).where(values.notna(), None).map(text_of, na_action="ignore")
-    labels = list(dict.fromkeys(text_of(level) for level in counts.index[counts > 0]))
+    rows_by_level = values.value_counts(sort=not is_ordered or values.nunique() > MAX_LEVELS)
+    is_numeric = pd.api.types.is_numeric_dtype(values)
+    text_of = number_text if is_numeric and not pd.api.types.is_bool_dtype(values) else str
+    rows_by_level = rows_by_level.sort_index() if is_numeric else rows_by_level
+    level_texts = values.astype(object).where(values.notna(), None).map(text_of, na_action="ignore")
+    labels = list(dict.fromkeys(text_of(level) for level in rows_by_level.index[rows_by_level > 0]))
     if len(labels) > MAX_LEVELS:
-        text = text.where(text.isin(labels[:MAX_LEVELS]) | text.isna(), OTHER)
+        level_texts = level_texts.where(level_texts.isin(labels[:MAX_LEVELS]) | level_texts.isna(), OTHER)
         labels = [*labels[:MAX_LEVELS], OTHER]
-    return text, labels
+    return level_texts, labels

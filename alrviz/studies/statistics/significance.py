@@ -45,8 +45,8 @@ def win_draw_loss(a: ArrayLike, b: ArrayLike, digits: int | None = None) -> WinD
     '1/1/1'
     """
     x, y = np.asarray(a, float), np.asarray(b, float)
-    complete = ~(np.isnan(x) | np.isnan(y))
-    difference = (x - y if digits is None else np.round(x, digits) - np.round(y, digits))[complete]
+    is_complete = ~(np.isnan(x) | np.isnan(y))
+    difference = (x - y if digits is None else np.round(x, digits) - np.round(y, digits))[is_complete]
     wins, losses = int((difference < 0).sum()), int((difference > 0).sum())
     return WinDrawLoss(wins, len(difference) - wins - losses, losses, sign_test(wins, losses))
 
@@ -67,29 +67,29 @@ def corrected_error(differences: ArrayLike, tested: float, trained: float) -> fl
 
     `tested` and `trained`: numbers of test and training rows of a fold, averaged where folds differ.
     """
-    d = np.asarray(differences, float)
-    if len(d) < 2:
+    fold_differences = np.asarray(differences, float)
+    if len(fold_differences) < 2:
         return float("nan")
-    return float(np.sqrt(d.var(ddof=1) * (1 / len(d) + tested / trained)))
+    return float(np.sqrt(fold_differences.var(ddof=1) * (1 / len(fold_differences) + tested / trained)))
 
 
 def simplest_within_error(losses: "pd.DataFrame", tested: float, trained: float) -> Any:
     """Apply the one-standard-error rule to `losses` (folds, models), whose columns are sorted from simple to complex:
     return the first model whose mean exceeds the lowest by no more than the standard error of their difference.
     """
-    best = losses.mean().idxmin()
+    best_model = losses.mean().idxmin()
     for model in losses.columns:
-        excess = losses[model] - losses[best]
-        if model == best or excess.mean() <= corrected_error(excess, tested, trained):
+        excess = losses[model] - losses[best_model]
+        if model == best_model or excess.mean() <= corrected_error(excess, tested, trained):
             return model
-    return best
+    return best_model
 
 
 def geometric_mean_ratio(a: ArrayLike, b: ArrayLike) -> float:
     """Return exp(mean log(a / b)) over the data sets where both are positive; NaN without any."""
     x, y = np.asarray(a, float), np.asarray(b, float)
-    positive = (x > 0) & (y > 0)
-    return float(np.exp(np.log(x[positive] / y[positive]).mean())) if positive.any() else float("nan")
+    are_positive = (x > 0) & (y > 0)
+    return float(np.exp(np.log(x[are_positive] / y[are_positive]).mean())) if are_positive.any() else float("nan")
 
 
 def mean_ranks(table: Any) -> Floats:
@@ -99,6 +99,6 @@ def mean_ranks(table: Any) -> Floats:
     """
     from scipy.stats import rankdata
 
-    values = np.asarray(table, float)
-    complete = values[~np.isnan(values).any(axis=1)]
-    return rankdata(complete, axis=1).mean(axis=0) if len(complete) else np.full(values.shape[1], np.nan)
+    table_values = np.asarray(table, float)
+    complete = table_values[~np.isnan(table_values).any(axis=1)]
+    return rankdata(complete, axis=1).mean(axis=0) if len(complete) else np.full(table_values.shape[1], np.nan)
