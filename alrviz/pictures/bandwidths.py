@@ -29,73 +29,73 @@ HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Picture, Picture]:
     """Return the pictures of a path: of ratios and of losses."""
     x = path.iterations.astype(np.float64)
-    count = len(path.columns)
+    n_columns = len(path.columns)
     order, colours = _colours(path)
     colours = [colour if colour == GREY else readable(colour, dark) for colour in colours]
     # Silverman's (1) is always within it, and above the lines there is room for a name.
-    view = box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
-    ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:N_NAMED]] if len(x) else []
-    names = [short(path.columns[d], _MAX_NAME_CHARS) for d in order[:N_NAMED]][: len(ends)]
+    area = box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
+    tips = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:N_NAMED]] if len(x) else []
+    names = [short(path.columns[d], _MAX_NAME_CHARS) for d in order[:N_NAMED]][: len(tips)]
     move_indices = np.flatnonzero(path.outer)
-    step_indices, column = np.repeat(move_indices, count), np.tile(np.arange(count), len(move_indices))
-    tops = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
-    loss_area, key = box([x], tops, height=HEIGHTS[1]), (path.columns, tuple(path.losses), dark)
+    step_indices, column_indices = np.repeat(move_indices, n_columns), np.tile(np.arange(n_columns), len(move_indices))
+    loss_curves = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
+    loss_area, picture_key = box([x], loss_curves, height=HEIGHTS[1]), (path.columns, tuple(path.losses), dark)
     ratios = Picture(
         draw=partial(_draw_ratios, dark=dark),
-        x=(view.left, view.right), y=(view.bottom, view.top),
+        x=(area.left, area.right), y=(area.bottom, area.top),
         labels=("step", "h / h_S (log)"),  # h_S: Silverman's; the PNG's font has no subscript S
-        axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": log_ticks(view.bottom, view.top)}}, key=key,
+        axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": log_ticks(area.bottom, area.top)}}, key=picture_key,
         data={
             "ratios": {
-                "xs": [x] * count, "ys": [path.ratios[:, d] for d in range(count)], "colour": colours,
+                "xs": [x] * n_columns, "ys": [path.ratios[:, d] for d in range(n_columns)], "colour": colours,
                 "width": [2.4 if colour != GREY else 1.2 for colour in colours], "column": list(path.columns),
             },
             "moved": {
-                "x": x[step_indices], "y": path.ratios[step_indices, column],
-                "colour": np.array(colours, dtype=object)[column],
+                "x": x[step_indices], "y": path.ratios[step_indices, column_indices],
+                "colour": np.array(colours, dtype=object)[column_indices],
             },
             "names": {
-                "x": [e[0] for e in ends], "y": [e[1] for e in ends], "words": names,
-                "colour": [colours[d] for d in order[:N_NAMED]][: len(ends)], "dy": _beside_lines(view, ends, names),
+                "x": [tip[0] for tip in tips], "y": [tip[1] for tip in tips], "words": names,
+                "colour": [colours[d] for d in order[:N_NAMED]][: len(tips)], "dy": _label_shifts(area, tips, names),
             },
         },
     )  # fmt: skip
-    dashes = [STYLES.get(part, "solid") for part in path.losses]
+    dashes = [STYLES.get(sample_name, "solid") for sample_name in path.losses]
     losses = Picture(
-        draw=partial(_draw_losses, parts=list(path.losses), dark=dark),
+        draw=partial(_draw_losses, sample_names=list(path.losses), dark=dark),
         x=(loss_area.left, loss_area.right), y=(loss_area.bottom, loss_area.top), labels=("step", "NLL per row"),
-        key=key,
-        data={"losses": {"xs": [x] * len(tops), "ys": tops, "what": list(path.losses), "dash": dashes}},
+        key=picture_key,
+        data={"losses": {"xs": [x] * len(loss_curves), "ys": loss_curves, "what": list(path.losses), "dash": dashes}},
     )  # fmt: skip
     return ratios, losses
 
 
-def _beside_lines(view: VisibleArea, ends: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
-    """Shifts of names from the ends of their lines: of the upper half of the lines above them, of the others below."""
-    middle = float(np.median([y for _, y in ends])) if len(ends) > 1 else 0.0
-    dys = [-_NAME_GAP_PX if y >= middle else LINE - _NAME_GAP_PX / 2 for _, y in ends]
-    unit = np.log(view.top / view.bottom) / view.height
+def _label_shifts(area: VisibleArea, tips: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
+    """Return shifts, px, of names at the ends (x, y) of lines: above for the upper half, below for the others."""
+    median_height = float(np.median([y for _, y in tips])) if len(tips) > 1 else 0.0
+    gaps = [-_NAME_GAP_PX if y >= median_height else LINE - _NAME_GAP_PX / 2 for _, y in tips]
+    unit = np.log(area.top / area.bottom) / area.height
     shifts = place(
-        view, [x for x, _ in ends], [y * np.exp(-dy * unit) for (_, y), dy in zip(ends, dys, strict=True)], names,
-        [True] * len(ends),
+        area, [x for x, _ in tips], [y * np.exp(-gap * unit) for (_, y), gap in zip(tips, gaps, strict=True)], names,
+        [True] * len(tips),
     )  # fmt: skip
-    return [shift + dy for shift, dy in zip(shifts, dys, strict=True)]
+    return [shift + gap for shift, gap in zip(shifts, gaps, strict=True)]
 
 
 def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
-    """Columns by how far they moved, and a colour for each: hues for the first, grey for the others."""
-    count = len(path.columns)
-    far = np.zeros(count)
+    """Return the columns' numbers, most moved first, and a colour for each: hues for the first, then grey."""
+    n_columns = len(path.columns)
+    log_range_by_column = np.zeros(n_columns)
     if len(path.ratios):
-        logs = np.log(np.where(path.ratios > 0, path.ratios, np.nan))
-        finite = np.isfinite(logs).all(axis=0)
-        far[finite] = np.ptp(logs[:, finite], axis=0)
-    column_order = [int(d) for d in np.argsort(-far, kind="stable")]
+        log_ratios = np.log(np.where(path.ratios > 0, path.ratios, np.nan))
+        is_finite = np.isfinite(log_ratios).all(axis=0)
+        log_range_by_column[is_finite] = np.ptp(log_ratios[:, is_finite], axis=0)
+    column_order = [int(d) for d in np.argsort(-log_range_by_column, kind="stable")]
     hues = list(COLUMN_COLOURS)
-    if count <= N_NAMED:  # few columns keep their colours while the fit goes on
-        return column_order, hues[:count]
-    rank_by_column = {d: k for k, d in enumerate(column_order)}
-    return column_order, [hues[rank_by_column[d]] if rank_by_column[d] < N_NAMED else GREY for d in range(count)]
+    if n_columns <= N_NAMED:  # few columns keep their colours while the fit goes on
+        return column_order, hues[:n_columns]
+    rank_by_column = {d: rank for rank, d in enumerate(column_order)}
+    return column_order, [hues[rank_by_column[d]] if rank_by_column[d] < N_NAMED else GREY for d in range(n_columns)]
 
 
 def _draw_ratios(plot: Plot, dark: bool) -> None:
@@ -103,30 +103,30 @@ def _draw_ratios(plot: Plot, dark: bool) -> None:
     plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
     fig.add_layout(Span(location=1.0, dimension="width", line_color=GREY, line_dash=[2, 3], line_width=1.2))
-    lines = fig.multi_line("xs", "ys", source=plot["ratios"], line_color="colour", line_width="width")
+    ratio_lines = fig.multi_line("xs", "ys", source=plot["ratios"], line_color="colour", line_width="width")
     fig.scatter("x", "y", source=plot["moved"], size=5, color="colour")
     write(fig, plot["names"], bold=True, front=dark, align="right", y_offset="dy")
-    _mark_step(plot, lines, [("column", "@column"), ("step", "$x{0}"), ("ratio", "$y{0.[000]}")], dark)
+    _mark_step(plot, ratio_lines, [("column", "@column"), ("step", "$x{0}"), ("ratio", "$y{0.[000]}")], dark)
 
 
-def _draw_losses(plot: Plot, parts: Sequence[str], dark: bool) -> None:
-    lines = plot.figure.multi_line(
+def _draw_losses(plot: Plot, sample_names: Sequence[str], dark: bool) -> None:
+    loss_lines = plot.figure.multi_line(
         "xs", "ys", source=plot["losses"], line_color=family_colour("dlr"), line_width=2.4, line_dash="dash"
     )
     samples = [
         plot.figure.line(
-            [np.nan], [np.nan], color=family_colour("dlr"), line_width=2.2, line_dash=STYLES.get(part, "solid")
+            [np.nan], [np.nan], color=family_colour("dlr"), line_width=2.2, line_dash=STYLES.get(rows, "solid")
         )
-        for part in parts
+        for rows in sample_names
     ]
-    add_legend(plot.figure, [(f"{part} rows", [sample]) for part, sample in zip(parts, samples, strict=True)])
-    _mark_step(plot, lines, [("rows", "@what"), ("step", "$x{0}"), ("nats", "$y{0.[0000]}")], dark)
+    add_legend(plot.figure, [(f"{rows} rows", [sample]) for rows, sample in zip(sample_names, samples, strict=True)])
+    _mark_step(plot, loss_lines, [("rows", "@what"), ("step", "$x{0}"), ("nats", "$y{0.[0000]}")], dark)
 
 
-def _mark_step(plot: Plot, lines: Any, tips: list[tuple[str, str]], dark: bool) -> None:
+def _mark_step(plot: Plot, line_renderer: Any, tooltips: list[tuple[str, str]], dark: bool) -> None:
     """Add the tooltips of the lines, and the cursor at the step that is shown."""
     plot.figure.min_height = 120
-    plot.figure.add_tools(HoverTool(renderers=[lines], tooltips=tips))
+    plot.figure.add_tools(HoverTool(renderers=[line_renderer], tooltips=tooltips))
     cursor = plot.parts["cursor"] = Span(
         location=0.0, dimension="height", line_color=readable(GREY, dark), line_width=2
     )  # fmt: skip

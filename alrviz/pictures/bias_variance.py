@@ -28,14 +28,18 @@ LEGEND_WIDTH_PX = 320  # assumed
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A definition of bias and variance: columns of the summary that add up to the error, and what they are called."""
+    """A definition of bias and variance.
+
+    name: in the menu. bias, variance: columns of the summary that add up to the error. bias_words, variance_words: what
+    they are called. form: which of several with these words, "" if there is one.
+    """
 
     name: str
     bias: str
     variance: str
     bias_words: str
     variance_words: str
-    form: str = ""  # of several that are called so
+    form: str = ""
 
     def on_axis(self, words: str) -> str:
         """Return a label of an axis or a column, with the form of decomposition if needed."""
@@ -63,7 +67,7 @@ def share_text(share: float) -> str:
 
 def varying(table: pd.DataFrame) -> list[str]:
     """Return the axes along which a line of the study has more than one value, in the order of AXES."""
-    return [axis for axis in AXES if any(rows[axis].nunique() > 1 for rows in _along(table, axis).values())]
+    return [axis for axis in AXES if any(rows[axis].nunique() > 1 for rows in _rows_by_line_name(table, axis).values())]
 
 
 def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = False) -> dict[str, Picture]:
@@ -73,52 +77,52 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     there are figures.
     """
     rows_with_error = table[table["error"].notna()] if table["error"].notna().any() else table
-    share, shares = rows_with_error["train_share"].max(), table["train_share"].nunique()
-    shown_rows = table if axis == "train_share" else table[table["train_share"] == share]
-    axis_text = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
-    values = _values(shown_rows[axis])
-    places = {value: float(k) for k, value in enumerate(values)}
-    by_name = _along(shown_rows, axis)
-    parts = list(by_name.values())
+    largest_share, n_shares = rows_with_error["train_share"].max(), table["train_share"].nunique()
+    shown_rows = table if axis == "train_share" else table[table["train_share"] == largest_share]
+    axis_text = AXES[axis] + (f", {share_text(largest_share)}" if n_shares > 1 and axis != "train_share" else "")
+    axis_values = _values(shown_rows[axis])
+    x_of = {value: float(k) for k, value in enumerate(axis_values)}
+    rows_by_line_name = _rows_by_line_name(shown_rows, axis)
+    groups = list(rows_by_line_name.values())
     definition = KINDS[kind]
-    columns = {"bias": definition.bias, "variance": definition.variance, "error": "error"}
-    ends = (-_MARGIN_STEPS, max(len(values), 1) - 1 + _MARGIN_STEPS)
+    column_by_quantity = {"bias": definition.bias, "variance": definition.variance, "error": "error"}
+    x_span = (-_MARGIN_STEPS, max(len(axis_values), 1) - 1 + _MARGIN_STEPS)
     lines = {}
-    for part, column in columns.items():
-        dodge = min(_LINE_SHIFT_STEPS, _MAX_SHIFT_STEPS / max(len(parts), 1))
-        shifts = (dodge * (k - (len(parts) - 1) / 2) for k in range(len(parts)))
-        lines[part] = tuple(_line(rows, axis, column, places, ends, d) for rows, d in zip(parts, shifts, strict=True))
-    labels = tuple(str(rows["label"].iloc[0]) for rows in parts)
-    dashed = tuple(not any(value in places for value in rows[axis]) for rows in parts)
-    ticks = tuple(f"{100 * value:g} %" if axis == "train_share" else in_digits(value) for value in values)
-    named_colours = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
-    titles = {
+    for part, column in column_by_quantity.items():
+        shift_step = min(_LINE_SHIFT_STEPS, _MAX_SHIFT_STEPS / max(len(groups), 1))
+        shifts = (shift_step * (k - (len(groups) - 1) / 2) for k in range(len(groups)))
+        lines[part] = tuple(_line(rows, axis, column, x_of, x_span, d) for rows, d in zip(groups, shifts, strict=True))
+    line_labels = tuple(str(rows["label"].iloc[0]) for rows in groups)
+    is_level_line = tuple(not any(value in x_of for value in rows[axis]) for rows in groups)
+    ticks = tuple(f"{100 * value:g} %" if axis == "train_share" else in_digits(value) for value in axis_values)
+    line_looks = list(zip(rows_by_line_name, racer_colours(line_labels, dark), is_level_line, strict=True))
+    title_by_quantity = {
         "bias": definition.on_axis(definition.bias_words),
         "variance": definition.on_axis(definition.variance_words),
         "error": "error (0-1)",
     }
-    ranges = _ranges(lines)
+    range_by_quantity = _ranges(lines)
     return {
         part: Picture(
-            draw=partial(_draw, lines=named_colours, ticks=ticks, title=title),
-            x=ends, y=ranges[part], labels=(axis_text, title), data={"lines": lines[part]},
-            key=(tuple(by_name), labels, ticks, axis, kind, dark),
+            draw=partial(_draw, line_looks=line_looks, ticks=ticks, title=title),
+            x=x_span, y=range_by_quantity[part], labels=(axis_text, title), data={"lines": lines[part]},
+            key=(tuple(rows_by_line_name), line_labels, ticks, axis, kind, dark),
         )
-        for part, title in titles.items()
+        for part, title in title_by_quantity.items()
     }  # fmt: skip
 
 
-def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
+def _rows_by_line_name(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
     """The lines of a summary along an axis, by name."""
     if not len(table):
         return {}
-    racers = zip(table["name"], table["label"], table[axis], strict=True)
-    names = [_without(str(name), str(label), axis, value) for name, label, value in racers]
-    lines = {name: table[[name == line_name for line_name in names]] for name in dict.fromkeys(names)}
-    return {_called(name, rows, axis): rows for name, rows in lines.items()}
+    racer_rows = zip(table["name"], table["label"], table[axis], strict=True)
+    names = [_name_without_setting(str(name), str(label), axis, value) for name, label, value in racer_rows]
+    rows_by_line_name = {name: table[[name == line_name for line_name in names]] for name in dict.fromkeys(names)}
+    return {_line_name(name, rows, axis): rows for name, rows in rows_by_line_name.items()}
 
 
-def _called(name: str, rows: pd.DataFrame, axis: str) -> str:
+def _line_name(name: str, rows: pd.DataFrame, axis: str) -> str:
     """Return the name of a line: its family if it has several orders, else its label (nb, not anje)."""
     label = str(rows["label"].iloc[0])
     if axis != "order" or rows["label"].nunique() > 1 or not name.startswith(family_of(label)):
@@ -129,15 +133,15 @@ def _called(name: str, rows: pd.DataFrame, axis: str) -> str:
 def _values(column: pd.Series) -> list[Any]:
     """The values of an axis, ascending; words ("cv") and an alpha for each order after the numbers."""
     values = [value for value in dict.fromkeys(column) if not _is_missing(value)]
-    words = [value for value in values if isinstance(value, str | tuple)]
-    return [*sorted(value for value in values if value not in words), *sorted(words, key=in_digits)]
+    text_values = [value for value in values if isinstance(value, str | tuple)]
+    return [*sorted(value for value in values if value not in text_values), *sorted(text_values, key=in_digits)]
 
 
 def _is_missing(value: Any) -> bool:
     return not isinstance(value, tuple) and bool(pd.isna(value))
 
 
-def _without(name: str, label: str, axis: str, value: Any) -> str:
+def _name_without_setting(name: str, label: str, axis: str, value: Any) -> str:
     """A racer's name without the word for its place on the axis."""
     if axis == "train_share" or _is_missing(value):
         return name
@@ -147,49 +151,50 @@ def _without(name: str, label: str, axis: str, value: Any) -> str:
     return f"{name} ".replace(f" {setting_text} ", " ", 1).strip()
 
 
-def _line(rows: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
+def _line(rows: pd.DataFrame, axis: str, column: str, x_of: Mapping[Any, float], x_span: Range, shift: float) -> Data:
+    """Return a line's points and error bars. x_of: position of each value of the axis; shift: of the line along x."""
     rows_with_value = rows[rows[column].notna()]
-    x = np.array([places.get(value, np.nan) + shift for value in rows_with_value[axis]], float)
-    y, error = rows_with_value[column].to_numpy(float), rows_with_value[f"{column}_se"].to_numpy(float)
+    x = np.array([x_of.get(value, np.nan) + shift for value in rows_with_value[axis]], float)
+    y, se = rows_with_value[column].to_numpy(float), rows_with_value[f"{column}_se"].to_numpy(float)
     name, rounds = rows_with_value["name"].to_numpy(object), rows_with_value["rounds"].to_numpy()
     if len(rows_with_value) and np.isnan(x).all():  # no such setting: a level from end to end
-        x, y, error = np.array(ends), np.repeat(y[:1], 2), np.full(2, np.nan)
+        x, y, se = np.array(x_span), np.repeat(y[:1], 2), np.full(2, np.nan)
         name, rounds = np.repeat(name[:1], 2), np.repeat(rounds[:1], 2)
     order = np.argsort(x)
-    spread = np.nan_to_num(error)
-    line = {"x": x, "y": y, "low": y - spread, "high": y + spread, "error": error, "name": name, "rounds": rounds}
+    half_bar = np.nan_to_num(se)
+    line = {"x": x, "y": y, "low": y - half_bar, "high": y + half_bar, "error": se, "name": name, "rounds": rounds}
     return {key: values[order] for key, values in line.items()}
 
 
-def _ranges(lines: Mapping[str, Sequence[Data]]) -> dict[str, Range]:
-    """One span for all parts, each around its own middle."""
-    ends = {}
-    for part, part_lines in lines.items():
-        heights = np.concatenate([np.empty(0), *(line[key] for line in part_lines for key in ("low", "high"))])
-        ends[part] = (float(heights.min()), float(heights.max())) if len(heights) else (0.05, 0.05)
-    span = 1.16 * max(high - low for low, high in ends.values()) or 0.1
-    starts = {part: (low + high - span) / 2 for part, (low, high) in ends.items()}
-    for part, (low, _) in ends.items():
+def _ranges(lines_by_quantity: Mapping[str, Sequence[Data]]) -> dict[str, Range]:
+    """Return a range of y by quantity: all equally long, each around the middle of its lines."""
+    low_high_by_quantity = {}
+    for quantity, quantity_lines in lines_by_quantity.items():
+        heights = np.concatenate([np.empty(0), *(line[key] for line in quantity_lines for key in ("low", "high"))])
+        low_high_by_quantity[quantity] = (float(heights.min()), float(heights.max())) if len(heights) else (0.05, 0.05)
+    span = 1.16 * max(high - low for low, high in low_high_by_quantity.values()) or 0.1
+    start_by_quantity = {quantity: (low + high - span) / 2 for quantity, (low, high) in low_high_by_quantity.items()}
+    for quantity, (low, _) in low_high_by_quantity.items():
         if low >= 0:  # no room for what cannot be
-            starts[part] = max(starts[part], -0.04 * span)
-    return {part: (start, start + span) for part, start in starts.items()}
+            start_by_quantity[quantity] = max(start_by_quantity[quantity], -0.04 * span)
+    return {quantity: (start, start + span) for quantity, start in start_by_quantity.items()}
 
 
-def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[str], title: str) -> None:
+def _draw(plot: Plot, line_looks: Sequence[tuple[str, str, bool]], ticks: Sequence[str], title: str) -> None:
     """Draw lines, each of a name, a colour, and whether it is a level."""
-    fig, items, dots = plot.figure, [], []
-    names = dict(enumerate(ticks))
-    fig.xaxis[0].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
+    fig, legend_items, dot_renderers = plot.figure, [], []
+    tick_label_by_x = dict(enumerate(ticks))
+    fig.xaxis[0].update(ticker=FixedTicker(ticks=list(tick_label_by_x)), major_label_overrides=tick_label_by_x)
     fig.xgrid.grid_line_color = None
-    for k, (source, (text, colour, dashed)) in enumerate(zip(plot["lines"], lines, strict=True)):
-        dash = [7, 5] if dashed else []
-        line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dash)
+    for k, (source, (text, colour, dashed)) in enumerate(zip(plot["lines"], line_looks, strict=True)):
+        dash_pattern = [7, 5] if dashed else []
+        line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dash_pattern)
         bars = fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
         marker = MARKERS[k % len(MARKERS)]
-        dots.append(fig.scatter("x", "y", source=source, color=colour, size=0 if dashed else 8, marker=marker))
-        items.append((text, [line, bars, dots[-1]]))
-    tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
-    fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
+        dot_renderers.append(fig.scatter("x", "y", source=source, color=colour, size=0 if dashed else 8, marker=marker))
+        legend_items.append((text, [line, bars, dot_renderers[-1]]))
+    tooltips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
+    fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tooltips))
     legend_params: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
-    columns = legend_columns([text for text, *_ in lines], LEGEND_WIDTH_PX)
-    add_legend(fig, items, ncols=columns, click_policy="hide", **legend_params)
+    n_columns = legend_columns([text for text, *_ in line_looks], LEGEND_WIDTH_PX)
+    add_legend(fig, legend_items, ncols=n_columns, click_policy="hide", **legend_params)

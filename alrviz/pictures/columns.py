@@ -64,21 +64,21 @@ def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
     """Return one rectangle per bar and class that has rows: its edges, its colour, and what it stands for."""
     tops = np.cumsum(picture.counts, axis=1)
     filled_cells = np.argwhere(picture.counts > 0)
-    bar, cls = filled_cells[:, 0], filled_cells[:, 1]
-    gap = 0.06 * np.diff(picture.edges)[bar] if picture.words else 0.0
+    bar_index, class_index = filled_cells[:, 0], filled_cells[:, 1]
+    gap = 0.06 * np.diff(picture.edges)[bar_index] if picture.words else 0.0
     colours = np.array(class_colours(len(classes)))
-    total = np.maximum(tops[:, -1], 1)
+    rows_by_bar = np.maximum(tops[:, -1], 1)
     return pd.DataFrame(
         {
-            "left": picture.edges[bar] + gap,
-            "right": picture.edges[bar + 1] - gap,
-            "bottom": (tops - picture.counts)[bar, cls],
-            "top": tops[bar, cls],
-            "colour": colours[cls],
-            "level": np.array(picture.labels, dtype=object)[bar],
-            "class": np.array(classes, dtype=object)[cls],
-            "rows": picture.counts[bar, cls],
-            "share": picture.counts[bar, cls] / total[bar],
+            "left": picture.edges[bar_index] + gap,
+            "right": picture.edges[bar_index + 1] - gap,
+            "bottom": (tops - picture.counts)[bar_index, class_index],
+            "top": tops[bar_index, class_index],
+            "colour": colours[class_index],
+            "level": np.array(picture.labels, dtype=object)[bar_index],
+            "class": np.array(classes, dtype=object)[class_index],
+            "rows": picture.counts[bar_index, class_index],
+            "share": picture.counts[bar_index, class_index] / rows_by_bar[bar_index],
         }
     )
 
@@ -86,22 +86,22 @@ def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
 def numbers(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
     """Return the rows per bar and class behind the picture, tidy: level, class, rows, share of this level's rows."""
     counts = picture.counts
-    total = np.maximum(counts.sum(axis=1), 1)
+    rows_by_level = np.maximum(counts.sum(axis=1), 1)
     return pd.DataFrame(
         {
             "level": np.repeat(np.array(picture.labels, dtype=object), counts.shape[1]),
             "class": np.tile(np.array(classes, dtype=object), counts.shape[0]),
             "rows": counts.ravel(),
-            "share": (counts / total[:, None]).ravel(),
+            "share": (counts / rows_by_level[:, None]).ravel(),
         }
     )
 
 
 def cut_lines(picture: ColumnPicture) -> pd.DataFrame:
     """Return one upright line per cut."""
-    top = float(picture.counts.sum(axis=1).max(initial=1)) * 1.05
+    line_top = float(picture.counts.sum(axis=1).max(initial=1)) * 1.05
     return pd.DataFrame(
-        {"x": picture.cuts, "low": np.zeros(len(picture.cuts)), "high": np.full(len(picture.cuts), top)}
+        {"x": picture.cuts, "low": np.zeros(len(picture.cuts)), "high": np.full(len(picture.cuts), line_top)}
     )
 
 

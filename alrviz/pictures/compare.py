@@ -51,41 +51,41 @@ def compare(
         dark: whether the ground is dark.
     """
     across, up = pair
-    marks = racer_marks(len(colours))
+    signs = racer_marks(len(colours))
     means = _pairs(lines, pair, measure, ["data"])
-    spread = _pairs(lines, pair, f"{measure}_sd", ["data"]).reindex(means.index)
+    sd_by_racer = _pairs(lines, pair, f"{measure}_sd", ["data"]).reindex(means.index)
     folds = _pairs(rows, pair, measure, ["data", "repeat", "fold"])
-    low, high = _range(means.to_numpy(float).ravel(), folds.to_numpy(float).ravel())
-    x, y = (np.maximum(means[racer].to_numpy(float), low) for racer in pair)
-    bars = [np.nan_to_num(spread[racer].to_numpy(float)) for racer in pair]
-    sets = [str(name) for name in means.index]
+    axis_low, axis_high = _range(means.to_numpy(float).ravel(), folds.to_numpy(float).ravel())
+    x, y = (np.maximum(means[racer].to_numpy(float), axis_low) for racer in pair)
+    deviations = [np.nan_to_num(sd_by_racer[racer].to_numpy(float)) for racer in pair]
+    data_names = [str(name) for name in means.index]
     colour_by_side = {-1: colours[up], 0: GREY, 1: colours[across]}
-    marker_by_side = {-1: marks[up][0], 0: "circle", 1: marks[across][0]}
+    marker_by_side = {-1: signs[up][0], 0: "circle", 1: signs[across][0]}
     sides = np.sign(means[up] - means[across]).astype(int)
     points: Data = {
-        "x": x, "y": y, "data": sets, "across": means[across].to_numpy(float), "up": means[up].to_numpy(float),
-        "left": np.maximum(x - bars[0], low), "right": x + bars[0],
-        "low": np.maximum(y - bars[1], low), "high": y + bars[1],
-        "colour": [colour_by_side[side] for side in sides], "marker": [marker_by_side[side] for side in sides],
+        "x": x, "y": y, "data": data_names, "across": means[across].to_numpy(float), "up": means[up].to_numpy(float),
+        "left": np.maximum(x - deviations[0], axis_low), "right": x + deviations[0],
+        "low": np.maximum(y - deviations[1], axis_low), "high": y + deviations[1],
+        "colour": [colour_by_side[sign] for sign in sides], "marker": [marker_by_side[sign] for sign in sides],
         "filled": [float(least > 0) for least in means.min(axis=1)],
     }  # fmt: skip
-    words = dict(zip(lines["racer"], lines["name"], strict=True)) if len(lines) else {}
-    fold_x, fold_y = (np.maximum(folds[racer].to_numpy(float), low) for racer in pair)
-    labels = tuple(f"{words.get(racer, '')}: {WORDS[measure]} (log)" for racer in pair)
-    tick_places = log_ticks(low, high)
-    tick_labels, ends = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in tick_places}}, [low, high]
+    names = dict(zip(lines["racer"], lines["name"], strict=True)) if len(lines) else {}
+    fold_x, fold_y = (np.maximum(folds[racer].to_numpy(float), axis_low) for racer in pair)
+    labels = tuple(f"{names.get(racer, '')}: {WORDS[measure]} (log)" for racer in pair)
+    tick_places = log_ticks(axis_low, axis_high)
+    tick_labels, span = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in tick_places}}, [axis_low, axis_high]
     return Picture(
         draw=partial(_draw, dark=dark),
-        x=(low, high), y=(low, high), labels=(labels[0], labels[1]),
+        x=(axis_low, axis_high), y=(axis_low, axis_high), labels=(labels[0], labels[1]),
         axes={"x_axis_type": "log", "y_axis_type": "log"},
         data={
-            "diagonal": {"x": ends, "y": ends},
+            "diagonal": {"x": span, "y": span},
             "folds": {"x": fold_x, "y": fold_y, "data": [str(key[0]) for key in folds.index]},
             "points": points,
-            "names": _names(x, y, sets, (low, high)),
+            "names": _names(x, y, data_names, (axis_low, axis_high)),
             "corners": {
-                "x": [low, high], "y": [high, low],
-                "words": [f"{marks[racer][1]} {words[racer]} lower" if racer in words else "" for racer in pair],
+                "x": [axis_low, axis_high], "y": [axis_high, axis_low],
+                "words": [f"{signs[racer][1]} {names[racer]} lower" if racer in names else "" for racer in pair],
                 "align": ["left", "right"], "base": ["top", "bottom"], "dx": [6, -6], "dy": [6, -6],
                 "colour": [readable(colours[racer], dark) for racer in pair],
             },
@@ -103,35 +103,37 @@ def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, index_colum
     return pd.concat(columns, axis=1, keys=pair, join="inner").dropna()
 
 
-def _range(values: np.ndarray, folds: np.ndarray) -> Range:
-    """A range of positive numbers that holds all means above 0, with air; zeros get its lower edge.
+def _range(mean_values: np.ndarray, folds: np.ndarray) -> Range:
+    """Return a range of positive numbers that holds all means above 0, with air; zeros get its lower edge.
 
     Folds that are no more than LABEL_DISTANCE_LIMIT times lower or higher are in it too.
     """
-    logs = np.log10(values[values > 0])
-    if not len(logs):
+    mean_logs = np.log10(mean_values[mean_values > 0])
+    if not len(mean_logs):
         return 0.01, 1.0
-    low, high = float(logs.min()), float(logs.max())
-    near_logs = np.log10(np.clip(folds[folds > 0], 10**low / LABEL_DISTANCE_LIMIT, LABEL_DISTANCE_LIMIT * 10**high))
-    low, high = float(near_logs.min(initial=low)), float(near_logs.max(initial=high))
-    if (values <= 0).any():
-        low -= max(0.15 * (high - low), 0.15)
-    missing = max(_MIN_RANGE - (high - low), 0.0) / 2
-    low, high = low - missing, high + missing
-    air = _MARGIN_SHARE * (high - low)
-    return float(10 ** (low - air)), float(10 ** (high + air))
+    log_low, log_high = float(mean_logs.min()), float(mean_logs.max())
+    near_logs = np.log10(
+        np.clip(folds[folds > 0], 10**log_low / LABEL_DISTANCE_LIMIT, LABEL_DISTANCE_LIMIT * 10**log_high)
+    )
+    log_low, log_high = float(near_logs.min(initial=log_low)), float(near_logs.max(initial=log_high))
+    if (mean_values <= 0).any():
+        log_low -= max(0.15 * (log_high - log_low), 0.15)
+    missing_width = max(_MIN_RANGE - (log_high - log_low), 0.0) / 2
+    log_low, log_high = log_low - missing_width, log_high + missing_width
+    log_margin = _MARGIN_SHARE * (log_high - log_low)
+    return float(10 ** (log_low - log_margin)), float(10 ** (log_high + log_margin))
 
 
-def _names(x: np.ndarray, y: np.ndarray, sets: list[str], ends: Range) -> Data:
+def _names(x: np.ndarray, y: np.ndarray, data_names: list[str], axis_range: Range) -> Data:
     """Names beside the points, moved up or down where they would cover each other."""
-    if len(sets) > MAX_NAMED:
-        x, y, sets = x[:0], y[:0], []
-    low, high = np.log10(ends)
-    box = VisibleArea(low, high, low, high, height=HEIGHT, width=WIDTH)
-    is_right_half = [bool(value > (low + high) / 2) for value in np.log10(x)]
-    shifts = place(box, np.log10(x).tolist(), np.log10(y).tolist(), sets, is_right_half)
+    if len(data_names) > MAX_NAMED:
+        x, y, data_names = x[:0], y[:0], []
+    log_low, log_high = np.log10(axis_range)
+    area = VisibleArea(log_low, log_high, log_low, log_high, height=HEIGHT, width=WIDTH)
+    is_right_half = [bool(value > (log_low + log_high) / 2) for value in np.log10(x)]
+    shifts = place(area, np.log10(x).tolist(), np.log10(y).tolist(), data_names, is_right_half)
     return {
-        "x": x, "y": y, "words": sets, "dy": [shift - 3 for shift in shifts],
+        "x": x, "y": y, "words": data_names, "dy": [shift - 3 for shift in shifts],
         "align": ["right" if ends_here else "left" for ends_here in is_right_half],
         "dx": [-9 if ends_here else 9 for ends_here in is_right_half],
     }  # fmt: skip

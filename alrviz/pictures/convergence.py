@@ -104,47 +104,46 @@ def convergence(
     log_x = span == "log"
     zero = zero_place((curve.columns for curve in curves), axis) if log_x else None
     log = is_log(measure, to_zero)
-    levels, floor = grey_levels(measure, baseline or {}, curves)
+    grey_heights, floor = grey_levels(measure, baseline or {}, curves)
 
     def points_of(curve: RacerCurve, part: str) -> Data:
-        line = points(
+        columns = points(
             curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor, zero=zero
         )
-        places = min_max(line["y"])
+        drawn_indices = min_max(columns["y"])
         if log_x:  # each of the first points has its own place
-            places = np.union1d(places, np.arange(min(MAX_MARKED_POINTS, len(line["y"]))))
-        return {key: column[places] for key, column in line.items()}
+            drawn_indices = np.union1d(drawn_indices, np.arange(min(MAX_MARKED_POINTS, len(columns["y"]))))
+        return {key: column[drawn_indices] for key, column in columns.items()}
 
-    curve_pairs = [(points_of(curve, "train"), points_of(curve, "heldout")) for curve in curves]
-    train, heldout, beyond = [], [], []
-    for curve, (full, dashed) in zip(curves, curve_pairs, strict=True):
-        train.append(_cut(full, curve.upto))
-        heldout.append(_cut(dashed, curve.upto))
-        beyond.append(full if curve.upto is not None else _cut(full, -1))
-    all_lines = [part for pair in curve_pairs for part in pair]
+    sample_lines = [(points_of(curve, "train"), points_of(curve, "heldout")) for curve in curves]
+    train, heldout, faint_lines = [], [], []
+    for curve, (train_line, test_line) in zip(curves, sample_lines, strict=True):
+        train.append(_up_to_step(train_line, curve.upto))
+        heldout.append(_up_to_step(test_line, curve.upto))
+        faint_lines.append(train_line if curve.upto is not None else _up_to_step(train_line, -1))
+    all_lines = [columns for pair in sample_lines for columns in pair]
     names = [curve.name for curve in curves]
-    kinds = _kinds(measure)
-    height = HEIGHT - LEGEND_ROW_PX * (legend_rows([*names, *kinds], WIDTH) - 1)
-    view = box(
-        (p["x"] for p in all_lines), (p["y"] for p in all_lines), list(levels.values()), log, names, height, log_x
-    )
+    kind_names = _kinds(measure)
+    height = HEIGHT - LEGEND_ROW_PX * (legend_rows([*names, *kind_names], WIDTH) - 1)
+    xs, ys = ([columns[key] for columns in all_lines] for key in ("x", "y"))
+    view = box(xs, ys, list(grey_heights.values()), log, names, height, log_x)
     frame_area = view if size is None else replace(view, width=size[0], height=size[1])
-    drawn_lines = [*(line for pair in curve_pairs for line in pair)] if rests else []
-    ends_of = heldout if MEASURES[measure].train is None else train
-    ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in ends_of]
-    heads, words, grey = marks(curves, ends, levels, frame_area, dark, drawn_lines)
-    markers = [_markers(line, k, len(curves), frame_area) for k, line in enumerate(ends_of)]
+    drawn_lines = all_lines if rests else []
+    end_lines = heldout if MEASURES[measure].train is None else train
+    line_ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in end_lines]
+    head_marks, label_marks, grey_marks = marks(curves, line_ends, grey_heights, frame_area, dark, drawn_lines)
+    markers = [_markers(columns, k, len(curves), frame_area) for k, columns in enumerate(end_lines)]
     parts: dict[str, Any] = {
-        "dots": tuple({"visible": len(line["x"]) <= MAX_MARKED_POINTS} for line in train),
+        "dots": tuple({"visible": len(columns["x"]) <= MAX_MARKED_POINTS} for columns in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
-        "legend": {"ncols": legend_columns([*names, *kinds], frame_area.width)},
-        "kinds": tuple({"visible": kind in kinds} for kind, _ in KINDS),
+        "legend": {"ncols": legend_columns([*names, *kind_names], frame_area.width)},
+        "kinds": tuple({"visible": kind in kind_names} for kind, _ in KINDS),
     }
     if log_x:  # where an x of 0 stands on a logarithmic axis
-        zeros = {} if zero is None else {zero: "0"}
-        parts["ticks"] = {"ticks": [*zeros, *(tick for tick in _TICKS if zero is None or tick > zero)]}
-        parts["x"] = {"major_label_overrides": zeros}
+        zero_label = {} if zero is None else {zero: "0"}
+        parts["ticks"] = {"ticks": [*zero_label, *(tick for tick in _TICKS if zero is None or tick > zero)]}
+        parts["x"] = {"major_label_overrides": zero_label}
     x_scale, y_scale = ("log" if log else "linear" for log in (view.log_x, view.log))
     return Picture(
         draw=partial(_draw, curves=curves, dark=dark),
@@ -152,9 +151,9 @@ def convergence(
         labels=(along_label(axis, span, measure), axis_label(measure, to_zero)),
         # Heads and words are as many from the first to the last.
         data={
-            "train": tuple(train), "heldout": tuple(heldout), "beyond": tuple(beyond), "markers": tuple(markers),
-            "grey": grey,
-            "heads": with_room(heads, len(names)), "words": with_room(words, len(names) + _LEVELS),
+            "train": tuple(train), "heldout": tuple(heldout), "beyond": tuple(faint_lines), "markers": tuple(markers),
+            "grey": grey_marks,
+            "heads": with_room(head_marks, len(names)), "words": with_room(label_marks, len(names) + _LEVELS),
         },
         streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": x_scale, "y_axis_type": y_scale},
         key=(tuple((curve.name, curve.label) for curve in curves), log, log_x, dark),
@@ -167,7 +166,7 @@ def grey_levels(
     """Return the heights of the grey lines of a measure by their words, and where gaps of 0 are drawn (`gap_floor`)."""
     gaps = [values(curve.columns, measure, "train", curve.rows, curve.best) for curve in curves]
     floor = gap_floor(gaps) if measure == "gap" else None
-    heights = {words: baseline[key] for key, words in MEASURES[measure].grey if np.isfinite(baseline.get(key, np.nan))}
+    heights = {text: baseline[key] for key, text in MEASURES[measure].grey if np.isfinite(baseline.get(key, np.nan))}
     return heights | ({} if floor is None else {BEST: floor}), floor
 
 
@@ -193,23 +192,23 @@ def penalties(curves: Sequence[RacerCurve]) -> list[RacerCurve]:
     ]
 
 
-def _cut(line: Data, upto: int | None) -> Data:
+def _up_to_step(columns: Data, upto: int | None) -> Data:
     if upto is None:
-        return line
-    return {key: column[line["step"] <= upto] for key, column in line.items()}
+        return columns
+    return {key: column[columns["step"] <= upto] for key, column in columns.items()}
 
 
-def _markers(line: Data, number: int, racers: int, view: VisibleArea) -> Data:
+def _markers(columns: Data, racer_index: int, n_racers: int, view: VisibleArea) -> Data:
     """Return the points of a line that carry its racer's marker; those of other racers are elsewhere along the axis.
 
-    number, racers: the racer's number, from 0, and how many there are; few racers have no markers.
+    racer_index, n_racers: the racer's number, from 0, and how many there are; few racers have no markers.
     """
-    if racers <= MAX_UNMARKED_RACERS or not len(line["x"]):
+    if n_racers <= MAX_UNMARKED_RACERS or not len(columns["x"]):
         return {"x": np.empty(0), "y": np.empty(0)}
-    x_pixels, _ = view.pixels(np.asarray(line["x"], np.float64), np.asarray(line["y"], np.float64))
-    marker_pixels = np.arange((number + 0.5) / racers * MARKER_STEP_PX, x_pixels[-1], MARKER_STEP_PX)
+    x_pixels, _ = view.pixels(np.asarray(columns["x"], np.float64), np.asarray(columns["y"], np.float64))
+    marker_pixels = np.arange((racer_index + 0.5) / n_racers * MARKER_STEP_PX, x_pixels[-1], MARKER_STEP_PX)
     marked_points = np.unique(np.searchsorted(x_pixels, marker_pixels))
-    return {"x": line["x"][marked_points], "y": line["y"][marked_points]}
+    return {"x": columns["x"][marked_points], "y": columns["y"][marked_points]}
 
 
 def marks(
@@ -225,46 +224,53 @@ def marks(
     ends: last point of each racer's line, None where it has none. drawn: lines that words should leave free.
     """
     colours = racer_colours([curve.label for curve in curves], dark)
-    looks = [
+    curve_looks = [
         (c, colours[k], MARKERS[k % len(MARKERS)], end) for k, (c, end) in enumerate(zip(curves, ends, strict=True))
     ]
-    rows = [(curve.name, colour, marker, *end) for curve, colour, marker, end in looks if end is not None]
-    name, colour, marker, x, y = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
-    heads = [view.pixel(at, up) for at, up in zip(x, y, strict=True)]
-    lines = [(_told(w, view.pixel(view.right, v), heads), v) for w, v in levels.items() if view.bottom <= v <= view.top]
+    head_rows = [(curve.name, colour, marker, *end) for curve, colour, marker, end in curve_looks if end is not None]
+    name, colour, marker, x, y = [list(column) for column in zip(*head_rows, strict=True)] if head_rows else [[]] * 5
+    tips = list(map(view.pixel, x, y))
+    grey_lines = [
+        (_grey_line_text(w, view.pixel(view.right, v), tips), v)
+        for w, v in levels.items()
+        if view.bottom <= v <= view.top
+    ]
     # Place the grey words first: a name has its line's colour, but a grey word is recognised by its place only.
-    words = [*(w for w, _ in lines), *name]
-    is_cut = [view.pixel(at, view.top)[0] + LETTER * len(text) > view.width for at, text in zip(x, name, strict=True)]
-    at_x = [*(view.right for _ in lines), *(view.right if out else at for at, out in zip(x, is_cut, strict=True))]
-    at_y = [*(v for _, v in lines), *y]
-    ends_there = [True] * len(lines) + is_cut
+    label_texts = [*(w for w, _ in grey_lines), *name]
+    is_cut = [view.pixel(tip, view.top)[0] + LETTER * len(text) > view.width for tip, text in zip(x, name, strict=True)]
+    label_x = [
+        *(view.right for _ in grey_lines),
+        *(view.right if out else tip for tip, out in zip(x, is_cut, strict=True)),
+    ]
+    label_y = [*(v for _, v in grey_lines), *y]
+    is_right_aligned = [True] * len(grey_lines) + is_cut
     line_ends = np.array([view.begin, view.right])
-    crossings = [Crossing(line_ends, np.array([value, value]), GREY_LINE_COST) for _, value in lines]
+    crossings = [Crossing(line_ends, np.array([value, value]), GREY_LINE_COST) for _, value in grey_lines]
     crossings += [Crossing(line["x"], line["y"]) for line in drawn if len(line["x"]) > 1]
-    shifts = place(view, at_x, at_y, words, ends_there, crossings, len(lines))
+    shifts = place(view, label_x, label_y, label_texts, is_right_aligned, crossings, len(grey_lines))
     return (
         {"x": x, "y": y, "colour": colour, "marker": marker},
         {
-            "x": at_x,
-            "y": at_y,
-            "words": words,
-            "colour": [readable(c, dark) for c in (*(GREY for _ in lines), *colour)],
-            "align": ["right" if end else "left" for end in ends_there],
-            "dx": [-4 if end else 7 for end in ends_there],
+            "x": label_x,
+            "y": label_y,
+            "words": label_texts,
+            "colour": [readable(c, dark) for c in (*(GREY for _ in grey_lines), *colour)],
+            "align": ["right" if end else "left" for end in is_right_aligned],
+            "dx": [-4 if end else 7 for end in is_right_aligned],
             "dy": [shift - 2 for shift in shifts],
         },
-        {"x0": [view.begin] * len(lines), "x1": [view.right] * len(lines), "y": [v for _, v in lines]},
+        {"x0": [view.begin] * len(grey_lines), "x1": [view.right] * len(grey_lines), "y": [v for _, v in grey_lines]},
     )
 
 
-def _told(words: str, end: tuple[float, float], heads: Sequence[tuple[float, float]]) -> str:
+def _grey_line_text(text: str, line_end: tuple[float, float], head_pixels: Sequence[tuple[float, float]]) -> str:
     """Return the words of a grey line; without what explains them, where that takes most of the line or hides a head.
 
-    end: of the line, in pixels. heads: of the racers' lines.
+    line_end: of the line, in pixels. head_pixels: of the racers' lines.
     """
-    width, words_width = end[0], LETTER * len(words)
-    is_hidden = any(x > width - words_width and abs(y - end[1]) < LINE for x, y in heads)
-    return words if words_width < MAX_LABEL_SHARE * width and not is_hidden else words.partition(":")[0]
+    line_width, words_width = line_end[0], LETTER * len(text)
+    is_hidden = any(x > line_width - words_width and abs(y - line_end[1]) < LINE for x, y in head_pixels)
+    return text if words_width < MAX_LABEL_SHARE * line_width and not is_hidden else text.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
@@ -275,37 +281,37 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     fig.segment(
         "x0", "y", "x1", "y", source=plot["grey"], color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay"
     )
-    dots: list[Any] = []
-    items: list[tuple[str, Any]] = []
+    dot_renderers: list[Any] = []
+    legend_items: list[tuple[str, Any]] = []
     hovered_renderers: list[Any] = []
     for k, colour in enumerate(racer_colours([curve.label for curve in curves], dark)):
-        name, train = curves[k].name, plot["train"][k]
+        name, train_source = curves[k].name, plot["train"][k]
         fig.line("x", "y", source=plot["beyond"][k], color=colour, line_width=2, alpha=0.25)
-        train_line = fig.line("x", "y", source=train, color=colour, line_width=2.6, name=name)
-        dashed = fig.line(
+        train_line = fig.line("x", "y", source=train_source, color=colour, line_width=2.6, name=name)
+        test_line = fig.line(
             "x", "y", source=plot["heldout"][k], color=colour, line_width=2.2, line_dash=DASHES, name=name
         )
-        dots.append(fig.scatter("x", "y", source=train, color=colour, size=4.5))
+        dot_renderers.append(fig.scatter("x", "y", source=train_source, color=colour, size=4.5))
         marker: Any = fig.scatter(
             "x", "y", source=plot["markers"][k], color=colour, size=9, marker=MARKERS[k % len(MARKERS)]
         )
-        hovered_renderers += [train_line, dashed]
-        items.append((name, [train_line, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])]))
+        hovered_renderers += [train_line, test_line]
+        legend_items.append((name, [train_line, test_line, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])]))
     fig.scatter("x", "y", source=plot["heads"], marker="marker", size=10, color="colour")
     label_offsets: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
     write(fig, plot["words"], size=16, bold=True, front=dark, **label_offsets)
     hover = HoverTool(renderers=hovered_renderers, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)
-    for words, dashes in KINDS:
-        items.append((words, [fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)]))
-    legend = add_legend(fig, items, click_policy="hide", location="left")
+    for kind_name, dashes in KINDS:
+        legend_items.append((kind_name, [fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)]))
+    legend = add_legend(fig, legend_items, click_policy="hide", location="left")
     corner_position = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
     note = Label(
         text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner_position
     )
     fig.add_layout(note)
     plot.parts |= {
-        "dots": tuple(dots),
+        "dots": tuple(dot_renderers),
         "hover": hover,
         "note": note,
         "legend": legend,
@@ -313,18 +319,18 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     }
 
 
-def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
+def _tooltips(measure: str, axis: str, has_trials: bool) -> list[tuple[str, str]]:
     """Return the tooltip of a point; while alphas are tried, a step need not be an iteration."""
-    x_tip = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
-    step = ("step" if trials else "iteration", "@step")
-    return [("racer", "$name"), step, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
+    x_tip = [] if axis == "iterations" and (measure == "alpha" or not has_trials) else [(axis, "@x{0,0.[000]}")]
+    step_tip = ("step" if has_trials else "iteration", "@step")
+    return [("racer", "$name"), step_tip, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def _kinds(measure: str) -> list[str]:
     """Return the words for the lines that a measure has: of training rows, of test rows, or neither."""
     definition = MEASURES[measure]
     columns = (definition.train, definition.heldout) if definition.of_rows else (None, None)
-    return [words for (words, _), column in zip(KINDS, columns, strict=True) if column is not None]
+    return [text for (text, _), column in zip(KINDS, columns, strict=True) if column is not None]
 
 
 def min_max(y: np.ndarray, limit: int = MAX_DRAWN_POINTS) -> np.ndarray:
@@ -338,16 +344,16 @@ def min_max(y: np.ndarray, limit: int = MAX_DRAWN_POINTS) -> np.ndarray:
     n_inner = len(y) - 2
     if len(y) <= limit:
         return np.arange(len(y))
-    size = 1
-    while -(-n_inner // size) > (limit - 2) // 2:
-        size *= 2
-    stretches = -(-n_inner // size)
-    padded = np.full(stretches * size, np.nan)
+    stretch_size = 1
+    while -(-n_inner // stretch_size) > (limit - 2) // 2:
+        stretch_size *= 2
+    n_stretches = -(-n_inner // stretch_size)
+    padded = np.full(n_stretches * stretch_size, np.nan)
     padded[:n_inner] = y[1:-1]
-    table = padded.reshape(stretches, size)
-    is_nan = np.isnan(table)
-    begin = 1 + size * np.arange(stretches)
-    lowest = begin + np.where(is_nan, np.inf, table).argmin(axis=1)
-    highest = begin + np.where(is_nan, -np.inf, table).argmax(axis=1)
+    points_by_stretch = padded.reshape(n_stretches, stretch_size)
+    is_nan = np.isnan(points_by_stretch)
+    stretch_starts = 1 + stretch_size * np.arange(n_stretches)
+    lowest = stretch_starts + np.where(is_nan, np.inf, points_by_stretch).argmin(axis=1)
+    highest = stretch_starts + np.where(is_nan, -np.inf, points_by_stretch).argmax(axis=1)
     has_number = ~is_nan.all(axis=1)
     return np.unique(np.concatenate([[0], lowest[has_number], highest[has_number], [len(y) - 1]]))

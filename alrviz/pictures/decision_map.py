@@ -68,8 +68,8 @@ def certainty(surface: Surface) -> NDArray[np.float64]:
     if surface.single:
         margin = np.abs(values[..., 0])
     else:
-        best = np.sort(values, axis=2)
-        margin = best[..., -1] - best[..., -2]
+        sorted_values = np.sort(values, axis=2)
+        margin = sorted_values[..., -1] - sorted_values[..., -2]
     finite_margins = margin[np.isfinite(margin)]
     unit = float(np.quantile(finite_margins, 0.95)) if len(finite_margins) else 0.0
     return np.clip(np.nan_to_num(margin / (unit or 1.0), posinf=1.0), 0.0, 1.0)
@@ -91,17 +91,18 @@ def decision_map_picture(surface: Surface, *, dark: bool = False, width: int = W
 
 
 def _ground(surface: Surface) -> Data:
+    """Return the background: an RGBA image, the value and the winner of each place, and the map's position and size."""
     winner = surface.winner
-    bytes_ = np.zeros((*winner.shape, 4), dtype=np.uint8)
+    rgba = np.zeros((*winner.shape, 4), dtype=np.uint8)
     colours = class_colours(len(surface.classes))
-    table = np.array([[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in colours], dtype=np.uint8)
-    bytes_[..., :3] = table[winner]
-    bytes_[..., 3] = np.where(
+    rgb_by_class = np.array([[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in colours], dtype=np.uint8)
+    rgba[..., :3] = rgb_by_class[winner]
+    rgba[..., 3] = np.where(
         winner < 0, 0, np.rint(255 * (MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * certainty(surface)))
     )
     ground_values = surface.values[..., -1] if len(surface.classes) == 2 else surface.values.max(axis=2)
     return {
-        "image": [bytes_.view(np.uint32).reshape(winner.shape)],
+        "image": [rgba.view(np.uint32).reshape(winner.shape)],
         "value": [np.ascontiguousarray(ground_values)],
         "winner": [winner.astype(np.int32)],
         "x": [surface.across.low],
@@ -112,21 +113,22 @@ def _ground(surface: Surface) -> Data:
 
 
 def _points(surface: Surface) -> Data:
+    """Return the columns of the points' source: positions, rows, colours, markers, true and predicted class."""
     points = surface.points
     if points is None:
         return {key: [] for key in ("x", "y", "row", "outline", "fill", "marker", "truth", "predicted")}
     colours = np.array([*class_colours(len(surface.classes)), GREY], dtype=object)  # the last one stands for code -1
-    names = np.array([*surface.classes, "none of these"], dtype=object)
-    marks = np.array([*(MARKERS[k % len(MARKERS)] for k in range(len(surface.classes))), "x"], dtype=object)
+    class_names = np.array([*surface.classes, "none of these"], dtype=object)
+    marker_by_class = np.array([*(MARKERS[k % len(MARKERS)] for k in range(len(surface.classes))), "x"], dtype=object)
     return {
         "x": points.x,
         "y": points.y,
         "row": points.rows,
         "outline": colours[points.truth],
         "fill": colours[points.predicted],
-        "marker": marks[points.truth],
-        "truth": names[points.truth],
-        "predicted": names[points.predicted],
+        "marker": marker_by_class[points.truth],
+        "truth": class_names[points.truth],
+        "predicted": class_names[points.predicted],
     }
 
 
@@ -135,8 +137,8 @@ def _draw(plot: Plot, surface: Surface, dark: bool, width: int) -> None:
     fig.grid.visible = False
     if surface.one_scale:
         _keep_scale(fig, surface.across.length / surface.up.length)
-    _dress(fig.xaxis[0], surface.across, tilts=True)
-    _dress(fig.yaxis[0], surface.up, tilts=False)
+    _label_axis(fig.xaxis[0], surface.across, tilts=True)
+    _label_axis(fig.yaxis[0], surface.up, tilts=False)
     image = fig.image_rgba("image", x="x", y="y", dw="width", dh="height", source=plot["ground"], level="image")
     edges: Any = {"line_color": INKS[dark], "line_width": 2.2}
     fig.multi_line("xs", "ys", source=plot["boundary"], **edges)
@@ -160,8 +162,8 @@ def _keep_scale(fig: figure, ratio: float) -> None:
     for tool in fig.select({"type": BoxZoomTool}):
         tool.match_aspect = True
     fit = CustomJS(args={"ratio": ratio}, code=_ONE_SCALE.replace("EDGE", str(fig.min_border_right)))
-    for size in ("inner_width", "inner_height"):
-        fig.js_on_change(size, fit)
+    for side_name in ("inner_width", "inner_height"):
+        fig.js_on_change(side_name, fit)
 
 
 def name_classes(plot: Plot, surface: Surface, width: int = WIDTH) -> None:
@@ -170,7 +172,7 @@ def name_classes(plot: Plot, surface: Surface, width: int = WIDTH) -> None:
     A figure in its place would be ready a second later, and would miss what a hand presses until then.
     """
     _hover_ground(plot.parts["hover"], surface)
-    _say_legend(plot, surface, width)
+    _fill_legend(plot, surface, width)
 
 
 def value_words(surface: Surface) -> str:
@@ -183,58 +185,59 @@ def value_words(surface: Surface) -> str:
     return "highest score, not a probability"
 
 
-def _dress(axis: Any, shown: Axis, *, tilts: bool) -> None:
-    axis.axis_label = PlainText(text=str(shown.name))
-    if shown.numeric:
+def _label_axis(axis: Any, shown_axis: Axis, *, tilts: bool) -> None:
+    axis.axis_label = PlainText(text=str(shown_axis.name))
+    if shown_axis.numeric:
         axis.update(ticker=BasicTicker(desired_num_ticks=6), formatter=BasicTickFormatter())
     else:
-        level_axis(axis, shown.levels, tilts=tilts)
+        level_axis(axis, shown_axis.levels, tilts=tilts)
 
 
 def _hover_ground(hover: HoverTool, surface: Surface) -> None:
-    classes = CustomJSHover(args={"names": list(surface.classes)}, code="return names[value] ?? 'nothing'")
-    formatters: dict[str, Any] = {"@winner": classes}
-    places = []
-    for axis, special in ((surface.across, "$x"), (surface.up, "$y")):
+    """Set the tooltip of the background: the place, the class that wins there and its value."""
+    class_formatter = CustomJSHover(args={"names": list(surface.classes)}, code="return names[value] ?? 'nothing'")
+    formatters: dict[str, Any] = {"@winner": class_formatter}
+    position_tips = []
+    for axis, hover_field in ((surface.across, "$x"), (surface.up, "$y")):
         if axis.numeric:
-            places.append((str(axis.name), special))
+            position_tips.append((str(axis.name), hover_field))
         else:
-            levels = {"words": list(axis.levels)}
-            formatters[special] = CustomJSHover(args=levels, code="return words[Math.floor(value)] ?? ''")
-            places.append((str(axis.name), special + "{custom}"))
+            level_names = {"words": list(axis.levels)}
+            formatters[hover_field] = CustomJSHover(args=level_names, code="return words[Math.floor(value)] ?? ''")
+            position_tips.append((str(axis.name), hover_field + "{custom}"))
     value_head = ("p" if surface.probability else "score") + (
         f"({surface.classes[1]})" if len(surface.classes) == 2 else ""
     )
-    tips = [*places, ("wins", "@winner{custom}"), (value_head, "@value{0.[0000]}")]
+    tips = [*position_tips, ("wins", "@winner{custom}"), (value_head, "@value{0.[0000]}")]
     hover.update(formatters=formatters, tooltips=tips)
 
 
-def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
+def _fill_legend(plot: Plot, surface: Surface, width: int) -> None:
     """Describe the picture: colour and mark of each class, the boundary, and what the colours measure."""
     fig, samples, classes = plot.figure, plot.parts["samples"], surface.classes
-    words, n_named, columns = _entries(classes, width)
+    entry_texts, n_named, n_columns = _legend_entries(classes, width)
     for k in range(len(samples) - 1, n_named):  # a class has its colour however many there are
-        mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(min(MAX_NAMED, len(classes)))[k]}
-        samples.insert(k, fig.scatter([np.nan], [np.nan], size=13, **mark))
+        marker_look = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(min(MAX_NAMED, len(classes)))[k]}
+        samples.insert(k, fig.scatter([np.nan], [np.nan], size=13, **marker_look))
     renderers: list[Any] = [[sample] for sample in samples[:n_named]]
     if n_named < len(classes):
         renderers.append([fig.scatter([np.nan], [np.nan], size=0)])
     renderers.append(samples[-1:])
-    items = [LegendItem(label=text, renderers=parts) for text, parts in zip(words, renderers, strict=True)]
+    legend_items = [LegendItem(label=text, renderers=parts) for text, parts in zip(entry_texts, renderers, strict=True)]
     title = f"Background: {value_words(surface)}"
     title = title if LETTER * len(title) <= width else title.replace(", ", ",\n")
-    plot.parts["legend"].update(items=items, title=title, ncols=columns)
+    plot.parts["legend"].update(items=legend_items, title=title, ncols=n_columns)
 
 
-def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
+def _legend_entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
     """Return the legend's words, the number of classes named within LINES lines, and the number of columns."""
     for n_named in range(min(MAX_NAMED, len(classes)), 0, -1):
-        words = [short(label, MAX_CLASS_CHARS) for label in classes[:n_named]]
-        words += [f"and {len(classes) - n_named} more"] * (n_named < len(classes)) + ["boundary"]
-        columns = legend_columns(words, width)
-        if len(words) <= LINES * columns or n_named == 1:
+        entry_texts = [short(label, MAX_CLASS_CHARS) for label in classes[:n_named]]
+        entry_texts += [f"and {len(classes) - n_named} more"] * (n_named < len(classes)) + ["boundary"]
+        n_columns = legend_columns(entry_texts, width)
+        if len(entry_texts) <= LINES * n_columns or n_named == 1:
             break
-    return words, n_named, columns
+    return entry_texts, n_named, n_columns
 
 
 # -- boundaries -------------------------------------------------------------------------------------------------------
@@ -244,8 +247,8 @@ def boundary(surface: Surface) -> Lines:
     """Return the boundaries as the columns of a source of lines: xs and ys, an array of positions per line."""
     if not (surface.across.numeric and surface.up.numeric) or _in_steps(surface):
         return _edges(surface)
-    rows, columns, _ = surface.values.shape
-    x, y = surface.across.centres(columns), surface.up.centres(rows)
+    n_rows, n_columns, _ = surface.values.shape
+    x, y = surface.across.centres(n_columns), surface.up.centres(n_rows)
     lines: list[Any] = [line for field in _fields(surface) for line in contour_generator(x, y, field).lines(0.0)]
     return {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
 
@@ -257,43 +260,50 @@ def _in_steps(surface: Surface) -> bool:
         (surface.values, surface.winner), (surface.values.swapaxes(0, 1), surface.winner.T)
     ):  # fmt: skip
         are_equal = (values[1:] == values[:-1]).all(axis=2)
-        differ = (winner[1:] != winner[:-1])[1:-1]
-        crossings += int(differ.sum())
-        jumps += int((differ & are_equal[:-2] & are_equal[2:]).sum())
+        is_crossing = (winner[1:] != winner[:-1])[1:-1]
+        crossings += int(is_crossing.sum())
+        jumps += int((is_crossing & are_equal[:-2] & are_equal[2:]).sum())
     return 2 * jumps > crossings
 
 
 def _fields(surface: Surface) -> list[Any]:
     """Return fields that are 0 on boundaries; masked where the model gives NaN."""
     values = surface.values.astype(np.float64)
-    silent = surface.winner < 0
+    has_no_winner = surface.winner < 0
     if surface.single:
-        return [np.ma.array(values[..., 0], mask=silent)]
-    won = np.unique(surface.winner[~silent])
+        return [np.ma.array(values[..., 0], mask=has_no_winner)]
+    winning_classes = np.unique(surface.winner[~has_no_winner])
     fields = []
-    for k in won[:-1]:
+    for k in winning_classes[:-1]:
         best_other_value = np.delete(values, k, axis=2).max(axis=2)
         with np.errstate(invalid="ignore"):
             field = values[..., k] - best_other_value
-        fields.append(np.ma.array(np.nan_to_num(field, posinf=1e300, neginf=-1e300), mask=silent))
+        fields.append(np.ma.array(np.nan_to_num(field, posinf=1e300, neginf=-1e300), mask=has_no_winner))
     return fields
 
 
 def _edges(surface: Surface) -> Lines:
+    """Return the boundaries as edges of the cells of the map between which the winner changes."""
     winner = surface.winner
-    rows, columns = winner.shape
-    x = np.linspace(surface.across.low, surface.across.high, columns + 1)
-    y = np.linspace(surface.up.low, surface.up.high, rows + 1)
-    upright = [
-        (x[[j + 1, j + 1]], y[[a, b]]) for j in range(columns - 1) for a, b in _runs(winner[:, j], winner[:, j + 1])
+    n_rows, n_columns = winner.shape
+    x = np.linspace(surface.across.low, surface.across.high, n_columns + 1)
+    y = np.linspace(surface.up.low, surface.up.high, n_rows + 1)
+    upright_lines = [
+        (x[[j + 1, j + 1]], y[[start, stop]])
+        for j in range(n_columns - 1)
+        for start, stop in _runs(winner[:, j], winner[:, j + 1])
     ]
-    level = [(x[[a, b]], y[[i + 1, i + 1]]) for i in range(rows - 1) for a, b in _runs(winner[i], winner[i + 1])]
-    lines = upright + level
+    level = [
+        (x[[start, stop]], y[[i + 1, i + 1]])
+        for i in range(n_rows - 1)
+        for start, stop in _runs(winner[i], winner[i + 1])
+    ]
+    lines = upright_lines + level
     return {"xs": [line[0] for line in lines], "ys": [line[1] for line in lines]}
 
 
-def _runs(one: NDArray[np.intp], other: NDArray[np.intp]) -> list[tuple[int, int]]:
+def _runs(winners: NDArray[np.intp], neighbour_winners: NDArray[np.intp]) -> list[tuple[int, int]]:
     """Stretches (first, end) in which neighbouring rows of cells are won by different classes."""
-    differ = np.concatenate([[False], one != other, [False]])
-    turns = np.flatnonzero(differ[1:] != differ[:-1])
-    return list(zip(turns[::2].tolist(), turns[1::2].tolist(), strict=True))
+    differ = np.concatenate([[False], winners != neighbour_winners, [False]])
+    run_limits = np.flatnonzero(differ[1:] != differ[:-1])
+    return list(zip(run_limits[::2].tolist(), run_limits[1::2].tolist(), strict=True))

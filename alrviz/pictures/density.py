@@ -38,47 +38,47 @@ def density_picture(
     the picture showed before; they stay while they fit.
     """
     values = ratio.weighted if weighted else ratio.phi
-    two = values.ndim == 1
-    low, high = _view([values, ratio.phi] if two else [values], ratio, view)
+    has_two_classes = values.ndim == 1
+    y_low, y_high = _view([values, ratio.phi] if has_two_classes else [values], ratio, view)
     x = (0.0, float(len(ratio.levels))) if ratio.x is None else (float(ratio.x[0]), float(ratio.x[-1]))
     return Picture(
         draw=partial(_draw, ratio=ratio, classes=classes, dark=dark),
-        x=x, y=(low, high), labels=("", ""),
+        x=x, y=(y_low, y_high), labels=("", ""),
         data={
-            "lines": _lines(ratio, values, classes, two and weighted, dark),
+            "lines": _lines(ratio, values, classes, has_two_classes and weighted, dark),
             "fills": _fills(ratio, values),
             "marks": _marks(ratio, values, classes),
-            "rug": _rug(ratio, classes, low, high - low),
-            "bar": _bar(ratio, high - 0.05 * (high - low), dark),
+            "rug": _rug(ratio, classes, y_low, y_high - y_low),
+            "bar": _bar(ratio, y_high - 0.05 * (y_high - y_low), dark),
         },
         key=(ratio.column, ratio.levels, x, tuple(classes), dark),
     )  # fmt: skip
 
 
 def _view(curves: Sequence[Floats], ratio: ColumnRatio, old: Range | None) -> Range:
-    """The heights shown: 0, what rows have (beyond them phi may be anything), and room for rug, bandwidth and air."""
-    seen = np.concatenate([ratio.at_rows(values).ravel() for values in curves])
-    seen = seen[np.isfinite(seen)]
-    low, high = min(0.0, float(seen.min(initial=0.0))), max(0.0, float(seen.max(initial=0.0)))
+    """Return the heights shown: 0, values at rows, room for rug and bandwidth; or `old`, shown before, if they fit."""
+    values_at_rows = np.concatenate([ratio.at_rows(values).ravel() for values in curves])
+    values_at_rows = values_at_rows[np.isfinite(values_at_rows)]
+    low, high = min(0.0, float(values_at_rows.min(initial=0.0))), max(0.0, float(values_at_rows.max(initial=0.0)))
     span = max(high - low, 0.1)
     if old is not None and old[0] <= low - 0.2 * span and high + 0.25 * span <= old[1] and old[1] - old[0] <= 4 * span:
         return old
     return low - 0.28 * span, high + 0.36 * span
 
 
-def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], beside: bool, dark: bool) -> Data:
-    """Curves of a numeric column."""
+def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], with_phi: bool, dark: bool) -> Data:
+    """Return the curves of a numeric column, `values` (G,) or (G, C); with_phi: whether phi is drawn beside w phi."""
     if ratio.x is None:
         return {key: [] for key in ("xs", "ys", "colour", "width", "dash", "what")}
     if values.ndim == 1:
-        curves = [(values, INKS[dark], 2.4, "solid", "w phi" if beside else "phi")]
-        if beside:
+        curves = [(values, INKS[dark], 2.4, "solid", "w phi" if with_phi else "phi")]
+        if with_phi:
             curves.append((ratio.phi, GREY, 1.6, "dashed", "phi"))
     else:
         colours = class_colours(len(classes))
         curves = [(values[:, k], colours[k], 2.4, "solid", str(classes[k])) for k in range(values.shape[1])]
-    ys, colour, width, dash, what = (list(part) for part in zip(*curves, strict=True))
-    return {"xs": [ratio.x] * len(ys), "ys": ys, "colour": colour, "width": width, "dash": dash, "what": what}
+    ys, colour, width, dash, line_names = (list(column) for column in zip(*curves, strict=True))
+    return {"xs": [ratio.x] * len(ys), "ys": ys, "colour": colour, "width": width, "dash": dash, "what": line_names}
 
 
 def _fills(ratio: ColumnRatio, values: Floats) -> Data:
@@ -94,53 +94,53 @@ def _marks(ratio: ColumnRatio, values: Floats, classes: Sequence[str]) -> Data:
     values: (levels,) or (levels, C). A numeric column has no marks.
     """
     colours = np.array(class_colours(len(classes)), dtype=object)
-    count = len(ratio.levels)
+    n_levels = len(ratio.levels)
     if ratio.x is not None:
         return {key: [] for key in ("x", "y", "zero", "width", "colour", "level", "what", "marker", "size")}
     if values.ndim == 1:
-        speaks = (values > 0).astype(np.intp)
-        k, level, y = speaks, np.arange(count), values
+        favoured_class = (values > 0).astype(np.intp)
+        class_indices, level_indices, y = favoured_class, np.arange(n_levels), values
     else:
-        level, k = (part.ravel() for part in np.indices(values.shape))
+        level_indices, class_indices = (index_grid.ravel() for index_grid in np.indices(values.shape))
         y = values.ravel()
-    shift = 0.0 if values.ndim == 1 else (k - (values.shape[1] - 1) / 2) * 0.6 / values.shape[1]
+    shift = 0.0 if values.ndim == 1 else (class_indices - (values.shape[1] - 1) / 2) * 0.6 / values.shape[1]
     return {
-        "x": level + 0.5 + shift,
+        "x": level_indices + 0.5 + shift,
         "y": y,
         "zero": np.zeros(len(y)),
         "width": np.full(len(y), 0.62 if values.ndim == 1 else 0.0),
-        "colour": colours[k],
-        "level": np.array(ratio.levels, dtype=object)[level],
-        "what": np.array(classes, dtype=object)[k],
-        "marker": np.array([MARKERS[j % len(MARKERS)] for j in k], dtype=object),
+        "colour": colours[class_indices],
+        "level": np.array(ratio.levels, dtype=object)[level_indices],
+        "what": np.array(classes, dtype=object)[class_indices],
+        "marker": np.array([MARKERS[class_index % len(MARKERS)] for class_index in class_indices], dtype=object),
         "size": np.full(len(y), 0 if values.ndim == 1 else 10),
     }
 
 
-def _rug(ratio: ColumnRatio, classes: Sequence[str], low: float, height: float) -> Data:
-    """A tick a row, at the bottom."""
+def _rug(ratio: ColumnRatio, classes: Sequence[str], y_low: float, height: float) -> Data:
+    """Return a tick for each row of the rug, a line a class, above `y_low`; height: of the visible area."""
     colours = np.array(class_colours(len(classes)), dtype=object)
     if ratio.x is None or not len(ratio.rug):
         return {"x": [], "y": [], "colour": [], "what": []}
-    lines = min(len(classes), LINES)
+    n_rug_lines = min(len(classes), LINES)
     return {
         "x": ratio.rug,
-        "y": low + height * LINE * (0.6 + ratio.rug_class % lines),
+        "y": y_low + height * LINE * (0.6 + ratio.rug_class % n_rug_lines),
         "colour": colours[ratio.rug_class],
         "what": np.array(classes, dtype=object)[ratio.rug_class],
     }
 
 
 def _bar(ratio: ColumnRatio, height: float, dark: bool) -> Data:
-    """The bandwidth: h on both sides of a place right of the column's name, of the middle where h is large."""
+    """Return the bandwidth as a bar of +-h at this height, right of the column's name; if h is large, in the middle."""
     if ratio.x is None or not np.isfinite(ratio.bandwidth):
         return {key: [] for key in ("x0", "x1", "y", "middle", "words", "colour")}
     span = float(ratio.x[-1] - ratio.x[0])
-    half = min(ratio.bandwidth, span / 2)
-    middle = float(ratio.x[0]) + span * (0.75 if half <= 0.25 * span else 0.5)
+    half_length = min(ratio.bandwidth, span / 2)
+    middle = float(ratio.x[0]) + span * (0.75 if half_length <= 0.25 * span else 0.5)
     return {
-        "x0": [middle - half],
-        "x1": [middle + half],
+        "x0": [middle - half_length],
+        "x1": [middle + half_length],
         "y": [height],
         "middle": [middle],
         "words": [f"±h = {ratio.bandwidth:.3g}"],
@@ -186,9 +186,9 @@ def _draw(plot: Plot, ratio: ColumnRatio, classes: Sequence[str], dark: bool) ->
 def _name_inside(fig: figure, column: str, dark: bool) -> None:
     """Write the column's name into the picture: under the axis it would take a line from a picture that is small."""
     # In names from data Bokeh looks for no TeX.
-    corner = {side: Node(target="frame", symbol=side, offset=4) for side in ("left", "top")}
-    name = Label(
+    corner = {side_name: Node(target="frame", symbol=side_name, offset=4) for side_name in ("left", "top")}
+    name_label = Label(
         x=corner["left"], y=corner["top"], text=PlainText(text=short(column, MAX_NAME_LENGTH)), text_baseline="top",
         text_font=FONT_NAME, text_font_size="15px", text_color=INKS[dark],
     )  # fmt: skip
-    fig.add_layout(name)
+    fig.add_layout(name_label)

@@ -36,24 +36,24 @@ def element(figure: Any) -> Any:
     # x and y of another picture are others
     elements = [make(holoviews, marks).opts(axiswise=True) for make, marks in kinds if make is not None]
     sides: dict[str, Any] = {}
-    for name, axis, span, scale in (
+    for name, axis, axis_range, scale in (
         ("x", figure.xaxis[0], figure.x_range, figure.x_scale), ("y", figure.yaxis[0], figure.y_range, figure.y_scale),
     ):  # fmt: skip
-        sides |= {f"{name}lim": (span.start, span.end), f"{name}label": axis.axis_label or "",
+        sides |= {f"{name}lim": (axis_range.start, axis_range.end), f"{name}label": axis.axis_label or "",
                   f"log{name}": isinstance(scale, LogScale)}  # fmt: skip
-        if words := level_words(axis):
-            sides |= {f"{name}ticks": [(tick, words(tick)) for tick in getattr(axis.ticker, "ticks", None) or []]}
+        if text_of := level_words(axis):
+            sides |= {f"{name}ticks": [(tick, text_of(tick)) for tick in getattr(axis.ticker, "ticks", None) or []]}
         turn = axis.major_label_orientation
         if isinstance(turn, float):
             sides |= {f"{name}rotation": round(math.degrees(turn))}
     return holoviews.Overlay(elements).opts(**sides, **_SIZE, show_legend=False, axiswise=True)
 
 
-def _table(marks: Marks, *places: str, part: str = "fill") -> tuple[tuple[Any, ...], list[str]]:
+def _table(marks: Marks, *places: str, style: str = "fill") -> tuple[tuple[Any, ...], list[str]]:
     """Return columns of marks, their places, colours and opacities, and the names of the last two."""
-    k = next(_COUNT)  # elements of an overlay would share what is called alike
-    columns = (*map(marks.each, (*places, f"{part}_color")), np.array(marks.each(f"{part}_alpha", 1.0), float))
-    return columns, [f"colour {k}", f"opacity {k}"]
+    element_number = next(_COUNT)  # elements of an overlay would share what is called alike
+    columns = (*map(marks.each, (*places, f"{style}_color")), np.array(marks.each(f"{style}_alpha", 1.0), float))
+    return columns, [f"colour {element_number}", f"opacity {element_number}"]
 
 
 def _rectangles(hv: Any, marks: Marks) -> Any:
@@ -64,7 +64,7 @@ def _rectangles(hv: Any, marks: Marks) -> Any:
 
 
 def _segment(hv: Any, marks: Marks) -> Any:
-    columns, names = _table(marks, "x0", "y0", "x1", "y1", part="line")
+    columns, names = _table(marks, "x0", "y0", "x1", "y1", style="line")
     width = marks.first("line_width") or 1
     return hv.Segments(columns, vdims=names).opts(color=names[0], alpha=names[1], line_width=width)
 
@@ -86,8 +86,8 @@ def _line(hv: Any, marks: Marks) -> Any:
 
 def _multi_line(hv: Any, marks: Marks) -> Any:
     name = f"colour {next(_COUNT)}"
-    places = zip(*map(marks.each, ("xs", "ys", "line_color")), strict=True)
-    lines = [{"x": x, "y": y, name: colour} for x, y, colour in places]
+    coloured_lines = zip(*map(marks.each, ("xs", "ys", "line_color")), strict=True)
+    lines = [{"x": x, "y": y, name: colour} for x, y, colour in coloured_lines]
     return hv.Contours(lines, vdims=name).opts(color=name)
 
 

@@ -36,8 +36,9 @@ _MAX_CLASS_CHARS = 22  # letters of a class beside its curve
 
 @dataclass(frozen=True)
 class CurveKind:
-    """One kind of curve: its name, the columns of `Evaluation.curve` and the labels of both axes, and a suffix for
-    names of classes.
+    """One kind of curve.
+
+    x, y: columns of `Evaluation.curve`. labels: of the axes. figure: what the number behind a class's name is ("AUC").
     """
 
     name: str
@@ -60,24 +61,24 @@ def confusion(evaluation: Evaluation, shares: str | None = None, most: int = CLA
     shares: what a cell shows: None for its number of rows, "true" for the share of its true class (line), "pred" for
     the share of its predicted class (column). most: number of classes shown; further ones are merged.
     """
-    counts, parts = evaluation.confusion(max_classes=most), evaluation.confusion("true", max_classes=most)
-    values = counts if shares is None else evaluation.confusion(shares, max_classes=most)
+    counts, class_shares = evaluation.confusion(max_classes=most), evaluation.confusion("true", max_classes=most)
+    shown_values = counts if shares is None else evaluation.confusion(shares, max_classes=most)
     names, n = list(map(str, counts.index)), len(counts)
-    y, x = (at.ravel() for at in np.indices((n, n)))
-    strength = (parts if shares is None else values).to_numpy().ravel()
-    colours = [on_ground(BLUE, 0.06 + 0.94 * float(share), dark) for share in strength]
-    numbers = counts.to_numpy().ravel()
-    texts = [short_count(v) if shares is None else percent(v) for v in values.to_numpy().ravel()]
-    words = [text if count or y[k] == x[k] else "" for k, (text, count) in enumerate(zip(texts, numbers, strict=True))]
-    data: dict[str, Any] = {
+    y, x = (index_grid.ravel() for index_grid in np.indices((n, n)))
+    shown_shares = (class_shares if shares is None else shown_values).to_numpy().ravel()
+    colours = [on_ground(BLUE, 0.06 + 0.94 * float(share), dark) for share in shown_shares]
+    n_rows = counts.to_numpy().ravel()
+    labels = [short_count(v) if shares is None else percent(v) for v in shown_values.to_numpy().ravel()]
+    words = [text if rows or y[k] == x[k] else "" for k, (text, rows) in enumerate(zip(labels, n_rows, strict=True))]
+    cell_columns: dict[str, Any] = {
         "left": x + 0.02, "right": x + 0.98, "bottom": n - 1 - y + 0.02, "top": n - y - 0.02, "colour": colours,
         "x": x + 0.5, "y": n - 1 - y + 0.5, "words": words, "ink": [ink_on(colour) for colour in colours],
-        "class": [names[k] for k in y], "predicted": [names[k] for k in x], "rows": numbers,
-        "part": parts.to_numpy().ravel(),
+        "class": [names[k] for k in y], "predicted": [names[k] for k in x], "rows": n_rows,
+        "part": class_shares.to_numpy().ravel(),
     }  # fmt: skip
     return Picture(
         draw=partial(_draw_confusion, names=names), x=(0.0, float(n)), y=(0.0, float(n)), labels=("predicted", "class"),
-        data={"cells": data}, key=(tuple(names), dark),
+        data={"cells": cell_columns}, key=(tuple(names), dark),
     )  # fmt: skip
 
 
@@ -92,16 +93,16 @@ numbers.glyph.text_font_size = {value: `${Math.max(7, size).toFixed(1)}px`}
 def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:
     fig, cells = plot.figure, plot["cells"]
     fig.xgrid.visible = fig.ygrid.visible = False
-    boxes = fig.quad("left", "right", "bottom", "top", source=cells, fill_color="colour", line_color=None)
-    numbers = write(fig, cells, "ink", size=12, align="center", baseline="middle")
-    fit = CustomJS(args={"figure": fig, "cells": cells, "numbers": numbers, "classes": len(names)}, code=_FIT)
+    cell_renderer = fig.quad("left", "right", "bottom", "top", source=cells, fill_color="colour", line_color=None)
+    number_text = write(fig, cells, "ink", size=12, align="center", baseline="middle")
+    fit = CustomJS(args={"figure": fig, "cells": cells, "numbers": number_text, "classes": len(names)}, code=_FIT)
     fig.js_on_change("inner_width", fit)
     cells.js_on_change("data", fit)
     level_axis(fig.xaxis[0], names)
     level_axis(fig.yaxis[0], names[::-1], tilts=False)
     fig.yaxis[0].major_label_policy = AllLabels()  # a line of each class has room for it
     tips = [("class", "@class"), ("predicted", "@predicted"), ("rows", "@rows{0,0.[0]}")]
-    fig.add_tools(HoverTool(renderers=[boxes], tooltips=[*tips, ("of the class", "@part{0.0 %}")]))
+    fig.add_tools(HoverTool(renderers=[cell_renderer], tooltips=[*tips, ("of the class", "@part{0.0 %}")]))
 
 
 def curves(
@@ -116,25 +117,25 @@ def curves(
         [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
     )
     class_number = evaluation.classes.index(label)
-    numbers = [class_number, *(k for k in other_classes if k != class_number)][: LINES + 1]
-    lines = tuple(_line(curve, evaluation, evaluation.classes[k]) for k in numbers)
-    share = float(shares[class_number])
+    class_ids = [class_number, *(k for k in other_classes if k != class_number)][: LINES + 1]
+    lines = tuple(_line(curve, evaluation, evaluation.classes[k]) for k in class_ids)
+    class_share = float(shares[class_number])
     ring: dict[str, list[float]] = {"x": [], "y": []}
     if threshold is not None:
-        figures_at = evaluation.at(threshold, label=label)
-        x, y = 1 - figures_at.specificity if curve.x == "fallout" else figures_at[curve.x], figures_at[curve.y]
+        ring_figures = evaluation.at(threshold, label=label)
+        x, y = 1 - ring_figures.specificity if curve.x == "fallout" else ring_figures[curve.x], ring_figures[curve.y]
         ring = {"x": [x], "y": [y]} if np.isfinite([x, y]).all() else ring
-    high = max((float(np.nanmax(line["y"], initial=1.0)) for line in lines), default=1.0) if kind == "lift" else 1.0
-    chance = {"roc": (0.0, 1.0), "precision": (share, share), "lift": (1.0, 1.0)}[kind]
-    colours = tuple(class_colours(len(evaluation.classes))[k] for k in numbers)
-    ranks = [evaluation.ranking(evaluation.classes[k])[kind != "roc"] if curve.figure else np.nan for k in numbers]
+    y_high = max((float(np.nanmax(line["y"], initial=1.0)) for line in lines), default=1.0) if kind == "lift" else 1.0
+    chance = {"roc": (0.0, 1.0), "precision": (class_share, class_share), "lift": (1.0, 1.0)}[kind]
+    colours = tuple(class_colours(len(evaluation.classes))[k] for k in class_ids)
+    ranks = [evaluation.ranking(evaluation.classes[k])[kind != "roc"] if curve.figure else np.nan for k in class_ids]
     names = tuple(
-        short(evaluation.classes[k], _MAX_CLASS_CHARS) + ("" if np.isnan(rank) else f" ({curve.figure} {rank:.3f})")
-        for k, rank in zip(numbers, ranks, strict=True)
+        short(evaluation.classes[k], _MAX_CLASS_CHARS) + ("" if np.isnan(auc) else f" ({curve.figure} {auc:.3f})")
+        for k, auc in zip(class_ids, ranks, strict=True)
     )
     return Picture(
         draw=partial(_draw_curves, colours=colours, names=names, lift=kind == "lift", dark=dark),
-        x=(-0.01, 1.01), y=(0.0, high * 1.03),
+        x=(-0.01, 1.01), y=(0.0, y_high * 1.03),
         labels=curve.labels, data={"lines": lines, "ring": ring, "chance": {"x": [0.0, 1.0], "y": list(chance)}},
         key=(kind, colours, names, dark),
     )  # fmt: skip
@@ -143,8 +144,8 @@ def curves(
 def _line(curve: CurveKind, evaluation: Evaluation, label: str) -> dict[str, Any]:
     table = evaluation.curve(label)
     table = table.assign(fallout=1 - table.specificity).dropna(subset=[curve.x, curve.y])
-    part = table.iloc[np.unique(np.linspace(0, len(table) - 1, POINTS).round().astype(int))] if len(table) else table
-    return {"x": part[curve.x].to_numpy(), "y": part[curve.y].to_numpy(), "t": part.threshold.to_numpy().clip(max=1.0)}
+    rows = table.iloc[np.unique(np.linspace(0, len(table) - 1, POINTS).round().astype(int))] if len(table) else table
+    return {"x": rows[curve.x].to_numpy(), "y": rows[curve.y].to_numpy(), "t": rows.threshold.to_numpy().clip(max=1.0)}
 
 
 def _in_percent(*axes: Axis) -> None:
@@ -153,17 +154,17 @@ def _in_percent(*axes: Axis) -> None:
 
 
 def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift: bool, dark: bool) -> None:
-    fig, items = plot.figure, []
+    fig, legend_items = plot.figure, []
     fig.line("x", "y", source=plot["chance"], line_color=GREY, line_dash=[5, 4], line_width=1.4)
     for k, (colour, name, source) in reversed(list(enumerate(zip(colours, names, plot["lines"], strict=True)))):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=1.6 if k else 3.2)
-        items.append((name, [line]))
+        legend_items.append((name, [line]))
     _in_percent(fig.xaxis[0], *() if lift else (fig.yaxis[0],))
     fig.scatter("x", "y", source=plot["ring"], size=16, fill_color=None, line_color=INKS[dark], line_width=3)
     tips = [("threshold", "@t{0.000}"), ("x", "@x{0.000}"), ("y", "@y{0.000}")]
-    fig.add_tools(HoverTool(renderers=items[-1][1], tooltips=tips, line_policy="nearest"))
+    fig.add_tools(HoverTool(renderers=legend_items[-1][1], tooltips=tips, line_policy="nearest"))
     legend_params = {"orientation": "vertical", "ncols": 2, "spacing": 4, "label_text_font_size": "14px"}
-    add_legend(fig, items[::-1], click_policy="hide", **legend_params)
+    add_legend(fig, legend_items[::-1], click_policy="hide", **legend_params)
 
 
 def calibration(evaluation: Evaluation, label: str | None = None) -> Picture:
@@ -203,20 +204,20 @@ def _reliability_line(table: pd.DataFrame | None) -> Data:
 
 
 def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
-    fig, lines, dots, items = plot.figure, [], [], []
+    fig, line_renderers, dot_renderers, legend_items = plot.figure, [], [], []
     _in_percent(fig.xaxis[0], fig.yaxis[0])
     fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
     fig.segment("x", "low", "x", "high", source=plot["bars"], line_color=GREY, line_width=1.6)
     for (name, colour), marker, source in zip(colours.items(), cycle(MARKERS), plot["lines"], strict=False):
-        look = {"source": source, "color": colour, "muted_alpha": MUTED_OPACITY}
-        lines.append(fig.line("x", "y", line_width=2.6, **look))
-        dots.append(fig.scatter("x", "y", size=7, marker=marker, **look))
-        items.append((name, [lines[-1], dots[-1]]))
-    tips = [("said", "@x{0.000}"), ("is so", "@y{0.000}"), ("rows", "@rows{0,0}")]
-    fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
+        line_look = {"source": source, "color": colour, "muted_alpha": MUTED_OPACITY}
+        line_renderers.append(fig.line("x", "y", line_width=2.6, **line_look))
+        dot_renderers.append(fig.scatter("x", "y", size=7, marker=marker, **line_look))
+        legend_items.append((name, [line_renderers[-1], dot_renderers[-1]]))
+    tooltips = [("said", "@x{0.000}"), ("is so", "@y{0.000}"), ("rows", "@rows{0,0}")]
+    fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tooltips))
     # A line without points has only its name in the legend; it appears with its first points.
-    legend = add_legend(fig, items, click_policy="hide")
-    plot.parts |= {"lines": tuple(lines), "dots": tuple(dots), "legend": legend}
+    legend = add_legend(fig, legend_items, click_policy="hide")
+    plot.parts |= {"lines": tuple(line_renderers), "dots": tuple(dot_renderers), "legend": legend}
 
 
 def groups(table: pd.DataFrame, overall: float, figure: str = "error", *, dark: bool = False) -> Picture:
@@ -224,16 +225,16 @@ def groups(table: pd.DataFrame, overall: float, figure: str = "error", *, dark: 
 
     overall: the error of all rows, a dashed line. figure: "error", or "sensitivity".
     """
-    n = len(table)
+    n_groups = len(table)
     names = [f"{short(str(group), 18)} ({rows:,})" for group, rows in zip(table.group, table.rows, strict=True)]
-    y = n - 1 - np.arange(n) + 0.5
-    low, high = (table[end if figure == "error" else f"{figure}_{end}"].to_numpy() for end in ("low", "high"))
+    y = n_groups - 1 - np.arange(n_groups) + 0.5
+    low, high = (table[side if figure == "error" else f"{figure}_{side}"].to_numpy() for side in ("low", "high"))
     data = {"y": y, "x": table[figure].to_numpy(), "low": low, "high": high, "name": names}
     return Picture(
         draw=partial(_draw_groups, names=names, figure=figure, dark=dark),
-        x=(0.0, min(1.01, float(np.nanmax([*high, overall]) * 1.06 or 1.0))), y=(0.0, float(n)),
+        x=(0.0, min(1.01, float(np.nanmax([*high, overall]) * 1.06 or 1.0))), y=(0.0, float(n_groups)),
         labels=(f"{figure}, with its 95 % interval", ""),
-        data={"groups": data, "all": {"x": [overall] * 2, "y": [0.0, float(n)]}},
+        data={"groups": data, "all": {"x": [overall] * 2, "y": [0.0, float(n_groups)]}},
         key=("groups", figure, tuple(names), dark),
     )  # fmt: skip
 

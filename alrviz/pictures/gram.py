@@ -21,25 +21,25 @@ def gram_picture(gram: Gram, *, dark: bool = False, size: int = 420) -> Picture:
 
     The first class stands at the top left.
     """
-    k, n = gram.values.astype(np.float64), len(gram.y)
-    unit = float(np.quantile(np.abs(k), 0.95)) if n else 1.0
+    kernel, n = gram.values.astype(np.float64), len(gram.y)
+    percentile = float(np.quantile(np.abs(kernel), 0.95)) if n else 1.0
     bytes_ = np.zeros((n, n, 4), dtype=np.uint8)
-    for colour, is_so in ((ALIKE, k > 0), (UNLIKE, k <= 0)):
-        bytes_[is_so, :3] = [int(colour[j : j + 2], 16) for j in (1, 3, 5)]
-    bytes_[..., 3] = np.rint(255 * np.sqrt(np.clip(np.abs(k) / (unit or 1.0), 0.0, 1.0)))
-    class_boundaries = [float(j) for j in np.flatnonzero(np.diff(gram.y)) + 1]
-    lengths = [0.0] * len(class_boundaries), [float(n)] * len(class_boundaries)
-    side = float(max(n, 1))
+    for colour, is_coloured in ((ALIKE, kernel > 0), (UNLIKE, kernel <= 0)):
+        bytes_[is_coloured, :3] = [int(colour[j : j + 2], 16) for j in (1, 3, 5)]
+    bytes_[..., 3] = np.rint(255 * np.sqrt(np.clip(np.abs(kernel) / (percentile or 1.0), 0.0, 1.0)))
+    class_boundaries = [float(position) for position in np.flatnonzero(np.diff(gram.y)) + 1]
+    line_ends = [0.0] * len(class_boundaries), [float(n)] * len(class_boundaries)
+    axis_end = float(max(n, 1))
     return Picture(
         draw=partial(_draw, gram=gram, dark=dark, size=size),
-        x=(0.0, side), y=(side, 0.0), labels=("rows, sorted by class", ""),
+        x=(0.0, axis_end), y=(axis_end, 0.0), labels=("rows, sorted by class", ""),
         data={
             "image": {
                 "image": [bytes_.view(np.uint32).reshape(n, n)], "value": [gram.values], "x": [0], "y": [0], "n": [n]
             },
             "borders": {
-                "x0": class_boundaries + lengths[0], "y0": lengths[0] + class_boundaries,
-                "x1": class_boundaries + lengths[1], "y1": lengths[1] + class_boundaries,
+                "x0": class_boundaries + line_ends[0], "y0": line_ends[0] + class_boundaries,
+                "x1": class_boundaries + line_ends[1], "y1": line_ends[1] + class_boundaries,
             },
         },
         key=(gram.rows.tobytes(), gram.y.tobytes(), gram.classes, dark),
@@ -53,11 +53,11 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
     image = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=plot["image"], level="image")
     fig.segment("x0", "y0", "x1", "y1", source=plot["borders"], line_color=INKS[dark], line_width=1.5)
     # A class's name stands in the middle of its rows.
-    places = {float(np.flatnonzero(gram.y == k).mean()) + 0.5: short(gram.classes[k]) for k in np.unique(gram.y)}
-    words = {"at": list(places), "words": list(places.values())}
-    formatter = CustomJSTickFormatter(args=words, code="return words[at.indexOf(tick)] ?? ''")
+    name_at = {float(np.flatnonzero(gram.y == k).mean()) + 0.5: short(gram.classes[k]) for k in np.unique(gram.y)}
+    formatter_args = {"at": list(name_at), "words": list(name_at.values())}
+    formatter = CustomJSTickFormatter(args=formatter_args, code="return words[at.indexOf(tick)] ?? ''")
     for axis in (fig.xaxis[0], fig.yaxis[0]):
-        axis.update(ticker=FixedTicker(ticks=list(places)), formatter=formatter)
+        axis.update(ticker=FixedTicker(ticks=list(name_at)), formatter=formatter)
     fig.xaxis[0].axis_label = PlainText(text="rows, sorted by class")
     args = {"rows": gram.rows.tolist(), "y": gram.y.tolist(), "names": list(gram.classes)}
     code = "const i = Math.floor(value); return `row ${rows[i]}, ${names[y[i]]}`"
@@ -72,7 +72,7 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
     add_legend(
         fig,
         (
-            (words, [fig.scatter([np.nan], [np.nan], size=13, marker="square", color=colour)])
-            for words, colour in (("k > 0: alike", ALIKE), ("k ≤ 0: unlike", UNLIKE))
+            (text, [fig.scatter([np.nan], [np.nan], size=13, marker="square", color=colour)])
+            for text, colour in (("k > 0: alike", ALIKE), ("k ≤ 0: unlike", UNLIKE))
         ),
     )

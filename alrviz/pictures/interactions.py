@@ -66,37 +66,38 @@ def ranked(
     members: the columns of each tuple by its name, for dots in place of names. of: whose loss it is.
     """
     shown_bars = table.head(MAX_BARS)
-    value = shown_bars[by].clip(lower=0.0)
+    bar_values = shown_bars[by].clip(lower=0.0)
     bars = pd.DataFrame(
         {
             "name": [f"» {name}" if name == chosen else str(name) for name in shown_bars.index],
-            "value": value.to_numpy(),
-            "low": shown_bars.get(f"{by}_low", value).fillna(value).to_numpy(),
-            "high": shown_bars.get(f"{by}_high", value).fillna(value).to_numpy(),
-            "colour": [GREY if name in muted else order_colour(size) for name, size in shown_bars["order"].items()],
-            "tip": [f"{size} column{'s' if size > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
-                    for size, share, rise in shown_bars[["order", "share", "loss"]].itertuples(index=False)],
+            "value": bar_values.to_numpy(),
+            "low": shown_bars.get(f"{by}_low", bar_values).fillna(bar_values).to_numpy(),
+            "high": shown_bars.get(f"{by}_high", bar_values).fillna(bar_values).to_numpy(),
+            "colour": [GREY if name in muted else order_colour(n_cols) for name, n_cols in shown_bars["order"].items()],
+            "tip": [f"{n_cols} column{'s' if n_cols > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
+                    for n_cols, share, rise in shown_bars[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
     )  # fmt: skip
     if members is None:
         return bar_picture(bars, along, dark=dark)
-    return _dotted(bars, [members[str(name)] for name in shown_bars.index], along, dark)
+    return _dotted_bars(bars, [members[str(name)] for name in shown_bars.index], along, dark)
 
 
-def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, dark: bool) -> Picture:
-    """Bars to the right of their tuples' columns, a dot each; those most often there, or first, come first."""
-    count = Counter(name for parts in members for name in parts)
-    columns = sorted(count, key=lambda name: (-count[name], list(count).index(name)))
-    n, m, place_by_column = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
+def _dotted_bars(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, dark: bool) -> Picture:
+    """Return bars with a dot for each column of their tuples; columns most often there come first. members: by bar."""
+    uses = Counter(name for parts in members for name in parts)
+    columns = sorted(uses, key=lambda name: (-uses[name], list(uses).index(name)))
+    n_bars, m, place_by_column = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
     width_in_dots = max(m, 6)  # of the bars, in dots
-    values = bars[["value", "high"]].to_numpy(float)
-    top = float(np.nanmax(values, initial=0.0)) or 1.0
-    y = n - 0.5 - np.arange(n)
+    bar_ends = bars[["value", "high"]].to_numpy(float)
+    highest = float(np.nanmax(bar_ends, initial=0.0)) or 1.0
+    y = n_bars - 0.5 - np.arange(n_bars)
     data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
-    data |= {"y": y, "zero": [m + 0.3] * n}
+    data |= {"y": y, "zero": [m + 0.3] * n_bars}
     data |= {
-        f"at_{name}": m + 0.3 + width_in_dots * bars[name].to_numpy(float) / top for name in ("value", "low", "high")
+        f"at_{name}": m + 0.3 + width_in_dots * bars[name].to_numpy(float) / highest
+        for name in ("value", "low", "high")
     }
     dot_x = [
         (place_by_column[name] + 0.5, float(height)) for parts, height in zip(members, y, strict=True) for name in parts
@@ -106,21 +107,21 @@ def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, da
         for name, parts in zip(data["name"], members, strict=True)
         for _ in parts
     ]
-    ends = [[place_by_column[name] + 0.5 for name in parts] for parts in members]
-    spans = {"x0": [min(parts) for parts in ends], "x1": [max(parts) for parts in ends], "y": y}
+    dot_x_by_bar = [[place_by_column[name] + 0.5 for name in parts] for parts in members]
+    spans = {"x0": [min(parts) for parts in dot_x_by_bar], "x1": [max(parts) for parts in dot_x_by_bar], "y": y}
     ticks = [*(k + 0.5 for k in range(m)), m + 0.3, m + 0.3 + width_in_dots / 2, m + 0.3 + width_in_dots]
-    words = [*map(short, columns), "0", f"{top / 2:.2g}", f"{top:.2g}"]
-    grid = {"x": [k + 0.5 for _ in range(n) for k in range(m)], "y": [height for height in y for _ in range(m)]}
+    tick_texts = [*map(short, columns), "0", f"{highest / 2:.2g}", f"{highest:.2g}"]
+    grid = {"x": [k + 0.5 for _ in range(n_bars) for k in range(m)], "y": [height for height in y for _ in range(m)]}
     return Picture(
-        draw=partial(_draw_dotted, ticks=ticks, words=words, dark=dark), x=(0.0, m + 0.3 + 1.04 * width_in_dots),
-        y=(0.0, float(max(n, 1))), labels=(f"columns; {along}", ""),
+        draw=partial(_draw_dotted, ticks=ticks, texts=tick_texts, dark=dark), x=(0.0, m + 0.3 + 1.04 * width_in_dots),
+        y=(0.0, float(max(n_bars, 1))), labels=(f"columns; {along}", ""),
         data={"bars": data, "dots": {"x": [x for x, _ in dot_x], "y": [height for _, height in dot_x], "colour": inks},
               "spans": spans, "grid": grid},
-        key=(tuple(columns), n, top, along, dark),
+        key=(tuple(columns), n_bars, highest, along, dark),
     )  # fmt: skip
 
 
-def _draw_dotted(plot: Plot, ticks: Sequence[float], words: Sequence[str], dark: bool) -> None:
+def _draw_dotted(plot: Plot, ticks: Sequence[float], texts: Sequence[str], dark: bool) -> None:
     fig, bars = plot.figure, plot["bars"]
     fig.grid.visible = fig.yaxis.visible = False
     fig.scatter("x", "y", source=plot["grid"], size=7, color=GREY, alpha=0.25)
@@ -134,7 +135,7 @@ def _draw_dotted(plot: Plot, ticks: Sequence[float], words: Sequence[str], dark:
     fig.xaxis[0].update(
         ticker=FixedTicker(ticks=list(ticks)), major_label_orientation=TILT_RADIANS, major_label_policy=AllLabels(),
         formatter=CustomJSTickFormatter(
-            args={"at": list(ticks), "words": list(words)}, code="return words[at.indexOf(tick)] ?? ''"
+            args={"at": list(ticks), "words": list(texts)}, code="return words[at.indexOf(tick)] ?? ''"
         ),
     )  # fmt: skip
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=_TIPS))
@@ -151,20 +152,20 @@ def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: 
     Bars start at 0 or at "start". More than 32 become a line of dots; those that are "apart" are drawn beside it, and
     some have a label, "mark".
     """
-    n = len(bars)
-    start = bars["start"].to_numpy(float) if "start" in bars else np.zeros(n)
-    values = np.column_stack([start, *(start + bars[name].to_numpy(float) for name in ("value", "low", "high"))])
-    if n > MAX_LEVELS_WITH_BARS:
-        return _line(bars, along, dark, percent)
-    low, high = min(0.0, float(np.nanmin(values, initial=0.0))), max(0.0, float(np.nanmax(values, initial=0.0)))
-    air = 0.04 * (high - low) or 1.0
-    y = n - 0.5 - np.arange(n)
+    n_bars = len(bars)
+    starts = bars["start"].to_numpy(float) if "start" in bars else np.zeros(n_bars)
+    ends = np.column_stack([starts, *(starts + bars[name].to_numpy(float) for name in ("value", "low", "high"))])
+    if n_bars > MAX_LEVELS_WITH_BARS:
+        return _level_line(bars, along, dark, percent)
+    x_low, x_high = min(0.0, float(np.nanmin(ends, initial=0.0))), max(0.0, float(np.nanmax(ends, initial=0.0)))
+    air = 0.04 * (x_high - x_low) or 1.0
+    y = n_bars - 0.5 - np.arange(n_bars)
     data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
-    data |= {"y": y, "zero": start, "end": values[:, 1], "from": values[:, 2], "to": values[:, 3]}
-    x = (0.0, 1.0) if percent else (low - air * (low < 0), high + air)
+    data |= {"y": y, "zero": starts, "end": ends[:, 1], "from": ends[:, 2], "to": ends[:, 3]}
+    x = (0.0, 1.0) if percent else (x_low - air * (x_low < 0), x_high + air)
     names = tuple(data["name"])
     return Picture(
-        draw=partial(_draw_bars, names=names, percent=percent, dark=dark), x=x, y=(0.0, float(max(n, 1))),
+        draw=partial(_draw_bars, names=names, percent=percent, dark=dark), x=x, y=(0.0, float(max(n_bars, 1))),
         labels=(along, ""), data={"bars": data}, key=(names, along, percent, dark),
     )  # fmt: skip
 
@@ -172,41 +173,41 @@ def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: 
 def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> None:
     fig, bars = plot.figure, plot["bars"]
     fig.ygrid.visible = False
-    boxes = fig.hbar(
+    bar_renderer = fig.hbar(
         y="y", height=0.72, left="zero", right="end", source=bars, fill_color="colour", fill_alpha="alpha",
         line_color="colour",
     )  # fmt: skip
     fig.segment("from", "y", "to", "y", source=bars, line_color=INKS[dark], line_width=2)
     level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=MAX_BAR_CHARS)
     fig.yaxis[0].major_label_policy = AllLabels()
-    numbers = NumeralTickFormatter(format="0%") if percent else BasicTickFormatter(power_limit_low=-5)
-    fig.xaxis[0].formatter = numbers
+    number_formatter = NumeralTickFormatter(format="0%") if percent else BasicTickFormatter(power_limit_low=-5)
+    fig.xaxis[0].formatter = number_formatter
     fig.xaxis[0].ticker.desired_num_ticks = 4
-    fig.add_tools(HoverTool(renderers=[boxes], tooltips=_TIPS))
+    fig.add_tools(HoverTool(renderers=[bar_renderer], tooltips=_TIPS))
 
 
-def _line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
-    """More levels than can have a bar each, side by side: a line, and the band around it."""
-    n, data = len(bars), {name: bars[name].tolist() for name in ("name", "value", "low", "high", "tip", "alpha")}
-    ends = bars[["value", "low", "high"]].to_numpy(float)
-    low, high = min(0.0, float(np.nanmin(ends))), max(0.0, float(np.nanmax(ends)))
-    air = 0.06 * (high - low) or 1.0
-    names, x, value = tuple(data["name"]), np.arange(n) + 0.5, ends[:, 0]
-    together = ~bars["apart"].to_numpy(bool) if "apart" in bars else np.ones(n, bool)
-    mark = bars["mark"].to_numpy(object) if "mark" in bars else np.full(n, "", object)
-    curve = {name: np.asarray(data[name])[together] for name in ("value", "low", "high")} | {"x": x[together]}
-    size = np.where(together & (mark == "") & (n > MAX_LEVELS_WITH_DOTS), 0.0, 7.0)
-    marked = np.flatnonzero(mark != "")
-    marks = {"x": x[marked], "y": value[marked], "words": mark[marked]}
-    marks |= {
-        "side": np.where(x[marked] < n / 2, "left", "right"),
-        "at": x[marked],
-        "above": value[marked] + 0.07 * (high - low),
+def _level_line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
+    """Return the line and band of more levels than can have a bar each."""
+    n_levels, data = len(bars), {name: bars[name].tolist() for name in ("name", "value", "low", "high", "tip", "alpha")}
+    value_and_band = bars[["value", "low", "high"]].to_numpy(float)
+    y_low, y_high = min(0.0, float(np.nanmin(value_and_band))), max(0.0, float(np.nanmax(value_and_band)))
+    air = 0.06 * (y_high - y_low) or 1.0
+    names, x, level_values = tuple(data["name"]), np.arange(n_levels) + 0.5, value_and_band[:, 0]
+    is_joined = ~bars["apart"].to_numpy(bool) if "apart" in bars else np.ones(n_levels, bool)
+    mark_texts = bars["mark"].to_numpy(object) if "mark" in bars else np.full(n_levels, "", object)
+    curve = {name: np.asarray(data[name])[is_joined] for name in ("value", "low", "high")} | {"x": x[is_joined]}
+    dot_sizes = np.where(is_joined & (mark_texts == "") & (n_levels > MAX_LEVELS_WITH_DOTS), 0.0, 7.0)
+    marked_levels = np.flatnonzero(mark_texts != "")
+    mark_columns = {"x": x[marked_levels], "y": level_values[marked_levels], "words": mark_texts[marked_levels]}
+    mark_columns |= {
+        "side": np.where(x[marked_levels] < n_levels / 2, "left", "right"),
+        "at": x[marked_levels],
+        "above": level_values[marked_levels] + 0.07 * (y_high - y_low),
     }
     return Picture(
-        draw=partial(_draw_line, names=names, percent=percent, dark=dark), x=(0.0, float(n)),
-        y=(0.0, 1.0) if percent else (low - air, high + air), labels=("", along),
-        data={"bars": data | {"x": x, "size": size}, "curve": curve, "marks": marks},
+        draw=partial(_draw_line, names=names, percent=percent, dark=dark), x=(0.0, float(n_levels)),
+        y=(0.0, 1.0) if percent else (y_low - air, y_high + air), labels=("", along),
+        data={"bars": data | {"x": x, "size": dot_sizes}, "curve": curve, "marks": mark_columns},
         key=(names, along, percent, dark),
     )  # fmt: skip
 
@@ -247,25 +248,25 @@ def matrix(
 
     table: of `importance` in the order of the tuples, whose columns `members` (T, ) say.
     """
-    a, nats = len(columns), table["nats"].to_numpy(float)
-    strength = np.zeros((a, a))
-    for pair, value in zip(members, nats, strict=True):
-        if len(pair) <= 2:
-            strength[pair[0], pair[-1]] = strength[pair[-1], pair[0]] = value
-    best = np.sort(np.argsort(-strength.sum(axis=1), kind="stable")[:COLUMNS])
-    pairs = strength[np.ix_(best, best)].copy()
-    np.fill_diagonal(pairs, 0.0)
-    shown_columns = best[seriated(pairs)]
-    n, strongest_pair, single = (
+    n_columns, nats = len(columns), table["nats"].to_numpy(float)
+    strength = np.zeros((n_columns, n_columns))
+    for tuple_columns, value in zip(members, nats, strict=True):
+        if len(tuple_columns) <= 2:
+            strength[tuple_columns[0], tuple_columns[-1]] = strength[tuple_columns[-1], tuple_columns[0]] = value
+    strongest_columns = np.sort(np.argsort(-strength.sum(axis=1), kind="stable")[:COLUMNS])
+    pair_strength = strength[np.ix_(strongest_columns, strongest_columns)].copy()
+    np.fill_diagonal(pair_strength, 0.0)
+    shown_columns = strongest_columns[seriated(pair_strength)]
+    n, strongest_pair, strongest_single = (
         len(shown_columns),
-        float(pairs.max(initial=0.0)) or 1.0,
+        float(pair_strength.max(initial=0.0)) or 1.0,
         float(np.diag(strength).max()) or 1.0,
     )
-    y, x = (at.ravel() for at in np.indices((n, n)))
+    y, x = (index_grid.ravel() for index_grid in np.indices((n, n)))
     value = strength[shown_columns[y], shown_columns[x]]
     is_diagonal = y == x
-    alpha = np.sqrt(np.clip(value / np.where(is_diagonal, single, strongest_pair), 0, 1))
-    names = [str(columns[j]) for j in shown_columns]
+    alpha = np.sqrt(np.clip(value / np.where(is_diagonal, strongest_single, strongest_pair), 0, 1))
+    names = [str(columns[column_index]) for column_index in shown_columns]
     data: Data = {
         "left": x + 0.03, "right": x + 0.97, "bottom": n - 1 - y + 0.03, "top": n - y - 0.03, "value": value,
         "alpha": alpha, "colour": np.where(is_diagonal, *ORDER_COLOURS[:2]), "across": [names[k] for k in x],
@@ -305,43 +306,44 @@ def heat_map(
     signed: whether colours tell above from below 0, else only how much; value_name: what the values are.
     """
     values, rows = (array.reshape(len(panels), *array.shape[-2:]) for array in (values, rows))
-    up, across = values.shape[1:]
-    panels_per_row = min(len(panels), max(1, round(np.sqrt(1.6 * len(panels) * (up + 1) / (across + 1)))))
-    deep = -(-len(panels) // panels_per_row)
+    n_up, n_across = values.shape[1:]
+    panels_per_row = min(len(panels), max(1, round(np.sqrt(1.6 * len(panels) * (n_up + 1) / (n_across + 1)))))
+    n_panel_rows = -(-len(panels) // panels_per_row)
     gap = 0 if len(panels) == 1 else 1  # between panels, for their titles
-    p, y, x = (at.ravel() for at in np.indices(values.shape))
-    left, top = (
-        (p % panels_per_row) * (across + gap) + x,
-        deep * (up + gap) - (p // panels_per_row) * (up + gap) - gap - y,
+    panel_indices, y, x = (index_grid.ravel() for index_grid in np.indices(values.shape))
+    left, cell_top = (
+        (panel_indices % panels_per_row) * (n_across + gap) + x,
+        n_panel_rows * (n_up + gap) - (panel_indices // panels_per_row) * (n_up + gap) - gap - y,
     )
-    value, weight = values.ravel(), rows.ravel()
-    size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    has_rows = weight > 0
-    strength = np.nan_to_num(np.abs(value) / size) * (opacity(weight) if signed else 1.0)
+    value, cell_rows = values.ravel(), rows.ravel()
+    largest_value = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    has_rows = cell_rows > 0
+    strength = np.nan_to_num(np.abs(value) / largest_value) * (opacity(cell_rows) if signed else 1.0)
     colour, alpha = np.where(value < 0, AGAINST_COLOUR, FOR_COLOUR), np.where(has_rows, strength, 0.0)
     has_numbers = values.size <= _MAX_NUMBERED_CELLS
     is_written = has_rows & np.isfinite(value) & has_numbers
-    words = [f"{v:.2f}" if shown else "" for v, shown in zip(value, is_written, strict=True)]
+    cell_texts = [f"{cell_value:.2f}" if written else "" for cell_value, written in zip(value, is_written, strict=True)]
     data: Data = {
-        "left": left + 0.02, "right": left + 0.98, "bottom": top - 0.98, "top": top - 0.02, "value": value,
-        "colour": colour, "alpha": alpha, "rows": weight,
+        "left": left + 0.02, "right": left + 0.98, "bottom": cell_top - 0.98, "top": cell_top - 0.02, "value": value,
+        "colour": colour, "alpha": alpha, "rows": cell_rows,
         "across": [names[1][k] for k in x.tolist()], "up": [names[0][k] for k in y.tolist()],
-        "panel": [panels[k] for k in p.tolist()], "hatch": np.where(has_rows, " ", "/"),
-        "x": left + 0.5, "y": top - 0.5, "words": words,
+        "panel": [panels[k] for k in panel_indices.tolist()], "hatch": np.where(has_rows, " ", "/"),
+        "x": left + 0.5, "y": cell_top - 0.5, "words": cell_texts,
         "ink": [ink_on(on_ground(cell_colour, part, dark)) for cell_colour, part in zip(colour, alpha, strict=True)],
     }  # fmt: skip
     k = np.arange(len(panels))
     heads: Data = {
-        "x": (k % panels_per_row) * (across + gap) + across / 2,
-        "y": (deep - k // panels_per_row) * (up + gap) - 0.5 * gap,
+        "x": (k % panels_per_row) * (n_across + gap) + n_across / 2,
+        "y": (n_panel_rows - k // panels_per_row) * (n_up + gap) - 0.5 * gap,
         "words": [short(name, 2 * MAX_LEVEL_CHARS) for name in panels],
     }  # fmt: skip
-    levels = tuple([*[""] * gap, *names[0]] * deep), tuple([*names[1], *[""] * gap] * panels_per_row)
-    key = "" if has_numbers else f"   (darkest: {'±' if signed else ''}{size:.2g})"
+    levels = tuple([*[""] * gap, *names[0]] * n_panel_rows), tuple([*names[1], *[""] * gap] * panels_per_row)
+    key = "" if has_numbers else f"   (darkest: {'±' if signed else ''}{largest_value:.2g})"
     return Picture(
         draw=partial(_draw_heat, names=levels, value_name=value_name, gap=gap, dark=dark),
-        x=(0.0, float(panels_per_row * (across + gap) - gap)),
-        y=(0.0, float(deep * (up + gap))), labels=(titles[1] + key, titles[0]), data={"cells": data, "heads": heads},
+        x=(0.0, float(panels_per_row * (n_across + gap) - gap)),
+        y=(0.0, float(n_panel_rows * (n_up + gap))), labels=(titles[1] + key, titles[0]),
+        data={"cells": data, "heads": heads},
         key=(levels, value_name, len(panels), dark),
     )  # fmt: skip
 
@@ -371,36 +373,36 @@ def cell_map(
 
     values, rows: (S,) of each cell. levels, columns: names. about: further words of the title.
     """
-    third = codes[:, 2] if len(columns) > 2 else np.zeros(len(codes), np.int64)
-    weight_of = np.bincount(third, rows, len(levels[2]) if len(columns) > 2 else 1)
-    panels = np.sort(np.argsort(-weight_of, kind="stable")[:MAX_PANELS]).tolist()
+    third_codes = codes[:, 2] if len(columns) > 2 else np.zeros(len(codes), np.int64)
+    rows_by_panel = np.bincount(third_codes, rows, len(levels[2]) if len(columns) > 2 else 1)
+    panels = np.sort(np.argsort(-rows_by_panel, kind="stable")[:MAX_PANELS]).tolist()
     shape = (len(panels), len(levels[0]), len(levels[1]))
     grid, weight = np.full(shape, np.nan), np.zeros(shape)
     for k, level in enumerate(panels):
-        in_panel = third == level
+        in_panel = third_codes == level
         grid[k, codes[in_panel, 0], codes[in_panel, 1]], weight[k, codes[in_panel, 0], codes[in_panel, 1]] = (
             values[in_panel],
             rows[in_panel],
         )
-    heads = [f"{columns[2]} = {levels[2][level]}" for level in panels] if len(columns) > 2 else [""]
+    names = [f"{columns[2]} = {levels[2][level]}" for level in panels] if len(columns) > 2 else [""]
     titles = (columns[0], f"{columns[1]}   ({about})" if about else columns[1])
-    return heat_map(grid, weight, (levels[0], levels[1]), titles, value_name, signed=signed, panels=heads, dark=dark)
+    return heat_map(grid, weight, (levels[0], levels[1]), titles, value_name, signed=signed, panels=names, dark=dark)
 
 
 def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
     """Return the waterfall of a row's log-odds: intercept, largest effects, the others together, and the sum."""
     shown_steps, hidden_steps = row.frame.head(STEPS), row.frame.iloc[STEPS:]
-    steps = [("intercept", row.intercept, "what the classes have without any column")]
-    steps += [
+    shown_bars = [("intercept", row.intercept, "what the classes have without any column")]
+    shown_bars += [
         (f"{name} = {levels}", value, f"{rows:,.0f} rows" if has_rows else "a cell that no row has")
         for name, levels, value, rows, has_rows in shown_steps[["levels", "log_odds", "rows", "seen"]].itertuples()
     ]
     if len(hidden_steps):
-        steps.append((f"{len(hidden_steps):,} others", float(hidden_steps["log_odds"].sum()), "their sum"))
-    names, values, tips = map(list, zip(*steps, strict=True))
+        shown_bars.append((f"{len(hidden_steps):,} others", float(hidden_steps["log_odds"].sum()), "their sum"))
+    names, values, tips = map(list, zip(*shown_bars, strict=True))
     bars = signed_bars(
         [*names, f"sum: {row.log_odds:.2f}"], [*values, row.log_odds], np.nan, np.nan,
-        [*tips, "what all of them add up to"], [0.85] * len(steps) + [0.45],
+        [*tips, "what all of them add up to"], [0.85] * len(shown_bars) + [0.45],
     ).assign(start=[0.0, *np.cumsum(values)[:-1], 0.0])  # fmt: skip
     return bar_picture(bars, f"log-odds of {short(str(row.of))} against {short(str(row.against))}", dark=dark)
 
@@ -413,19 +415,19 @@ def kept_curve(table: pd.DataFrame, current_loss: float | None, of: str = "test"
     table = table.iloc[1:]  # with the intercept alone there is nothing to see
     x = table["kept"].to_numpy(float)
     losses = table["log_loss"].to_numpy(float)
-    best = int(losses.argmin())
+    k_best = int(losses.argmin())
     line: Data = {"x": x, "y": losses, "kept": table["kept"].tolist(), "added": table["added"].fillna("").tolist(),
                   "error": table["error"].tolist()}  # fmt: skip
-    low, high = float(losses.min()), float(losses.max())
+    y_low, y_high = float(losses.min()), float(losses.max())
     if current_loss is not None:
-        high, low = max(high, current_loss), min(low, current_loss)
-    air, n_ends = 0.12 * (high - low) or 0.1, 0 if current_loss is None else 2
+        y_high, y_low = max(y_high, current_loss), min(y_low, current_loss)
+    air, n_ends = 0.12 * (y_high - y_low) or 0.1, 0 if current_loss is None else 2
     return Picture(
-        draw=partial(_draw_curve, dark=dark), x=(0.9, float(x.max()) ** 1.12 * 1.15), y=(low - 1.5 * air, high + air),
-        labels=("tuples kept, the best first", f"{of} log loss"),
+        draw=partial(_draw_curve, dark=dark), x=(0.9, float(x.max()) ** 1.12 * 1.15),
+        y=(y_low - 1.5 * air, y_high + air), labels=("tuples kept, the best first", f"{of} log loss"),
         data={
             "line": line,
-            "best": {"x": [x[best]], "y": [losses[best]], "words": [f"{int(table['kept'].iloc[best])} kept"]},
+            "best": {"x": [x[k_best]], "y": [losses[k_best]], "words": [f"{int(table['kept'].iloc[k_best])} kept"]},
             "now": {"x": [0.9, float(x.max())][:n_ends], "y": [current_loss, current_loss][:n_ends]},
         },
         axes={"x_axis_type": "log"}, key=dark,

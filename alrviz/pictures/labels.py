@@ -82,7 +82,7 @@ def round_up(x: float) -> float:
     if not math.isfinite(x) or x <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(x))
-    return next((m * power for m in _ROUND if m * power >= x * (1 - 1e-12)), 10 * power)
+    return next((mantissa * power for mantissa in _ROUND if mantissa * power >= x * (1 - 1e-12)), 10 * power)
 
 
 def log_ticks(low: float, high: float) -> list[float]:
@@ -93,8 +93,8 @@ def log_ticks(low: float, high: float) -> list[float]:
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for mantissas in _MANTISSAS:
-        numbers = [float(f"{mantissa}e{power}") for power in powers for mantissa in mantissas]
-        ticks = [number for number in numbers if low <= number <= high]
+        round_numbers = [float(f"{mantissa}e{power}") for power in powers for mantissa in mantissas]
+        ticks = [number for number in round_numbers if low <= number <= high]
         if len(ticks) <= _MAX_TICKS:
             break
     if len(ticks) >= _MIN_TICKS:
@@ -119,28 +119,28 @@ def box(
     xs, ys: arrays of each curve; grey: heights of the grey lines; words: labels that need room on the right; log,
     log_x: logarithmic axes (y <= 0 is left out); height: assumed pixels of the drawing frame.
     """
-    xs = [part for part in xs if len(part)]
-    x = max((float(part.max()) for part in xs), default=0.0)
-    y = np.concatenate([np.asarray(part, float) for part in (*ys, [])])
+    xs = [curve_values for curve_values in xs if len(curve_values)]
+    x = max((float(curve_values.max()) for curve_values in xs), default=0.0)
+    y = np.concatenate([np.asarray(curve_values, float) for curve_values in (*ys, [])])
     y = y[np.isfinite(y) & (y > 0 if log else True)]
-    room = max([0.1 * WIDTH, *(LETTER * len(text) + 12 for text in words)])
-    share = 1 - min(room / WIDTH, 0.3)  # of the width, for the lines
+    label_room = max([0.1 * WIDTH, *(LETTER * len(text) + 12 for text in words)])
+    lines_share = 1 - min(label_room / WIDTH, 0.3)  # of the width, for the lines
     if log_x:
-        lowest = min((float(part.min()) for part in xs), default=0.5)
+        lowest = min((float(curve_values.min()) for curve_values in xs), default=0.5)
         left = lowest / 1.15
-        right = round_up(left * (max(x, 10 * lowest) / left) ** (1 / share))
+        right = round_up(left * (max(x, 10 * lowest) / left) ** (1 / lines_share))
     else:
-        right = round_up(x / share) if x else 10.0
+        right = round_up(x / lines_share) if x else 10.0
         left = -0.015 * right
     if not len(y):
         return VisibleArea(left, right, 1e-3 if log else 0.0, 1.0, log, height, log_x=log_x)
-    low, high = float(y.min()), float(y.max())
-    for value in nearby(grey, low, high, log):
-        low, high = min(low, value), max(high, value)
+    y_low, y_high = float(y.min()), float(y.max())
+    for value in nearby(grey, y_low, y_high, log):
+        y_low, y_high = min(y_low, value), max(y_high, value)
     if log:
-        return VisibleArea(left, right, low / 1.6, 1.6 * high, log, height, log_x=log_x)
-    air = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
-    return VisibleArea(left, right, low - air, high + 1.3 * air, log, height, log_x=log_x)
+        return VisibleArea(left, right, y_low / 1.6, 1.6 * y_high, log, height, log_x=log_x)
+    air = 0.08 * (y_high - y_low) or 0.05 * abs(y_high) or 0.5
+    return VisibleArea(left, right, y_low - air, y_high + 1.3 * air, log, height, log_x=log_x)
 
 
 def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) -> list[float]:
@@ -150,8 +150,8 @@ def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) ->
     """
     if log:
         return [value for value in grey if value > 0 and low / 100 <= value <= 100 * high]
-    height = (high - low) or abs(high) or 1.0
-    return [value for value in grey if low - height <= value <= high + height]
+    range_height = (high - low) or abs(high) or 1.0
+    return [value for value in grey if low - range_height <= value <= high + range_height]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,35 +183,39 @@ def place(
     """
     if not words:
         return []
-    at = np.array([view.pixel(*point) for point in zip(x, y, strict=True)])
+    label_pixels = np.array([view.pixel(*point) for point in zip(x, y, strict=True)])
     widths = LETTER * np.array([len(text) for text in words]) + 12
-    left = at[:, 0] - np.where(right, widths, 0.0)
-    free = _Free(view, lines)
+    left_ends = label_pixels[:, 0] - np.where(right, widths, 0.0)
+    free_space = _FreeSpace(view, lines)
     # Levels first; then names that are above each other from the top down, as they will mostly stand: for every place
     # of the last one the best places of those before are followed.
-    groups = _groups(left, left + widths, levels)
-    order = sorted(range(len(words)), key=lambda k: (groups[k], -at[k, 1]))
-    costs, places = np.zeros(1), np.full((1, len(words)), np.nan)
-    for n, k in enumerate(order):
-        of_level = k < levels
+    groups = _groups(left_ends, left_ends + widths, levels)
+    label_order = sorted(range(len(words)), key=lambda k: (groups[k], -label_pixels[k, 1]))
+    costs, low_by_label = np.zeros(1), np.full((1, len(words)), np.nan)
+    for n_placed, label in enumerate(label_order):
+        of_level = label < levels
         # Half a line off, words are struck through by their level; a whole one, rather under it than above.
-        low = at[k, 1] + (-_STEPS[_STEPS % LINE == 0] if of_level else _STEPS)
-        is_inside = (low >= 0) & (low <= view.height - LINE)
-        low = low[is_inside] if is_inside.any() else np.clip(at[k, 1:], 0, max(view.height - LINE, 0))
-        earlier = 1 + 1e-3 * (len(words) - k)  # of two that could stay, the first does
-        cost = earlier * (STIFF if of_level else 1.0) * np.abs(low - at[k, 1]) / LINE
-        total = costs[:, None] + cost + free.cost(left[k], left[k] + widths[k], low)
-        for j in order[:n]:
-            if left[k] < left[j] + widths[j] and left[j] < left[k] + widths[k]:
-                distance_above = low - places[:, j : j + 1]
-                total += COVERED * (np.abs(distance_above) < LINE)
-                if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:
-                    total += INVERTED * ((distance_above > 0) != (at[k, 1] > at[j, 1]))
-        best_before = np.argsort(total, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
-        at_low = np.tile(np.arange(len(low)), len(best_before) // len(low))
-        costs, places = total[best_before, at_low], places[best_before]
-        places[:, k] = low[at_low]
-    return (at[:, 1] - places[costs.argmin()] + 0.0).tolist()
+        bottoms = label_pixels[label, 1] + (-_STEPS[_STEPS % LINE == 0] if of_level else _STEPS)
+        is_inside = (bottoms >= 0) & (bottoms <= view.height - LINE)
+        bottoms = (
+            bottoms[is_inside] if is_inside.any() else np.clip(label_pixels[label, 1:], 0, max(view.height - LINE, 0))
+        )
+        priority = 1 + 1e-3 * (len(words) - label)  # of two that could stay, the first does
+        cost = priority * (STIFF if of_level else 1.0) * np.abs(bottoms - label_pixels[label, 1]) / LINE
+        total_costs = (
+            costs[:, None] + cost + free_space.cost(left_ends[label], left_ends[label] + widths[label], bottoms)
+        )
+        for j in label_order[:n_placed]:
+            if left_ends[label] < left_ends[j] + widths[j] and left_ends[j] < left_ends[label] + widths[label]:
+                distance_above = bottoms - low_by_label[:, j : j + 1]
+                total_costs += COVERED * (np.abs(distance_above) < LINE)
+                if min(label, j) >= levels and abs(label_pixels[label, 1] - label_pixels[j, 1]) > 1:
+                    total_costs += INVERTED * ((distance_above > 0) != (label_pixels[label, 1] > label_pixels[j, 1]))
+        best_candidates = np.argsort(total_costs, axis=0, kind="stable")[:_BEAM_WIDTH].ravel()
+        low_indices = np.tile(np.arange(len(bottoms)), len(best_candidates) // len(bottoms))
+        costs, low_by_label = total_costs[best_candidates, low_indices], low_by_label[best_candidates]
+        low_by_label[:, label] = bottoms[low_indices]
+    return (label_pixels[:, 1] - low_by_label[costs.argmin()] + 0.0).tolist()
 
 
 def _groups(left: NDArray[np.float64], right: NDArray[np.float64], levels: int) -> list[int]:
@@ -220,36 +224,36 @@ def _groups(left: NDArray[np.float64], right: NDArray[np.float64], levels: int) 
 
     left, right: (n,) ends of the labels, px.
     """
-    groups, group, end = [0] * len(left), 0, -math.inf
-    for k in sorted(range(levels, len(left)), key=lambda k: left[k]):
-        if not left[k] < end:
-            group += 1
-        groups[k], end = group, max(end, right[k])
-    return groups
+    group_by_label, group_number, group_right = [0] * len(left), 0, -math.inf
+    for label in sorted(range(levels, len(left)), key=lambda k: left[k]):
+        if not left[label] < group_right:
+            group_number += 1
+        group_by_label[label], group_right = group_number, max(group_right, right[label])
+    return group_by_label
 
 
-class _Free:
+class _FreeSpace:
     """The lowest and highest place of each line in pixels, for columns a few pixels wide."""
 
     def __init__(self, view: VisibleArea, lines: Sequence[Crossing]):
-        edges = np.arange(0.0, view.width + _BIN_PX, _BIN_PX)
-        self._low, self._high = np.full((2, len(lines), len(edges) - 1), np.nan)
+        bin_edges = np.arange(0.0, view.width + _BIN_PX, _BIN_PX)
+        self._low, self._high = np.full((2, len(lines), len(bin_edges) - 1), np.nan)
         self._weight = np.array([line.weight for line in lines])
-        for k, line in enumerate(lines):
+        for line_index, line in enumerate(lines):
             is_finite = np.isfinite(line.x) & np.isfinite(line.y)
             if is_finite.any():
-                px, py = view.pixels(line.x[is_finite], line.y[is_finite])
-                heights = np.interp(edges, px, py, left=np.nan, right=np.nan)
-                self._low[k] = np.minimum(heights[:-1], heights[1:])
-                self._high[k] = np.maximum(heights[:-1], heights[1:])
+                x_pixels, y_pixels = view.pixels(line.x[is_finite], line.y[is_finite])
+                heights = np.interp(bin_edges, x_pixels, y_pixels, left=np.nan, right=np.nan)
+                self._low[line_index] = np.minimum(heights[:-1], heights[1:])
+                self._high[line_index] = np.maximum(heights[:-1], heights[1:])
 
-    def cost(self, left: float, right: float, low: NDArray[np.float64]) -> NDArray[np.float64]:
+    def cost(self, left: float, right: float, low_ends: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the cost of a label from `left` to `right` at each of these lower ends."""
         if not len(self._weight):
-            return np.zeros(len(low))
-        part = slice(max(int(left / _BIN_PX), 0), max(int(np.ceil(right / _BIN_PX)), 1))
-        bottom, top = (low + end for end in (_EDGE_PX, LINE - _EDGE_PX))
-        is_touched = (self._high[:, part] > bottom[:, None, None]) & (self._low[:, part] < top[:, None, None])
+            return np.zeros(len(low_ends))
+        bins = slice(max(int(left / _BIN_PX), 0), max(int(np.ceil(right / _BIN_PX)), 1))
+        text_bottom, text_top = (low_ends + edge_distance for edge_distance in (_EDGE_PX, LINE - _EDGE_PX))
+        is_touched = (self._high[:, bins] > text_bottom[:, None, None]) & (self._low[:, bins] < text_top[:, None, None])
         covered_share = is_touched.sum(axis=2) * _BIN_PX / (right - left)
         return (self._weight * (CROSSED * is_touched.any(axis=2) + ALONG * covered_share)).sum(axis=1)
 

@@ -60,14 +60,14 @@ def learning_curve(
         leaking: indices of racers that have counted rows before they predict them.
     """
     racers = [(f"{name} {LEAK_MARK}" if k in leaking else name, label) for k, (name, label) in enumerate(racers)]
-    end = rows if span == "all" else min(ZOOM_ROWS, rows)
+    last_row = rows if span == "all" else min(ZOOM_ROWS, rows)
     has_measure = len(curves) > 0 and measure in curves
-    shown_curves = curves[curves["seen"] <= end] if has_measure else curves
-    parts = [shown_curves[shown_curves["racer"] == k] if has_measure else shown_curves for k in range(len(racers))]
-    lines = tuple(_line(part, measure) for part in parts)
+    shown_curves = curves[curves["seen"] <= last_row] if has_measure else curves
+    by_racer = [shown_curves[shown_curves["racer"] == k] if has_measure else shown_curves for k in range(len(racers))]
+    lines = tuple(_line(racer_rows, measure) for racer_rows in by_racer)
     # Of points that average enough rows: the very first leap from 0 to 1.
-    spans = (line[side][line["x"] >= MIN_ROWS] for line in lines for side in ("low", "high"))
-    x, y = _across(end, span), padded(spans, 0.08, 0.08, least=0.0)
+    line_bounds = (line[bound][line["x"] >= MIN_ROWS] for line in lines for bound in ("low", "high"))
+    x, y = _x_range(last_row, span), padded(line_bounds, 0.08, 0.08, least=0.0)
     rings: Data = {"x": [], "y": [], "words": []}
     for crossing in crossed:
         line = lines[crossing.racer]
@@ -79,41 +79,43 @@ def learning_curve(
     return Picture(
         draw=partial(_draw, racers=racers, leaking=frozenset(leaking), measure=measure, dark=dark),
         x=x, y=y, labels=(SPANS[span], LOSSES[measure]), axes={"x_axis_type": "log"} if span == "all" else {},
-        data={"lines": lines, "rings": rings, "words": _words(lines, racers, y, dark)},
+        data={"lines": lines, "rings": rings, "words": _end_labels(lines, racers, y, dark)},
         parts={
-            "window": {"left": float(max(end - window, 1)), "right": float(end)}, "note": {"visible": bool(leaking)},
+            "window": {"left": float(max(last_row - window, 1)), "right": float(last_row)},
+            "note": {"visible": bool(leaking)},
         },
         key=(tuple(racers), rows, measure, span, dark),
     )  # fmt: skip
 
 
-def _line(part: pd.DataFrame, measure: str) -> Data:
-    if not len(part) or measure not in part:
+def _line(racer_rows: pd.DataFrame, measure: str) -> Data:
+    if not len(racer_rows) or measure not in racer_rows:
         return {"x": np.empty(0), "y": np.empty(0), "low": np.empty(0), "high": np.empty(0), "orders": np.empty(0)}
-    rows = part[part[measure].notna()].sort_values("seen")
+    rows = racer_rows[racer_rows[measure].notna()].sort_values("seen")
     y, spread = rows[measure].to_numpy(float), np.nan_to_num(rows[f"{measure}_se"].to_numpy(float))
     x = rows["seen"].to_numpy(float)
     return {"x": x, "y": y, "low": y - spread, "high": y + spread, "orders": rows["orders"].to_numpy()}
 
 
-def _across(end: int, span: str) -> Range:
+def _x_range(last_row: int, span: str) -> Range:
     """From the left to the right end of the axis, with room for names."""
     if span == "all":
-        left = float(min(10, max(end / 10, 1)))
-        return left, float(end * (end / left) ** (_LABEL_WIDTH_SHARE / (1 - _LABEL_WIDTH_SHARE)))
-    return 0.0, end / (1 - _LABEL_WIDTH_SHARE)
+        left = float(min(10, max(last_row / 10, 1)))
+        return left, float(last_row * (last_row / left) ** (_LABEL_WIDTH_SHARE / (1 - _LABEL_WIDTH_SHARE)))
+    return 0.0, last_row / (1 - _LABEL_WIDTH_SHARE)
 
 
-def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:
+def _end_labels(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:
+    """Return the racers' names at the ends of their lines, moved apart where they overlap; y: the visible range."""
     colours = racer_colours([label for _, label in racers], dark)
-    ends = [k for k, line in enumerate(lines) if len(line["x"])]
-    text_x = [float(lines[k]["x"][-1]) for k in ends]
-    heights = [float(lines[k]["y"][-1]) for k in ends]
-    names = [racers[k][0] for k in ends]
-    clipped_heights = np.clip(heights, *y).tolist()
+    drawn_racers = [racer_index for racer_index, line in enumerate(lines) if len(line["x"])]
+    end_x = [float(lines[racer_index]["x"][-1]) for racer_index in drawn_racers]
+    end_heights = [float(lines[racer_index]["y"][-1]) for racer_index in drawn_racers]
+    names = [racers[racer_index][0] for racer_index in drawn_racers]
+    clipped_heights = np.clip(end_heights, *y).tolist()
     shifts = place(VisibleArea(0.0, 1.0, *y), [1.0] * len(names), clipped_heights, names, [False] * len(names))
-    text_colours = [readable(colours[k], dark) for k in ends]
-    return {"x": text_x, "y": clipped_heights, "words": names, "dy": shifts, "colour": text_colours}
+    text_colours = [readable(colours[racer_index], dark) for racer_index in drawn_racers]
+    return {"x": end_x, "y": clipped_heights, "words": names, "dy": shifts, "colour": text_colours}
 
 
 def crossing_text(crossing: Crossing, rows: int) -> str:
@@ -140,9 +142,9 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int
         hovers.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dashes, name=text))
     ink = readable(GREY, dark)
     corner_position = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
-    note = Label(text=_LEAK_NOTE, text_color=ink, text_font_size="16px", text_font=FONT_NAME, **corner_position)
-    fig.add_layout(note)
-    plot.parts["note"] = note
+    leak_note = Label(text=_LEAK_NOTE, text_color=ink, text_font_size="16px", text_font=FONT_NAME, **corner_position)
+    fig.add_layout(leak_note)
+    plot.parts["note"] = leak_note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
     write(fig, plot["words"], size=16, bold=True, front=dark, baseline="middle", x_offset=8, y_offset="dy")
     tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (LOSSES[measure], "@y{0.0000}"), ("orders", "@orders")]

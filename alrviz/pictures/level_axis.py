@@ -29,13 +29,13 @@ def level_axis(
 
     Names that would touch (beyond `room` characters) are tilted, if the axis `tilts`.
     """
-    words = [short(label, cut) for label in labels]
+    names = [short(label, cut) for label in labels]
     axis.update(
-        ticker=FixedTicker(ticks=[k + 0.5 for k in range(0, len(words), -(-len(words) // most) or 1)]),
-        formatter=CustomJSTickFormatter(args={"words": words}, code=_WORDS),
+        ticker=FixedTicker(ticks=[k + 0.5 for k in range(0, len(names), -(-len(names) // most) or 1)]),
+        formatter=CustomJSTickFormatter(args={"words": names}, code=_WORDS),
     )
     if tilts:
-        axis.major_label_orientation = TILT_RADIANS if max(map(len, words), default=0) * len(words) > room else 0.0
+        axis.major_label_orientation = TILT_RADIANS if max(map(len, names), default=0) * len(names) > room else 0.0
 
 
 def short(text: str, most: int = MAX_LEVEL_CHARS) -> str:

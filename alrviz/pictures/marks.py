@@ -47,15 +47,15 @@ class Marks:
 
     def sides(self) -> tuple[NDArray[np.float64], ...]:
         """Return the sides of boxes (quads or bars): left, right, bottom and top, (count,) each."""
-        names = {"VBar": ("x", "x", "bottom", "top"), "HBar": ("left", "right", "y", "y")}
+        side_names = {"VBar": ("x", "x", "bottom", "top"), "HBar": ("left", "right", "y", "y")}
         left, right, bottom, top = (
-            np.asarray(self.each(name), float) for name in names.get(self.kind, ("left", "right", "bottom", "top"))
+            np.asarray(self.each(name), float) for name in side_names.get(self.kind, ("left", "right", "bottom", "top"))
         )
         if self.kind == "VBar":
-            half = np.asarray(self.each("width"), float) / 2
-            return left - half, right + half, bottom, top
-        half = np.asarray(self.each("height") if self.kind == "HBar" else [0.0], float) / 2
-        return left, right, bottom - half, top + half
+            half_width = np.asarray(self.each("width"), float) / 2
+            return left - half_width, right + half_width, bottom, top
+        half_width = np.asarray(self.each("height") if self.kind == "HBar" else [0.0], float) / 2
+        return left, right, bottom - half_width, top + half_width
 
     def first(self, name: str) -> Any:
         """Return a property of the first mark; None without marks."""
@@ -69,10 +69,10 @@ def level_words(axis: Any) -> Callable[[float], str] | None:
     Of a formatter written in JavaScript only what it looks words up in is known.
     """
     args = getattr(axis.formatter, "args", None) or {}
-    words, places = list(args.get("words", ())), list(args.get("at", ()))
+    level_names, tick_places = list(args.get("words", ())), list(args.get("at", ()))
 
     def name(place: float) -> str:
-        k = math.floor(place) if not places else places.index(place) if place in places else -1
-        return str(words[k]) if 0 <= k < len(words) else ""
+        k = math.floor(place) if not tick_places else tick_places.index(place) if place in tick_places else -1
+        return str(level_names[k]) if 0 <= k < len(level_names) else ""
 
-    return name if words else None
+    return name if level_names else None

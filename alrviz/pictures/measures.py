@@ -92,8 +92,8 @@ def along_label(axis: str, span: str = "all", measure: str = "") -> str:
 
 def first_steps(columns: Columns) -> Columns:
     """The columns of a frame up to iteration `FIRST_ITERATIONS`."""
-    count = int(np.searchsorted(np.asarray(columns["index"]), FIRST_ITERATIONS, side="right"))
-    return {name: columns[name][:count] for name in columns}
+    n_steps = int(np.searchsorted(np.asarray(columns["index"]), FIRST_ITERATIONS, side="right"))
+    return {name: columns[name][:n_steps] for name in columns}
 
 
 def zero_place(frames: Iterable[Columns], axis: str) -> float | None:
@@ -118,10 +118,10 @@ def values(columns: Columns, measure: str, part: str, rows: float, best: float =
     column = definition.train if part == "train" else definition.heldout
     if column is None or column not in columns:
         return np.full(len(columns["index"]), np.nan)
-    numbers = np.asarray(columns[column], float)
+    column_values = np.asarray(columns[column], float)
     if measure == "gap":
-        numbers = numbers - best
-    return numbers / rows if part == "train" and definition.per_row else numbers
+        column_values = column_values - best
+    return column_values / rows if part == "train" and definition.per_row else column_values
 
 
 def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
@@ -137,22 +137,22 @@ def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
     >>> round(gap_floor([np.array([10.0, 4.9, 0.0])]), 3)
     4.9
     """
-    lines = [gap[np.isfinite(gap)] for gap in gaps]
-    best = [gap[: int((gap <= 0).argmax()) + 1] for gap in lines if (gap <= 0).any()]
-    if not best:
+    finite_gaps = [gap[np.isfinite(gap)] for gap in gaps]
+    closed_gaps = [gap[: int((gap <= 0).argmax()) + 1] for gap in finite_gaps if (gap <= 0).any()]
+    if not closed_gaps:
         return None
-    gaps_of_all = np.concatenate(lines)
+    gaps_of_all = np.concatenate(finite_gaps)
     smallest = float(gaps_of_all[gaps_of_all > 0].min()) if (gaps_of_all > 0).any() else 1.0
-    return max(smallest / 3, *(_left_to_go(gap) for gap in best))
+    return max(smallest / 3, *(_left_to_go(gap) for gap in closed_gaps))
 
 
 def _left_to_go(gap: np.ndarray) -> float:
     """Estimate how far F would still fall after the last of these gaps, which is 0."""
-    step = max(1, (len(gap) - 1) // 10)
-    if len(gap) <= 2 * step:
+    tenth_length = max(1, (len(gap) - 1) // 10)
+    if len(gap) <= 2 * tenth_length:
         return 0.0
-    earlier_fall, last = float(gap[-1 - 2 * step] - gap[-1 - step]), float(gap[-1 - step])
-    return min(last, last * last / (earlier_fall - last)) if 0 < last < earlier_fall else max(last, 0.0)
+    earlier_fall, fall = float(gap[-1 - 2 * tenth_length] - gap[-1 - tenth_length]), float(gap[-1 - tenth_length])
+    return min(fall, fall * fall / (earlier_fall - fall)) if 0 < fall < earlier_fall else max(fall, 0.0)
 
 
 def points(

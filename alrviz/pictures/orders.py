@@ -46,110 +46,114 @@ def orders(
     that chooses its own, {} while there is none; None where there will be none: its place is beside the orders.
     """
     rows = rows[rows.order.notna()] if len(rows) else rows
-    folds = _folds(rows)
+    fold_lines = _folds(rows)
     by_order = {int(line.order): line for line in lines.itertuples()} if len(lines) else {}
     x = np.array(list(by_order), dtype=float)
     mean = np.array([line.log_loss for line in by_order.values()], dtype=float)
     error = np.array([line.se for line in by_order.values()], dtype=float)
     spread = np.nan_to_num(error)
-    level = [] if reference is None else [reference[1]]
-    auto_line, auto = automatic or {}, max(compared) + 1
-    reach = auto_line["log_loss"] + np.nan_to_num(auto_line["se"]) * np.array([-1, 1]) if auto_line else np.empty(0)
-    low, high = padded([*folds["ys"], mean - spread, mean + spread, level, reach], 0.3, 0.18)
+    reference_levels = [] if reference is None else [reference[1]]
+    auto_row, auto = automatic or {}, max(compared) + 1
+    auto_band = auto_row["log_loss"] + np.nan_to_num(auto_row["se"]) * np.array([-1, 1]) if auto_row else np.empty(0)
+    y_low, y_high = padded([*fold_lines["ys"], mean - spread, mean + spread, reference_levels, auto_band], 0.3, 0.18)
     chosen_places = [k for k, order in enumerate(by_order) if order == chosen]
     means = {
         "x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error,
-        "words": [loss_text(value) for value in mean], **_beside(mean),
+        "words": [loss_text(value) for value in mean], **_label_positions(mean),
     }  # fmt: skip
     missing = absent or {}
-    absent_words: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
+    absent_words: Data = {
+        "x": [float(n) for n in missing],
+        "y": [y_low] * len(missing),
+        "words": list(missing.values()),
+    }
     reference_line: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
     if reference is not None and len(x):
-        words = f"{reference[0]} {loss_text(reference[1])}"
-        ends = x.min() - _MARGIN_ORDERS, (x.max() if automatic is None else auto) + _MARGIN_ORDERS
+        reference_text = f"{reference[0]} {loss_text(reference[1])}"
+        line_ends = x.min() - _MARGIN_ORDERS, (x.max() if automatic is None else auto) + _MARGIN_ORDERS
         far = int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))  # the end farther from a point's number
         reference_line = {
-            "x": ends[:1], "right": ends[1:], "y": level, "words": [words],
-            "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
+            "x": line_ends[:1], "right": line_ends[1:], "y": reference_levels, "words": [reference_text],
+            "at": [line_ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
         }  # fmt: skip
-    places = [*compared, *([] if automatic is None else [auto])]
+    axis_orders = [*compared, *([] if automatic is None else [auto])]
     key = tuple(compared), label, dark, automatic is None
-    look: dict[str, Any] = {"orders": compared, "auto": None if automatic is None else auto}
-    look |= {"label": label, "dark": dark}
+    draw_params: dict[str, Any] = {"orders": compared, "auto": None if automatic is None else auto}
+    draw_params |= {"label": label, "dark": dark}
     columns = ("x", "y", "low", "high", "error", "words")
-    values = (
-        (auto, auto_line["log_loss"], *reach, auto_line["se"], loss_text(auto_line["log_loss"])) if auto_line else ()
+    automatic_values = (
+        (auto, auto_row["log_loss"], *auto_band, auto_row["se"], loss_text(auto_row["log_loss"])) if auto_row else ()
     )
-    automatic_point = {name: [values[k]] if auto_line else [] for k, name in enumerate(columns)}
+    automatic_point = {name: [automatic_values[k]] if auto_row else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
-            draw=partial(_losses, **look), key=key,
-            x=(min(places) - _MARGIN_ORDERS, max(places) + _MARGIN_ORDERS), y=(low, high),
+            draw=partial(_losses, **draw_params), key=key,
+            x=(min(axis_orders) - _MARGIN_ORDERS, max(axis_orders) + _MARGIN_ORDERS), y=(y_low, y_high),
             labels=("", "test log loss (nats per row)"),
-            data={"folds": folds, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
+            data={"folds": fold_lines, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
                   "absent": absent_words, "reference": reference_line, "automatic": automatic_point},
         )
     }  # fmt: skip
     for name, title in COSTS.items():
-        part = _cost(name, x, list(by_order.values()))
-        single = _cost(
-            name, np.array([auto] if auto_line else [], float), [SimpleNamespace(**auto_line)] if auto_line else []
+        family_points = _cost(name, x, list(by_order.values()))
+        automatic_cost = _cost(
+            name, np.array([auto] if auto_row else [], float), [SimpleNamespace(**auto_row)] if auto_row else []
         )
-        y = log_range(np.concatenate([part["y"], single["y"]]))
+        y = log_range(np.concatenate([family_points["y"], automatic_cost["y"]]))
         pictures[name] = Picture(
-            draw=partial(_costs, **look), key=key,
-            x=(min(places) - _COST_MARGIN_ORDERS, max(places) + _COST_MARGIN_ORDERS), y=y,
-            labels=("", title), data={"points": part, "automatic": single},
+            draw=partial(_costs, **draw_params), key=key,
+            x=(min(axis_orders) - _COST_MARGIN_ORDERS, max(axis_orders) + _COST_MARGIN_ORDERS), y=y,
+            labels=("", title), data={"points": family_points, "automatic": automatic_cost},
             parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"},
         )  # fmt: skip
     return pictures
 
 
 def _folds(rows: pd.DataFrame) -> Data:
-    """A line for each fold over the orders that it has."""
+    """Return a line for each fold over the orders that it has; rows: of the study's frame."""
     if not len(rows) or "log_loss" not in rows:
         return {"xs": [], "ys": [], "fold": []}
-    table = rows.pivot(index=["repeat", "fold"], columns="order", values="log_loss").dropna(how="all")
-    x, values = table.columns.to_numpy(float), table.to_numpy(float)
-    finite = ~np.isnan(values)
+    loss_table = rows.pivot(index=["repeat", "fold"], columns="order", values="log_loss").dropna(how="all")
+    x, fold_losses = loss_table.columns.to_numpy(float), loss_table.to_numpy(float)
+    has_loss = ~np.isnan(fold_losses)
     return {
-        "xs": [x[is_finite] for is_finite in finite],
-        "ys": [line[is_finite] for line, is_finite in zip(values, finite, strict=True)],
-        "fold": [f"{repeat + 1}.{fold + 1}" for repeat, fold in table.index],
+        "xs": [x[is_present] for is_present in has_loss],
+        "ys": [one_fold_losses[is_present] for one_fold_losses, is_present in zip(fold_losses, has_loss, strict=True)],
+        "fold": [f"{repeat + 1}.{fold + 1}" for repeat, fold in loss_table.index],
     }
 
 
-def _cost(name: str, x: Any, costs: Sequence[Any]) -> Data:
-    values = np.array([getattr(line, name) for line in costs], dtype=float)
-    positive = np.isfinite(values) & (values > 0)
-    texts = [short_count(value) if name == "parameters" else short_seconds(value) for value in values[positive]]
-    return {"x": x[positive], "y": values[positive], "words": texts}
+def _cost(name: str, x: Any, order_rows: Sequence[Any]) -> Data:
+    cost_values = np.array([getattr(order_row, name) for order_row in order_rows], dtype=float)
+    is_positive = np.isfinite(cost_values) & (cost_values > 0)
+    texts = [short_count(value) if name == "parameters" else short_seconds(value) for value in cost_values[is_positive]]
+    return {"x": x[is_positive], "y": cost_values[is_positive], "words": texts}
 
 
-def _beside(y: Any) -> Data:
+def _label_positions(y: Any) -> Data:
     """Return the side of each point's label, away from the line: below at a minimum, else above on the free side."""
-    places = []
+    label_positions = []
     for k, value in enumerate(y):
         previous, following = y[k - 1] if k else value, y[k + 1] if k + 1 < len(y) else value
         if value <= previous and value <= following and len(y) > 1:
-            places.append(("center", 0, 32))
+            label_positions.append(("center", 0, 32))
         else:
-            places.append(("left", 8, -8) if previous >= value or value > following else ("right", -8, -8))
-    return {name: [place[k] for place in places] for k, name in enumerate(("align", "dx", "dy"))}
+            label_positions.append(("left", 8, -8) if previous >= value or value > following else ("right", -8, -8))
+    return {name: [side[k] for side in label_positions] for k, name in enumerate(("align", "dx", "dy"))}
 
 
 def log_range(values: Any) -> Range:
     """Return whole powers of ten, two of them at least; above the highest point there is room for its number."""
     if not len(values):
         return 1.0, 100.0
-    low, high = np.floor(np.log10(values.min() / 1.3)), np.ceil(np.log10(values.max() * 4))
-    return float(10.0**low), float(10.0 ** max(high, low + 2))
+    low_power, high_power = np.floor(np.log10(values.min() / 1.3)), np.ceil(np.log10(values.max() * 4))
+    return float(10.0**low_power), float(10.0 ** max(high_power, low_power + 2))
 
 
 def power_ticks(low: float, high: float) -> list[float]:
     """Return the powers of ten from `low` to `high`, both of which are, every second or third where they are many."""
-    first, last = round(np.log10(low)), round(np.log10(high))
-    return [float(10.0**power) for power in range(first, last + 1, 1 + (last - first) // 4)]
+    first_power, last_power = round(np.log10(low)), round(np.log10(high))
+    return [float(10.0**power) for power in range(first_power, last_power + 1, 1 + (last_power - first_power) // 4)]
 
 
 def order_name(order: int) -> str:

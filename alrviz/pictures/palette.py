@@ -60,9 +60,9 @@ def racer_marks(n_racers: int) -> list[tuple[str, str]]:
 
 def shade(colour: str, tint: float) -> str:
     """Mix `colour` (#rrggbb) with white (`tint` up to 1) or with black (down to -1)."""
-    target = 255 if tint > 0 else 0
-    parts = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
-    return "#" + "".join(f"{round(part + abs(tint) * (target - part)):02X}" for part in parts)
+    full_channel = 255 if tint > 0 else 0
+    channels = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(channel + abs(tint) * (full_channel - channel)):02X}" for channel in channels)
 
 
 def readable(colour: str, dark: bool = False) -> str:
@@ -75,7 +75,10 @@ def readable(colour: str, dark: bool = False) -> str:
 def on_ground(colour: str, amount: float, dark: bool = False) -> str:
     """Return what a colour (#rrggbb) so opaque, from 0 to 1, looks like on the ground."""
     channels = ((int(channel_colour[k : k + 2], 16) for channel_colour in (GROUNDS[dark], colour)) for k in (1, 3, 5))
-    return "#" + "".join(f"{round(a + amount * (b - a)):02X}" for a, b in channels)
+    return "#" + "".join(
+        f"{round(ground_channel + amount * (colour_channel - ground_channel)):02X}"
+        for ground_channel, colour_channel in channels
+    )
 
 
 def ink_on(colour: str) -> str:
@@ -85,8 +88,8 @@ def ink_on(colour: str) -> str:
 
 def contrast(colour: str, other_colour: str) -> float:
     """Contrast of two colours as WCAG 2 defines it, from 1 to 21."""
-    low, high = sorted(map(_luminance, (colour, other_colour)))
-    return (high + 0.05) / (low + 0.05)
+    darker, lighter = sorted(map(_luminance, (colour, other_colour)))
+    return (lighter + 0.05) / (darker + 0.05)
 
 
 def _luminance(colour: str) -> float:
@@ -95,8 +98,8 @@ def _luminance(colour: str) -> float:
 
 
 def _linear(colour: str) -> list[float]:
-    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    return [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    channels = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    return [channel / 12.92 if channel <= 0.03928 else ((channel + 0.055) / 1.055) ** 2.4 for channel in channels]
 
 
 @lru_cache(maxsize=1024)
@@ -106,10 +109,10 @@ def difference(one: str, other: str) -> float:
 
 
 def _lab(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
-    linear = _linear(colour)
-    perceived = [min(max(sum(map(float.__mul__, row, linear)), 0.0), 1.0) for row in sight]
-    parts = (sum(map(float.__mul__, row, perceived)) for row in _XYZ)
-    x, y, z = (cbrt(part) if part > 0.008856 else 7.787 * part + 16 / 116 for part in parts)
+    linear_rgb = _linear(colour)
+    perceived = [min(max(sum(map(float.__mul__, row, linear_rgb)), 0.0), 1.0) for row in sight]
+    relative_xyz = (sum(map(float.__mul__, row, perceived)) for row in _XYZ)
+    x, y, z = (cbrt(ratio) if ratio > 0.008856 else 7.787 * ratio + 16 / 116 for ratio in relative_xyz)
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
@@ -137,7 +140,11 @@ def _line_colour(colour: str, dark: bool) -> str:
     """Return a colour as lines need it: on a dark ground a little lighter."""
     tints = (0.1, 0.35, 0.5) if dark else (0.0,)
     return next(
-        (lit for lit in (shade(colour, t) for t in tints) if contrast(lit, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]),
+        (
+            lit
+            for lit in (shade(colour, tint) for tint in tints)
+            if contrast(lit, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]
+        ),
         colour,
     )
 

@@ -29,7 +29,7 @@ _ALPHA = "alpha, log scale: strong to weak"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A path or a reference: its name, the family's label (for the colour), and its place among the study's racers.
+    """A path or a reference: its name, the family's label (for the colour), and its number among the study's racers.
 
     short: shorter name, for a place without room for the name; "" if the name is to be written there too.
     """
@@ -44,9 +44,11 @@ def across(alphas: Sequence[float]) -> Range:
     """Return the range of the horizontal axis, from the largest alpha on the left to the smallest, with room for
     names.
     """
-    high, low = max(alphas), min(alphas)
-    decades = max(np.log10(high / low), 1.0) / (1 - LABEL_WIDTH_SHARE - LEFT_GAP_SHARE)
-    return float(high * 10 ** (LEFT_GAP_SHARE * decades)), float(low / 10 ** (LABEL_WIDTH_SHARE * decades))
+    highest_alpha, lowest_alpha = max(alphas), min(alphas)
+    n_decades = max(np.log10(highest_alpha / lowest_alpha), 1.0) / (1 - LABEL_WIDTH_SHARE - LEFT_GAP_SHARE)
+    return float(highest_alpha * 10 ** (LEFT_GAP_SHARE * n_decades)), float(
+        lowest_alpha / 10 ** (LABEL_WIDTH_SHARE * n_decades)
+    )
 
 
 def losses(
@@ -66,41 +68,41 @@ def losses(
     the best test point by racer. width: pixels of its frame.
     """
     has_measure = measure in lines
-    parts = [_part(lines, model.racer) if has_measure else lines.iloc[:0] for model in paths]
-    train = tuple(_line(part, f"train_{measure}", model.name) for part, model in zip(parts, paths, strict=True))
-    heldout = tuple(_line(part, measure, model.name) for part, model in zip(parts, paths, strict=True))
+    path_rows = [_path_rows(lines, model.racer) if has_measure else lines.iloc[:0] for model in paths]
+    train = tuple(_line(rows, f"train_{measure}", model.name) for rows, model in zip(path_rows, paths, strict=True))
+    test_lines = tuple(_line(rows, measure, model.name) for rows, model in zip(path_rows, paths, strict=True))
     colours = racer_colours([model.label for model in paths], dark)
-    marks: Data = {"x": [], "y": [], "colour": [], "words": []}
-    for part, model, colour in zip(parts, paths, colours, strict=True):
-        for row in part[part["alpha"] == best.get(model.racer)].to_dict("records") if has_measure else ():
-            marks["x"].append(row["alpha"])
-            marks["y"].append(row[measure])
-            marks["colour"].append(colour)
-            marks["words"].append(loss_text(row[measure]))
-    parts_beside = [(model, _part(lines, model.racer)) for model in beside if has_measure]
-    levels = [(model, float(part[measure].iloc[0])) for model, part in parts_beside if len(part)]
-    levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
-    y = _range([*train, *heldout], [value for _, value in levels])
-    level, words = _labelled(levels, paths, heldout, y, dark, LABEL_WIDTH_SHARE * width)
+    best_points: Data = {"x": [], "y": [], "colour": [], "words": []}
+    for rows, model, colour in zip(path_rows, paths, colours, strict=True):
+        for row in rows[rows["alpha"] == best.get(model.racer)].to_dict("records") if has_measure else ():
+            best_points["x"].append(row["alpha"])
+            best_points["y"].append(row[measure])
+            best_points["colour"].append(colour)
+            best_points["words"].append(loss_text(row[measure]))
+    parts_beside = [(model, _path_rows(lines, model.racer)) for model in beside if has_measure]
+    loss_levels = [(model, float(rows[measure].iloc[0])) for model, rows in parts_beside if len(rows)]
+    loss_levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
+    y = _range([*train, *test_lines], [value for _, value in loss_levels])
+    level_lines, end_labels = _levels_and_labels(loss_levels, paths, test_lines, y, dark, LABEL_WIDTH_SHARE * width)
     return Picture(
         draw=partial(_draw_losses, paths=paths, alphas=alphas, measure=measure, dark=dark),
         x=across(alphas), y=y, labels=(_ALPHA, LOSSES[measure]), axes={"x_axis_type": "log"},
         data={
-            "levels": level, "train": train, "heldout": heldout, "best": marks,
-            "words": with_room(words, len(paths) + len(beside)),
+            "levels": level_lines, "train": train, "heldout": test_lines, "best": best_points,
+            "words": with_room(end_labels, len(paths) + len(beside)),
         },
         key=(tuple(paths), tuple(alphas), measure, dark),
     )  # fmt: skip
 
 
-def _part(lines: pd.DataFrame, racer: int) -> pd.DataFrame:
-    return lines[lines["racer"] == racer].sort_values("alpha", ascending=False)
+def _path_rows(summary_rows: pd.DataFrame, racer: int) -> pd.DataFrame:
+    return summary_rows[summary_rows["racer"] == racer].sort_values("alpha", ascending=False)
 
 
-def _line(part: pd.DataFrame, column: str, name: str) -> Data:
-    if column not in part:
+def _line(rows: pd.DataFrame, column: str, name: str) -> Data:
+    if column not in rows:
         return {"x": np.empty(0), "y": np.empty(0), "name": []}
-    return {"x": part["alpha"].to_numpy(float), "y": part[column].to_numpy(float), "name": [name] * len(part)}
+    return {"x": rows["alpha"].to_numpy(float), "y": rows[column].to_numpy(float), "name": [name] * len(rows)}
 
 
 def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
@@ -111,19 +113,19 @@ def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
         heights = np.array(levels)
     if not len(heights):
         return 0.0, 1.0
-    low, high = float(heights.min()), float(heights.max())
-    margin = 0.3 * ((high - low) or abs(high))
-    inside_levels = [value for value in levels if low - margin <= value <= high + margin]
-    low, high = min([low, *inside_levels]), max([high, *inside_levels])
-    air = max(high - low, 0.1 * abs(high)) or 0.5  # what differs by less is not to fill the picture
-    return (low - 0.08 * air if low > 0.08 * air else -0.03 * air), high + 0.1 * air
+    y_low, y_high = float(heights.min()), float(heights.max())
+    margin = 0.3 * ((y_high - y_low) or abs(y_high))
+    inside_levels = [value for value in levels if y_low - margin <= value <= y_high + margin]
+    y_low, y_high = min([y_low, *inside_levels]), max([y_high, *inside_levels])
+    height = max(y_high - y_low, 0.1 * abs(y_high)) or 0.5  # what differs by less is not to fill the picture
+    return (y_low - 0.08 * height if y_low > 0.08 * height else -0.03 * height), y_high + 0.1 * height
 
 
-def _labelled(
+def _levels_and_labels(
     levels: Sequence[tuple[Named, float]], paths: Sequence[Named], heldout: Sequence[Data], y: Range, dark: bool,
     room: float,
 ) -> tuple[Data, Data]:  # fmt: skip
-    """The horizontal lines, and the names at the right end, in `room` pixels: paths first, which keep places."""
+    """Return the horizontal lines, and the names at the right end, in `room` pixels: paths first, which keep places."""
     colours = racer_colours([path.label for path in paths], dark)
     labels = [
         (path.name, float(line["y"][-1]), colour, "bold")
@@ -150,25 +152,25 @@ def _labelled(
 
 
 def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], measure: str, dark: bool) -> None:
-    fig, end = plot.figure, min(alphas)
+    fig, right = plot.figure, min(alphas)
     _mark_alphas(plot, alphas)
-    first = across(alphas)[0]
-    fig.segment(first, "y", end, "y", source=plot["levels"], line_color="colour", line_dash=[2, 4], line_width=1.8)
-    dots, colours = [], racer_colours([part.label for part in paths], dark)
-    for colour, full, dashed in zip(colours, plot["train"], plot["heldout"], strict=True):
-        fig.line("x", "y", source=full, line_color=colour, line_width=2.6)
-        fig.line("x", "y", source=dashed, line_color=colour, line_width=2.6, line_dash=[7, 5])
-        dots.append(fig.scatter("x", "y", source=dashed, color=colour, size=5))
+    left_end = across(alphas)[0]
+    fig.segment(left_end, "y", right, "y", source=plot["levels"], line_color="colour", line_dash=[2, 4], line_width=1.8)
+    dot_renderers, colours = [], racer_colours([rows.label for rows in paths], dark)
+    for colour, train_source, test_source in zip(colours, plot["train"], plot["heldout"], strict=True):
+        fig.line("x", "y", source=train_source, line_color=colour, line_width=2.6)
+        fig.line("x", "y", source=test_source, line_color=colour, line_width=2.6, line_dash=[7, 5])
+        dot_renderers.append(fig.scatter("x", "y", source=test_source, color=colour, size=5))
     fig.scatter("x", "y", source=plot["best"], size=18, fill_color=None, line_color="colour", line_width=3)
     trail, latest_points = (ColumnDataSource({"x": [], "train": [], "heldout": [], "colour": []}) for _ in range(2))
     _add_head(plot)
-    for part in ("train", "heldout"):
-        fig.scatter("x", part, source=trail, size=5, color="colour", fill_alpha=1.0 if part == "train" else 0.0)
+    for rows in ("train", "heldout"):
+        fig.scatter("x", rows, source=trail, size=5, color="colour", fill_alpha=1.0 if rows == "train" else 0.0)
     fig.scatter("x", "train", source=latest_points, size=11, color="colour")
     fig.scatter("x", "heldout", source=latest_points, size=11, line_color="colour", line_width=3, fill_color=None)
-    write(fig, plot["words"], x=end, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
+    write(fig, plot["words"], x=right, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
     tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {LOSSES[measure]}", "@y{0.0000}")]
-    fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
+    fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tips))
     plot.sources |= {"trail": trail, "live": latest_points}
 
 
@@ -207,11 +209,11 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
 
     lines: the study's summary. key: what it belongs to; of something else it is drawn anew.
     """
-    column_names = [f"away_{share}" for band in BANDS for share in band] + ["away_50"]
+    column_names = [f"away_{percentile}" for band in BANDS for percentile in band] + ["away_50"]
     data: Data = {name: [] for name in ("x", *column_names)}
     if "away_50" in lines:
-        part = _part(lines, racer)
-        data = {"x": part["alpha"].to_numpy(float)} | {name: part[name].to_numpy(float) for name in column_names}
+        rows = _path_rows(lines, racer)
+        data = {"x": rows["alpha"].to_numpy(float)} | {name: rows[name].to_numpy(float) for name in column_names}
     return Picture(
         draw=partial(_draw_spread, alphas=alphas, colour=colour),
         x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", "w - center"),
@@ -222,7 +224,7 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
 def _spread_range(data: Data) -> Range:
     """Return a range from nine tenths of the weights, as wide again on either side, as outliers may lie anywhere."""
     inner_bands = [np.abs(np.asarray(data[name], float)) for name in ("away_5", "away_95")]
-    widest = float(max((part.max() for part in inner_bands if len(part)), default=0.0)) or 1.0
+    widest = float(max((away.max() for away in inner_bands if len(away)), default=0.0)) or 1.0
     return -1.8 * widest, 1.8 * widest
 
 
@@ -230,8 +232,8 @@ def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
     fig, bands = plot.figure, plot["bands"]
     _mark_alphas(plot, alphas, few=True)
     fig.min_height = 120
-    for (low, high), opacity in zip(BANDS, (0.13, 0.2, 0.4), strict=True):
-        fig.varea("x", f"away_{low}", f"away_{high}", source=bands, fill_color=colour, fill_alpha=opacity)
+    for (lower, upper), opacity in zip(BANDS, (0.13, 0.2, 0.4), strict=True):
+        fig.varea("x", f"away_{lower}", f"away_{upper}", source=bands, fill_color=colour, fill_alpha=opacity)
     fig.line("x", "away_50", source=bands, line_color=colour, line_width=2)
     latest_band = plot.sources["live"] = ColumnDataSource({"x": [], "low": [], "high": []})
     fig.segment("x", "low", "x", "high", source=latest_band, line_color=colour, line_width=6)
@@ -242,19 +244,19 @@ def spread_at(plot: Plot, alpha: float, row: Mapping[str, float] | None) -> None
     """Move the line to an alpha, and show where nine tenths of the weights of the fit there lie."""
     plot.parts["head"].location = alpha
     rows = [] if row is None else [row]
-    ends = {"low": [fit["away_5"] for fit in rows], "high": [fit["away_95"] for fit in rows]}
-    plot["live"].data = {"x": [alpha] * len(rows), **ends}
+    segment_ends = {"low": [fit["away_5"] for fit in rows], "high": [fit["away_95"] for fit in rows]}
+    plot["live"].data = {"x": [alpha] * len(rows), **segment_ends}
 
 
 def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None:
-    first, last = np.ceil(np.log10(min(alphas)) - 1e-9), np.floor(np.log10(max(alphas)) + 1e-9)
-    powers = np.arange(first, last + 1, max(np.ceil((last - first) / (4 if few else 9)), 1))
-    names = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
-    plot.parts["x"].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
+    first_power, last_power = np.ceil(np.log10(min(alphas)) - 1e-9), np.floor(np.log10(max(alphas)) + 1e-9)
+    powers = np.arange(first_power, last_power + 1, max(np.ceil((last_power - first_power) / (4 if few else 9)), 1))
+    label_by_alpha = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
+    plot.parts["x"].update(ticker=FixedTicker(ticks=list(label_by_alpha)), major_label_overrides=label_by_alpha)
     plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN_PX, RIGHT_MARGIN_PX
 
 
 def _add_head(plot: Plot) -> None:
-    head = Span(location=None, dimension="height", line_color=GREY, line_width=1.6, level="underlay")
-    plot.figure.add_layout(head)
-    plot.parts["head"] = head
+    alpha_line = Span(location=None, dimension="height", line_color=GREY, line_width=1.6, level="underlay")
+    plot.figure.add_layout(alpha_line)
+    plot.parts["head"] = alpha_line

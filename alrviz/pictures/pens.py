@@ -62,13 +62,13 @@ class Pen:
         """
         half = size / 2
         if kind in ("dash", "x", "cross"):
-            for turn in _ANGLES.get(kind, (angle,)):
-                half_line = half * np.array([math.cos(turn), math.sin(turn)])
+            for stroke_angle in _ANGLES.get(kind, (angle,)):
+                half_line = half * np.array([math.cos(stroke_angle), math.sin(stroke_angle)])
                 self.line(np.array([centre - half_line, centre + half_line]), line if line is not None else fill, width)
         elif kind in _SIDES:
-            sides, first = _SIDES[kind]
-            angles = first + 2 * math.pi * np.arange(sides) / sides
-            reach = half * {3: 1.15, 4: 1.25, 6: 1.05}[sides] * (1.1 if kind == "square" else 1.0)
+            n_sides, first_angle = _SIDES[kind]
+            angles = first_angle + 2 * math.pi * np.arange(n_sides) / n_sides
+            reach = half * {3: 1.15, 4: 1.25, 6: 1.05}[n_sides] * (1.1 if kind == "square" else 1.0)
             self.area(np.array(centre) + reach * np.column_stack([np.cos(angles), np.sin(angles)]), fill, line, width)
         else:
             self.circle(centre, half, fill, line, width)
@@ -84,13 +84,13 @@ class Pen:
 
     def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
         """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
-        letters, words = font(round(size * self.unit)), one_line(words)
+        font_, words = font(round(size * self.unit)), one_line(words)
         if not tilt:
-            self._draw.text((x * self.unit, y * self.unit), words, font=letters, fill=colour, anchor=anchor)
+            self._draw.text((x * self.unit, y * self.unit), words, font=font_, fill=colour, anchor=anchor)
             return
-        box = letters.getbbox(words)
+        box = font_.getbbox(words)
         letters_image = Image.new("L", (int(box[2]) + 4, int(box[3]) + 6), 0)
-        ImageDraw.Draw(letters_image).text((2, 2), words, font=letters, fill=255)
+        ImageDraw.Draw(letters_image).text((2, 2), words, font=font_, fill=255)
         turned_image = letters_image.rotate(math.degrees(tilt), expand=True, resample=Image.Resampling.BICUBIC)
         x_share, y_share = {"m": 0.5, "r": 1.0}.get(anchor[0], 0.0), {"m": 0.5}.get(anchor[1], 0.0)
         left, top = x * self.unit - turned_image.width * x_share, y * self.unit - turned_image.height * y_share
@@ -135,13 +135,13 @@ def _dashed(points: Points, dash: list[float]) -> Iterator[Points]:
         yield points
         return
     ends = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-    dash_start, k = 0.0, 0
+    dash_start, dash_index = 0.0, 0
     while dash_start < ends[-1]:
-        dash_end = min(dash_start + dash[k % len(dash)], ends[-1])
-        if k % 2 == 0:
-            places = np.concatenate([[dash_start], ends[(ends > dash_start) & (ends < dash_end)], [dash_end]])
-            yield np.column_stack([np.interp(places, ends, points[:, c]) for c in (0, 1)])
-        dash_start, k = dash_end, k + 1
+        dash_end = min(dash_start + dash[dash_index % len(dash)], ends[-1])
+        if dash_index % 2 == 0:
+            dash_distances = np.concatenate([[dash_start], ends[(ends > dash_start) & (ends < dash_end)], [dash_end]])
+            yield np.column_stack([np.interp(dash_distances, ends, points[:, coordinate]) for coordinate in (0, 1)])
+        dash_start, dash_index = dash_end, dash_index + 1
 
 
 class SvgPen(Pen):

@@ -106,8 +106,8 @@ class Plot:
     def __init__(self, picture: Picture, name: str):
         self.figure = frame(picture.x, picture.y, picture.labels, name, **picture.axes)
         self.sources: dict[str, Any] = {
-            name: tuple(map(ColumnDataSource, part)) if isinstance(part, tuple) else ColumnDataSource(part)
-            for name, part in picture.data.items()
+            name: tuple(map(ColumnDataSource, columns)) if isinstance(columns, tuple) else ColumnDataSource(columns)
+            for name, columns in picture.data.items()
         }
         self.parts: dict[str, Any] = {"x": self.figure.xaxis[0], "y": self.figure.yaxis[0]}
         self._labels = picture.labels
@@ -126,10 +126,10 @@ class Plot:
             if self.figure.tags == [_caption(self._labels)]:
                 describe(self.figure, _caption(picture.labels))
             self._labels = picture.labels
-        for part, properties in pairs(self.parts, picture.parts):
-            changed_properties = {name: new for name, new in properties.items() if getattr(part, name) != new}
+        for model, properties in pairs(self.parts, picture.parts):
+            changed_properties = {name: new for name, new in properties.items() if getattr(model, name) != new}
             if changed_properties:
-                part.update(**changed_properties)
+                model.update(**changed_properties)
 
 
 def pairs(models: Mapping[str, Any], properties: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
@@ -138,20 +138,20 @@ def pairs(models: Mapping[str, Any], properties: Mapping[str, Any]) -> Iterator[
     Raises:
         ValueError: if there is none of this name, or not as many.
     """
-    for name, part in properties.items():
+    for name, named_properties in properties.items():
         if name not in models:
             raise ValueError(f"the figure has no {name!r}; it has {', '.join(models)}. {_OTHER}")
-        parts, values = _as_tuple(models[name]), _as_tuple(part)
-        if len(parts) != len(values):
-            raise ValueError(f"of {name!r} the figure has {len(parts)}; got {len(values)}. {_OTHER}")
-        yield from zip(parts, values, strict=True)
+        models_of_name, settings = _as_tuple(models[name]), _as_tuple(named_properties)
+        if len(models_of_name) != len(settings):
+            raise ValueError(f"of {name!r} the figure has {len(models_of_name)}; got {len(settings)}. {_OTHER}")
+        yield from zip(models_of_name, settings, strict=True)
 
 
 _OTHER = "A picture of other ones needs another key"
 
 
-def _as_tuple(part: Any) -> tuple[Any, ...]:
-    return part if isinstance(part, tuple) else (part,)
+def _as_tuple(value_or_tuple: Any) -> tuple[Any, ...]:
+    return value_or_tuple if isinstance(value_or_tuple, tuple) else (value_or_tuple,)
 
 
 def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **figure_params: Any) -> figure:
@@ -219,7 +219,7 @@ def add_legend(fig: figure, items: Iterable[tuple[str, Sequence[Any]]], **legend
         "orientation": "horizontal", "margin": 0, "padding": 2, "spacing": 8, "border_line_color": None,
         "background_fill_alpha": 0.0, "label_text_font_size": "15px", "glyph_width": 16, **legend_params,
     }  # fmt: skip
-    legend = Legend(items=[LegendItem(label=words, renderers=list(parts)) for words, parts in items], **legend_params)
+    legend = Legend(items=[LegendItem(label=text, renderers=list(glyphs)) for text, glyphs in items], **legend_params)
     fig.add_layout(legend, "above")
     return legend
 
@@ -229,13 +229,13 @@ def padded(parts: Iterable[Any], below: float, above: float, least: float = 0.1)
 
     least: what of the highest value the span is taken for at least: a smaller difference is not to fill the picture.
     """
-    values = np.concatenate([np.asarray(part, float) for part in [*parts, []]])
+    values = np.concatenate([np.asarray(array, float) for array in [*parts, []]])
     values = values[np.isfinite(values)]
     if not len(values):
         return 0.0, 1.0
-    low, high = float(values.min()), float(values.max())
-    span = max(high - low, least * abs(high)) or 0.5
-    return low - below * span, high + above * span
+    lowest, highest = float(values.min()), float(values.max())
+    span = max(highest - lowest, least * abs(highest)) or 0.5
+    return lowest - below * span, highest + above * span
 
 
 def keep_sizes(axis: Axis) -> None:

@@ -31,62 +31,66 @@ class Prediction:
 def draw_prediction(fig: figure, prediction: Prediction, dark: bool = False) -> list[Any]:
     """Draw a prediction on a figure; return the renderers added, none if the axes cannot show its values."""
     # Renderers alone: a part of `center` that comes with a renderer has no view yet when Bokeh's browser paints.
-    ink, parts = INKS[dark], []
-    marks = [
-        (x, y, words) for (x, y), words in zip(prediction.places, prediction.words, strict=True) if _can(fig, x, y)
+    ink, renderers = INKS[dark], []
+    drawable_numbers = [
+        (x, y, text)
+        for (x, y), text in zip(prediction.places, prediction.words, strict=True)
+        if _is_drawable(fig, x, y)
     ]
-    if not marks:
+    if not drawable_numbers:
         return []
     line_properties: dict[str, Any] = {"line_color": ink, "line_width": 2.5, "line_dash": _DOTS}
-    if points := [(x, y) for x, y, _ in marks if x is not None and y is not None]:
+    if points := [(x, y) for x, y, _ in drawable_numbers if x is not None and y is not None]:
         along, up = map(list, zip(*points, strict=True))
-        parts.append(fig.line(along, up, **line_properties))
-        parts.append(fig.scatter(along, up, marker="x", size=13, line_color=ink, line_width=3))
-    parts += [fig.hspan(y=y, **line_properties) for x, y, _ in marks if x is None]
-    parts += [fig.vspan(x=x, **line_properties) for x, y, _ in marks if y is None]
-    labels = [_label(fig, *mark) for mark in marks]
-    _part(fig, marks, labels)
+        renderers.append(fig.line(along, up, **line_properties))
+        renderers.append(fig.scatter(along, up, marker="x", size=13, line_color=ink, line_width=3))
+    renderers += [fig.hspan(y=y, **line_properties) for x, y, _ in drawable_numbers if x is None]
+    renderers += [fig.vspan(x=x, **line_properties) for x, y, _ in drawable_numbers if y is None]
+    labels = [_label(fig, *number) for number in drawable_numbers]
+    _separate_labels(fig, drawable_numbers, labels)
     columns = {name: [label[name] for label in labels] for name in ("x", "y", "text", "align", "dx", "dy")}
-    parts.append(fig.text(
+    renderers.append(fig.text(
         "x", "y", text="text", source=ColumnDataSource(columns), x_offset="dx", y_offset="dy", text_align="align",
         text_color=ink, text_font=FONT, text_font_size="16px", text_font_style="bold",
         background_fill_color=GROUNDS[dark], background_fill_alpha=0.75,
     ))  # fmt: skip
-    return parts
+    return renderers
 
 
-def _can(fig: figure, x: float | None, y: float | None) -> bool:
+def _is_drawable(fig: figure, x: float | None, y: float | None) -> bool:
     """Whether the axes have such a place: a logarithmic one has nothing at 0."""
     scales = ((x, fig.x_scale), (y, fig.y_scale))
     return all(value is None or (math.isfinite(value) and (value > 0 or not isinstance(scale, LogScale)))
                for value, scale in scales)  # fmt: skip
 
 
-def _label(fig: figure, x: float | None, y: float | None, words: str) -> dict[str, Any]:
+def _label(fig: figure, x: float | None, y: float | None, text: str) -> dict[str, Any]:
     """Return a label with its position: at the end of the line, or at the edge for a value outside."""
-    across, up = (_inside(axis, value) for axis, value in ((fig.x_range, x), (fig.y_range, y)))
+    inside_x, inside_y = (_clip_to_axis(axis, value) for axis, value in ((fig.x_range, x), (fig.y_range, y)))
     arrow, align = "", "left"
-    if y is not None and up != y:
-        arrow = " ↑" if y > up else " ↓"
-    elif x is not None and across != x:
-        right = (x > across) == (fig.x_range.end > fig.x_range.start)
+    if y is not None and inside_y != y:
+        arrow = " ↑" if y > inside_y else " ↓"
+    elif x is not None and inside_x != x:
+        right = (x > inside_x) == (fig.x_range.end > fig.x_range.start)
         arrow, align = (" →", "right") if right else (" ←", "left")
     return {
-        "x": across, "y": up, "text": words + arrow, "align": align, "dx": -8 if align == "right" else 8,
+        "x": inside_x, "y": inside_y, "text": text + arrow, "align": align, "dx": -8 if align == "right" else 8,
         "dy": 24 if arrow == " ↑" else -6,
     }  # fmt: skip
 
 
-def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labels: list[dict[str, Any]]) -> None:
+def _separate_labels(
+    fig: figure, numbers: list[tuple[float | None, float | None, str]], labels: list[dict[str, Any]]
+) -> None:
     """Put the words of lines that lie near each other beside each other, those of upright ones above each other."""
-    for k, (x, y, _) in enumerate(marks):
+    for k, (x, y, _) in enumerate(numbers):
         if x is not None and y is not None:
             continue
         name, axis, scale = ("x", fig.x_range, fig.x_scale) if y is None else ("y", fig.y_range, fig.y_scale)
-        place = _share(axis, scale, labels[k][name])
-        for earlier_mark, label in zip(marks[:k], labels, strict=False):
-            has_same_axes = (earlier_mark[0] is None, earlier_mark[1] is None) == (x is None, y is None)
-            if not has_same_axes or abs(_share(axis, scale, label[name]) - place) >= (
+        position = _axis_share(axis, scale, labels[k][name])
+        for earlier_number, label in zip(numbers[:k], labels, strict=False):
+            has_same_axes = (earlier_number[0] is None, earlier_number[1] is None) == (x is None, y is None)
+            if not has_same_axes or abs(_axis_share(axis, scale, label[name]) - position) >= (
                 MIN_LABEL_DISTANCE if y is not None else 2 * MIN_LABEL_DISTANCE
             ):
                 continue
@@ -96,7 +100,7 @@ def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labe
                 labels[k]["dy"] = min(labels[k]["dy"], label["dy"] - LINE_HEIGHT_PX)
 
 
-def _share(axis: Any, scale: Any, value: float) -> float:
+def _axis_share(axis: Any, scale: Any, value: float) -> float:
     """Return the position of a value on an axis, from 0 to 1."""
     low, high, position = float(axis.start), float(axis.end), value
     if isinstance(scale, LogScale):
@@ -104,7 +108,7 @@ def _share(axis: Any, scale: Any, value: float) -> float:
     return (position - low) / (high - low)
 
 
-def _inside(axis: Any, value: float | None) -> float:
+def _clip_to_axis(axis: Any, value: float | None) -> float:
     """Return a value within the axis's range; its start without a value."""
     low, high = sorted((float(axis.start), float(axis.end)))
     return float(axis.start) if value is None else min(max(value, low), high)

@@ -133,8 +133,8 @@ def live_html(title: str, section: str = "", script: str = "") -> str:
 
 def _page(title: str, data: str, policy: str, section: str = "", script: str = "") -> str:
     template = (files("alrviz.pictures") / "replay.html").read_text(encoding="utf-8")
-    parts = {"policy": policy, "title": escape(title), "data": data, "section": section, "script": script}
-    return re.sub(r"{{(\w+)}}", lambda found: parts[found[1]], template)
+    text_by_placeholder = {"policy": policy, "title": escape(title), "data": data, "section": section, "script": script}
+    return re.sub(r"{{(\w+)}}", lambda found: text_by_placeholder[found[1]], template)
 
 
 def to_json(value: Any) -> str:
@@ -161,11 +161,11 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
 
     The keys of `COLUMNS` hold the numbers a step, () where a line has none.
     """
-    steps = slice(first, None)
+    step_slice = slice(first, None)
     return {
         "title": film.title,
         "counted": film.counted,
-        "steps": _numbers(film.steps[steps]),
+        "steps": _numbers(film.steps[step_slice]),
         "sentences": film.sentences,
         "axes": [asdict(axis) for axis in film.axes],
         "measure": film.measure,
@@ -173,19 +173,19 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
         "lines": [
             {
                 "name": line.name, "light": line.light, "dark": line.dark, "lightText": readable(line.light),
-                "darkText": readable(line.dark, dark=True), "x": [_numbers(x[steps]) for x in line.x],
+                "darkText": readable(line.dark, dark=True), "x": [_numbers(x[step_slice]) for x in line.x],
             }
             for line in film.lines
         ],
         "measures": [
             {
                 "label": view.label, "short": view.short, "log": view.log,
-                "grey": [[words, *_numbers([level])] for words, level in view.grey.items()],
+                "grey": [[text, *_numbers([level])] for text, level in view.grey.items()],
                 "less": _numbers(view.less, _MAX_DIFFERENCE_DIGITS),
                 "floor": view.floor,
                 "along": view.along or [axis.label for axis in film.axes],
-                "lines": [{"y": _numbers(y, _MAX_DIFFERENCE_DIGITS if view.less else _DIGITS, steps),
-                           "held": _numbers(heldout, at=steps)}
+                "lines": [{"y": _numbers(y, _MAX_DIFFERENCE_DIGITS if view.less else _DIGITS, step_slice),
+                           "held": _numbers(heldout, step_slice=step_slice)}
                           for y, heldout in zip(view.train, view.heldout, strict=True)],
             }
             for view in film.views
@@ -199,12 +199,12 @@ COLUMNS = ("steps", "x", "y", "held")
 
 
 def _panel(panel: ReplayPanel) -> dict[str, Any]:
-    places = panel.levels if panel.x is None else panel.x
+    panel_places = panel.levels if panel.x is None else panel.x
     return {
         "name": panel.name,
-        "x": _numbers(np.arange(len(places)) if panel.x is None else panel.x),
+        "x": _numbers(np.arange(len(panel_places)) if panel.x is None else panel.x),
         "levels": list(panel.levels) if panel.x is None else None,
-        "frames": [[_numbers(curve, 4) for curve in step] for step in panel.frames],
+        "frames": [[_numbers(curve, 4) for curve in step_curves] for step_curves in panel.frames],
         "low": panel.low,
         "high": panel.high,
         "colours": panel.colours,
@@ -214,15 +214,15 @@ def _panel(panel: ReplayPanel) -> dict[str, Any]:
     }
 
 
-def _numbers(values: Any, digits: int = _DIGITS, at: slice = slice(None)) -> list[float | int | None]:
+def _numbers(values: Any, digits: int = _DIGITS, step_slice: slice = slice(None)) -> list[float | int | None]:
     """Round numbers to the digits that a picture needs; None for those that are not finite."""
     if values is None:
         return []
-    numbers: list[float | int | None] = []
-    for value in np.asarray(values, float)[at].tolist():
-        number = float(f"{value:.{digits}g}")
-        if number - number != 0:
-            numbers.append(None)
+    rounded_numbers: list[float | int | None] = []
+    for value in np.asarray(values, float)[step_slice].tolist():
+        rounded = float(f"{value:.{digits}g}")
+        if rounded - rounded != 0:
+            rounded_numbers.append(None)
         else:
-            numbers.append(int(number) if number.is_integer() and abs(number) < 1e15 else number)
-    return numbers
+            rounded_numbers.append(int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded)
+    return rounded_numbers

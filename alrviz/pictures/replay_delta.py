@@ -31,16 +31,16 @@ class ReplayDelta:
         Of the steps up to number `settled` nothing will change but which are kept. state: in a few words.
         """
         self._more["state"] = state
-        steps = [int(step) for step in film.steps]
-        first = self._common(steps)
-        parts = content(film, first) | self._more
-        head = _without_columns(parts)
-        if not _alike(self._head, head):
-            first, parts = 0, content(film) | self._more
+        step_numbers = [int(step) for step in film.steps]
+        n_common = self._common(step_numbers)
+        film_content = content(film, n_common) | self._more
+        content_without_columns = _without_columns(film_content)
+        if not _alike(self._head, content_without_columns):
+            n_common, film_content = 0, content(film) | self._more
             self._head = {}
-        message = {"from": first} | _difference(self._head, parts)
-        self._film, self._head, self._steps, self._whole = film, head, steps, None
-        self._settled = sum(step <= settled for step in steps)
+        message = {"from": n_common} | _difference(self._head, film_content)
+        self._film, self._head, self._steps, self._whole = film, content_without_columns, step_numbers, None
+        self._settled = sum(step <= settled for step in step_numbers)
         return _line(message)
 
     @property
@@ -62,35 +62,37 @@ def _line(message: dict[str, Any]) -> bytes:
 
 def _without_columns(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_columns(part) for key, part in value.items() if key not in COLUMNS}
-    return [_without_columns(part) for part in value] if isinstance(value, list) else value
+        return {key: _without_columns(member) for key, member in value.items() if key not in COLUMNS}
+    return [_without_columns(member) for member in value] if isinstance(value, list) else value
 
 
-def _alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
+def _alike(old_content: dict[str, Any], new_content: dict[str, Any]) -> bool:
     """Whether columns mean the same in both: as many lines along the same axes, the same measures."""
-    return bool(old) and all(
-        [part.get("label", part.get("name")) for part in old[key]]
-        == [part.get("label", part.get("name")) for part in new[key]]
+    return bool(old_content) and all(
+        [entry.get("label", entry.get("name")) for entry in old_content[key]]
+        == [entry.get("label", entry.get("name")) for entry in new_content[key]]
         for key in ("axes", "lines", "measures")
     )
 
 
-def _difference(old: Any, new: Any) -> Any:
-    """Return the parts of `new` that differ from `old`; columns are always included."""
-    if isinstance(new, dict):
-        old_parts: Any = old if isinstance(old, dict) else {}
+def _difference(old_value: Any, new_value: Any) -> Any:
+    """Return the parts of `new_value` that differ from `old_value`; columns are always included."""
+    if isinstance(new_value, dict):
+        old_members: Any = old_value if isinstance(old_value, dict) else {}
         return {
-            key: part if key in COLUMNS else _difference(old_parts.get(key), part)
-            for key, part in new.items()
-            if key not in old_parts or _has_columns(part) or old_parts[key] != part
+            key: member if key in COLUMNS else _difference(old_members.get(key), member)
+            for key, member in new_value.items()
+            if key not in old_members or _has_columns(member) or old_members[key] != member
         }
-    if isinstance(new, list) and new and all(isinstance(part, dict) for part in new):
-        old_parts = old if isinstance(old, list) and len(old) == len(new) else [None] * len(new)
-        return [_difference(old_part, part) for old_part, part in zip(old_parts, new, strict=True)]
-    return new
+    if isinstance(new_value, list) and new_value and all(isinstance(member, dict) for member in new_value):
+        old_members = (
+            old_value if isinstance(old_value, list) and len(old_value) == len(new_value) else [None] * len(new_value)
+        )
+        return [_difference(old_member, member) for old_member, member in zip(old_members, new_value, strict=True)]
+    return new_value
 
 
 def _has_columns(value: Any) -> bool:
     if isinstance(value, dict):
-        return any(key in COLUMNS or _has_columns(part) for key, part in value.items())
+        return any(key in COLUMNS or _has_columns(member) for key, member in value.items())
     return isinstance(value, list) and any(map(_has_columns, value))

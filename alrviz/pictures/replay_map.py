@@ -35,19 +35,19 @@ class Ground:
 
 def ground_content(ground: Ground) -> dict[str, Any]:
     """Return a map's data for the player."""
-    last = ground.surfaces[-1]
+    last_surface = ground.surfaces[-1]
     frames = np.array([_class_and_certainty_codes(surface) for surface in ground.surfaces])
     return {
-        "across": _axis(last.across),
-        "up": _axis(last.up),
-        "ratio": last.across.length / last.up.length if last.one_scale else None,
+        "across": _axis(last_surface.across),
+        "up": _axis(last_surface.up),
+        "ratio": last_surface.across.length / last_surface.up.length if last_surface.one_scale else None,
         "rows": frames.shape[1],
         "columns": frames.shape[2],
-        "shades": 256 // len(last.classes),
-        "classes": list(last.classes),
-        "colours": class_colours(len(last.classes)),
+        "shades": 256 // len(last_surface.classes),
+        "classes": list(last_surface.classes),
+        "colours": class_colours(len(last_surface.classes)),
         "opacity": [MIN_OPACITY, MAX_OPACITY],
-        "points": _points(last),
+        "points": _points(last_surface),
         "note": ground.note,
         "frames": b64encode(frames.tobytes()).decode(),
     }

@@ -29,14 +29,14 @@ def binned(points: pd.DataFrame) -> pd.DataFrame:
     rows = _positive(points)
     if rows.empty:
         return pd.DataFrame(columns=["label", "hessian", "low", "middle", "high"])
-    logs = np.log10(rows["hessian"])
-    edges = np.linspace(logs.min(), logs.max() + 1e-9, BINS + 1)
-    rows = rows.assign(bin=np.clip(np.digitize(logs, edges) - 1, 0, BINS - 1))
-    shares = rows.groupby(["label", "bin"], sort=True)["scale"].quantile(np.array([0.25, 0.5, 0.75])).unstack()
-    shares.columns = pd.Index(["low", "middle", "high"])
-    table = shares.reset_index()
-    table["hessian"] = 10 ** ((edges[:-1] + edges[1:]) / 2)[table["bin"]]
-    return table[["label", "hessian", "low", "middle", "high"]]
+    hessian_logs = np.log10(rows["hessian"])
+    edges = np.linspace(hessian_logs.min(), hessian_logs.max() + 1e-9, BINS + 1)
+    rows = rows.assign(bin=np.clip(np.digitize(hessian_logs, edges) - 1, 0, BINS - 1))
+    quartiles = rows.groupby(["label", "bin"], sort=True)["scale"].quantile(np.array([0.25, 0.5, 0.75])).unstack()
+    quartiles.columns = pd.Index(["low", "middle", "high"])
+    binned_rows = quartiles.reset_index()
+    binned_rows["hessian"] = 10 ** ((edges[:-1] + edges[1:]) / 2)[binned_rows["bin"]]
+    return binned_rows[["label", "hessian", "low", "middle", "high"]]
 
 
 def _positive(points: pd.DataFrame) -> pd.DataFrame:
@@ -48,20 +48,20 @@ def _positive(points: pd.DataFrame) -> pd.DataFrame:
 
 def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
     """Return the picture of each family's scale against the Hessian's diagonal; `points` as for `binned`."""
-    lines, dots = binned(points), _positive(points)
+    binned_rows, dots = binned(points), _positive(points)
     x, y = (
-        (float(dots[name].min()) / air, float(dots[name].max()) * air) if len(dots) else (0.1, 10.0)
-        for name, air in (("hessian", 1.3), ("scale", 1.5))
+        (float(dots[name].min()) / margin_factor, float(dots[name].max()) * margin_factor) if len(dots) else (0.1, 10.0)
+        for name, margin_factor in (("hessian", 1.3), ("scale", 1.5))
     )
     labels = tuple(str(label) for label in dict.fromkeys(points["label"]))
-    shown_dots, middle = ([part[part["label"] == label] for label in labels] for part in (dots, lines))
+    points_by_label, middle = ([rows[rows["label"] == label] for label in labels] for rows in (dots, binned_rows))
     named_lines = [(label, line.iloc[0]) for label, line in zip(labels, middle, strict=True) if len(line)]
     return Picture(
         draw=partial(_draw, labels=labels, dark=dark),
         x=x, y=y, axes={"x_axis_type": "log", "y_axis_type": "log"},
         labels=("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale"),
         data={
-            "dots": tuple(_columns(part.iloc[:: max(1, len(part) // MAX_POINTS)], "scale") for part in shown_dots),
+            "dots": tuple(_columns(rows.iloc[:: max(1, len(rows) // MAX_POINTS)], "scale") for rows in points_by_label),
             "lines": tuple(_columns(line, "middle") for line in middle),
             "names": {
                 "x": [first["hessian"] for _, first in named_lines], "y": [first["middle"] for _, first in named_lines],
@@ -73,8 +73,8 @@ def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
     )  # fmt: skip
 
 
-def _columns(part: pd.DataFrame, y: str) -> Data:
-    return {"x": part["hessian"].to_numpy(), "y": part[y].to_numpy()}
+def _columns(rows: pd.DataFrame, y: str) -> Data:
+    return {"x": rows["hessian"].to_numpy(), "y": rows[y].to_numpy()}
 
 
 def _draw(plot: Plot, labels: tuple[str, ...], dark: bool) -> None:

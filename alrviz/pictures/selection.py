@@ -62,39 +62,39 @@ class _Blocks:
     """
 
     def __init__(self, nodes: Sequence[int], size: tuple[int, int]):
-        wide, high = size
-        self._wide, self.top = wide, 1 - HEAD_PX / high
-        fits = max(1, int(high * self.top / ROW_PX))  # names below each other
-        self._across = [ceil(count / fits) for count in nodes]
-        self.named = [columns <= 2 and wide / len(nodes) > 85 * columns for columns in self._across]
+        width, height = size
+        self._wide, self.top = width, 1 - HEAD_PX / height
+        max_rows = max(1, int(height * self.top / ROW_PX))  # names below each other
+        self._across = [ceil(n_nodes / max_rows) for n_nodes in nodes]
+        self.named = [columns <= 2 and width / len(nodes) > 85 * columns for columns in self._across]
         widths = zip(self._across, self.named, strict=True)
-        shares = [0.62 * columns + 0.2 if has_names else 1.0 for columns, has_names in widths]
-        self.begin = np.concatenate([[0.0], np.cumsum(shares) / sum(shares)])
+        block_shares = [0.62 * columns + 0.2 if has_names else 1.0 for columns, has_names in widths]
+        self.begin = np.concatenate([[0.0], np.cumsum(block_shares) / sum(block_shares)])
         self._rows, self.sizes = [], []
-        for k, (count, has_names) in enumerate(zip(nodes, self.named, strict=True)):
-            px = 0.9 * wide * (self.begin[k + 1] - self.begin[k])
+        for k, (n_nodes, has_names) in enumerate(zip(nodes, self.named, strict=True)):
+            block_width = 0.9 * width * (self.begin[k + 1] - self.begin[k])
             if not has_names:
-                self._across[k] = max(1, round(sqrt(count * px / (high * self.top))))
-            self._rows.append(ceil(count / self._across[k]))
-            step = ROW_PX if has_names else min(px / self._across[k], high * self.top / self._rows[k])
-            self.sizes.append(float(np.clip(0.72 * step, 1.5, 11.0)))
+                self._across[k] = max(1, round(sqrt(n_nodes * block_width / (height * self.top))))
+            self._rows.append(ceil(n_nodes / self._across[k]))
+            node_pitch = ROW_PX if has_names else min(block_width / self._across[k], height * self.top / self._rows[k])
+            self.sizes.append(float(np.clip(0.72 * node_pitch, 1.5, 11.0)))
 
-    def cells(self, k: int, states: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], float, float]:
+    def cells(self, k: int, node_colours: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], float, float]:
         """Return the image of level k, whose nodes have these colours, its last row first as Bokeh has it; where it
         begins and how wide it is.
         """
         image = np.zeros(self._rows[k] * self._across[k], np.uint32)
-        image[: len(states)] = states
-        n_columns = self.begin[k + 1] - self.begin[k]
-        return image.reshape(self._rows[k], -1)[::-1], self.begin[k] + 0.04 * n_columns, 0.9 * n_columns
+        image[: len(node_colours)] = node_colours
+        block_width = self.begin[k + 1] - self.begin[k]
+        return image.reshape(self._rows[k], -1)[::-1], self.begin[k] + 0.04 * block_width, 0.9 * block_width
 
     def at(self, k: int, ranks: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x and y of nodes of these ranks in level k."""
-        columns = self._across[k]
+        n_cols = self._across[k]
         # The lines of a first level lead to the right, those of others come from the left: names are on the other side.
         x_share = 0.5 if not self.named[k] else 0.92 if self.left(k) else 0.12
-        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % columns + x_share) / columns)
-        return x, self.top * (1 - (ranks // columns + 0.5) / self._rows[k])
+        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % n_cols + x_share) / n_cols)
+        return x, self.top * (1 - (ranks // n_cols + 0.5) / self._rows[k])
 
     def left(self, k: int) -> bool:
         """Whether the names of a level are on the left of their nodes."""
@@ -102,18 +102,18 @@ class _Blocks:
 
     def letters(self, k: int) -> int:
         """Return how long its names may be."""
-        px = 0.9 * self._wide * (self.begin[k + 1] - self.begin[k]) / self._across[k]
-        return max(4, int((0.88 * px - 14) / LETTER))
+        node_width = 0.9 * self._wide * (self.begin[k + 1] - self.begin[k]) / self._across[k]
+        return max(4, int((0.88 * node_width - 14) / LETTER))
 
     def head(self, k: int, n_kept: int, n_scored: int, words: str) -> str:
         """Return the head of level k, "kept of looked words kept", or its first parts if there is no room for it.
 
         kept, looked: numbers of tuples; words: such as "pairs".
         """
-        px = self._wide * (self.begin[k + 1] - self.begin[k])
+        block_width = self._wide * (self.begin[k + 1] - self.begin[k])
         counts_text = f"{n_kept:,} of {n_scored:,}"
-        texts = (f"{counts_text} {words} kept", f"{counts_text} {words}", counts_text)
-        return next((text for text in texts if LETTER * len(text) < px), counts_text)
+        head_texts = (f"{counts_text} {words} kept", f"{counts_text} {words}", counts_text)
+        return next((text for text in head_texts if LETTER * len(text) < block_width), counts_text)
 
 
 def tuples(
@@ -124,19 +124,19 @@ def tuples(
     label: the family's. levels: how many there will be; the first is of single columns where there are more than one.
     size: of the frame, px, where it is known.
     """
-    first = search.order + 1 - levels
-    totals = [search.total(first + depth) for depth in range(levels)]
-    blocks = _Blocks([min(total, MAX_TUPLES_PER_LEVEL) for total in totals], size or (WIDTH, HEIGHT))
+    first_order = search.order + 1 - levels
+    totals = [search.total(first_order + depth) for depth in range(levels)]
+    blocks = _Blocks([min(n_tuples, MAX_TUPLES_PER_LEVEL) for n_tuples in totals], size or (WIDTH, HEIGHT))
     nodes: dict[str, list[Any]] = {name: [] for name in ("kept", "discarded", "waiting")}
     edges: list[tuple[float, ...]] = []
     names: Data = {"x": [], "y": [], "words": [], "colour": [], "align": [], "dx": []}
     images: Data = {"image": [], "x": [], "wide": [], "high": []}
     palette = _pixels([(GREY, 0.15), (GREY, 0.3), (GREY, 0.6), (family_colour(label), 1.0)])
-    heads = [tuples_text(first + depth) for depth in range(levels)]
-    ink, quiet = INKS[dark], readable(GREY, dark)
+    head_texts = [tuples_text(first_order + depth) for depth in range(levels)]
+    ink, quiet_ink = INKS[dark], readable(GREY, dark)
     place_by_tuple: dict[tuple[int, ...], tuple[float, float]] = {}
     for depth, (level, complete) in enumerate(_shown(search)):
-        by_rank, dot = _order(level)[:MAX_TUPLES_PER_LEVEL], blocks.sizes[depth]
+        by_rank, dot_size = _order(level)[:MAX_TUPLES_PER_LEVEL], blocks.sizes[depth]
         x, y = blocks.at(depth, np.arange(len(by_rank)))
         is_kept, is_scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
         if (n_drawn := min(totals[depth], MAX_TUPLES_PER_LEVEL)) > MAX_MARKS:
@@ -146,21 +146,21 @@ def tuples(
             for name, value in zip(images, (image, left_end, image_width, blocks.top), strict=True):
                 images[name].append(value)
         # Marks over the cells: of those kept, to be pointed at.
-        marks = np.arange(len(by_rank)) < MAX_MARKS if n_drawn > MAX_MARKS else np.ones(len(by_rank), bool)
-        shown_by_state = {"kept": is_kept & marks, "discarded": is_scored & ~is_kept, "waiting": ~is_scored}
-        parts = {
+        is_marked = np.arange(len(by_rank)) < MAX_MARKS if n_drawn > MAX_MARKS else np.ones(len(by_rank), bool)
+        shown_by_state = {"kept": is_kept & is_marked, "discarded": is_scored & ~is_kept, "waiting": ~is_scored}
+        is_shown_by_state = {
             name: is_shown if n_drawn <= MAX_MARKS or name == "kept" else np.zeros_like(is_shown)
             for name, is_shown in shown_by_state.items()
         }
-        for state, is_shown in parts.items():
-            sizes, node_ranks = np.full(is_shown.sum(), dot), np.flatnonzero(is_shown) + 1
-            nodes[state].append((x[is_shown], y[is_shown], sizes, node_ranks, by_rank[is_shown], level))
+        for state, is_shown in is_shown_by_state.items():
+            node_sizes, node_ranks = np.full(is_shown.sum(), dot_size), np.flatnonzero(is_shown) + 1
+            nodes[state].append((x[is_shown], y[is_shown], node_sizes, node_ranks, by_rank[is_shown], level))
         if complete and n_drawn <= MAX_MARKS:  # those of which no part was kept
             waiting_places = np.arange(len(by_rank), totals[depth])
             nodes["waiting"].append(
                 (
                     *blocks.at(depth, waiting_places),
-                    np.full(len(waiting_places), dot / 2),
+                    np.full(len(waiting_places), dot_size / 2),
                     waiting_places + 1,
                     waiting_places,
                     None,
@@ -173,50 +173,51 @@ def tuples(
             names["words"] += [short(search.name(level.tuples[k]), blocks.letters(depth)) for k in by_rank]
             names["align"] += ["right" if is_left else "left"] * len(x)
             names["dx"] += [-10 if is_left else 10] * len(x)
-            names["colour"] += [ink if is_one_kept else quiet for is_one_kept in is_kept]
+            names["colour"] += [ink if is_one_kept else quiet_ink for is_one_kept in is_kept]
         new_place_by_tuple = {
             tuple(level.tuples[k].tolist()): (float(px), float(py))
             for k, px, py, is_one_kept in zip(by_rank, x, y, is_kept, strict=True) if is_one_kept
         }  # fmt: skip
-        for columns, end in islice(new_place_by_tuple.items(), MAX_TUPLES_WITH_LINES if place_by_tuple else 0):
-            lesser = (columns[:j] + columns[j + 1 :] for j in range(len(columns)))
-            edges += [(*place_by_tuple[part], *end) for part in lesser if part in place_by_tuple]
+        for columns, node_place in islice(new_place_by_tuple.items(), MAX_TUPLES_WITH_LINES if place_by_tuple else 0):
+            smaller_tuples = (columns[:left_out] + columns[left_out + 1 :] for left_out in range(len(columns)))
+            edges += [(*place_by_tuple[part], *node_place) for part in smaller_tuples if part in place_by_tuple]
         place_by_tuple = new_place_by_tuple
-        heads[depth] = (
-            blocks.head(depth, len(level.kept), len(level.tuples), heads[depth])
+        head_texts[depth] = (
+            blocks.head(depth, len(level.kept), len(level.tuples), head_texts[depth])
             if complete
-            else f"{heads[depth]}: scoring …"
+            else f"{head_texts[depth]}: scoring …"
         )
-    ends = np.array(edges, np.float32).reshape(-1, 4).T
+    edge_columns = np.array(edges, np.float32).reshape(-1, 4).T
     return Picture(
         draw=partial(_draw_tuples, label=label, dark=dark),
         x=(0.0, 1.0), y=(0.0, 1.0), labels=("", ""), key=(levels, label, dark),
         data={
-            "images": images, "edges": dict(zip(("x0", "y0", "x1", "y1"), ends, strict=True)),
-            **{state: _nodes(search, parts) for state, parts in nodes.items()}, "names": names,
-            "heads": {"x": blocks.begin[:-1] + 0.02, "y": [(1 + blocks.top) / 2] * levels, "words": heads},
+            "images": images, "edges": dict(zip(("x0", "y0", "x1", "y1"), edge_columns, strict=True)),
+            **{state: _nodes(search, groups) for state, groups in nodes.items()}, "names": names,
+            "heads": {"x": blocks.begin[:-1] + 0.02, "y": [(1 + blocks.top) / 2] * levels, "words": head_texts},
         },
     )  # fmt: skip
 
 
-def _nodes(search: Search, parts: Sequence[Any]) -> Data:
+def _nodes(search: Search, node_groups: Sequence[Any]) -> Data:
+    """Return the columns of a source of nodes; node_groups: x, y, size, rank, number in the level, level."""
     columns: Data = {"x": [], "y": [], "size": [], "rank": [], "score": []}
-    words: list[str] = []
-    for x, y, size, rank, numbers, level in parts:
-        scores = np.full(len(x), np.nan) if level is None else level.scores[numbers]
-        for name, values in zip(columns, (x, y, size, rank, scores), strict=True):
-            columns[name].append(np.asarray(values, np.float32))  # half as much to send while a hand drags
-        names = [] if level is None else [search.name(level.tuples[k]) for k in numbers[:MAX_MARKS]]
-        words += names + [""] * (len(x) - len(names))
-    return {name: np.concatenate([*values, np.empty(0, np.float32)]) for name, values in columns.items()} | {
-        "name": words
-    }
+    node_names: list[str] = []
+    for x, y, node_sizes, rank, tuple_indices, level in node_groups:
+        scores = np.full(len(x), np.nan) if level is None else level.scores[tuple_indices]
+        for name, column_values in zip(columns, (x, y, node_sizes, rank, scores), strict=True):
+            columns[name].append(np.asarray(column_values, np.float32))  # half as much to send while a hand drags
+        names = [] if level is None else [search.name(level.tuples[k]) for k in tuple_indices[:MAX_MARKS]]
+        node_names += names + [""] * (len(x) - len(names))
+    return {
+        name: np.concatenate([*column_values, np.empty(0, np.float32)]) for name, column_values in columns.items()
+    } | {"name": node_names}
 
 
 def _pixels(colours: Sequence[tuple[str, float]]) -> NDArray[np.uint32]:
     """Return colours "#rrggbb" with opacities (0 to 1) as the numbers of Bokeh's RGBA images."""
-    parts = [(*bytes.fromhex(colour[1:]), round(255 * alpha)) for colour, alpha in colours]
-    return np.array(parts, np.uint8).view(np.uint32).ravel()
+    rgba = [(*bytes.fromhex(colour[1:]), round(255 * alpha)) for colour, alpha in colours]
+    return np.array(rgba, np.uint8).view(np.uint32).ravel()
 
 
 def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
@@ -239,51 +240,51 @@ def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = 
 
     search, label, levels, dark: as in `tuples`.
     """
-    first, shown_levels = search.order + 1 - levels, _shown(search)
-    lines: list[Data] = []
+    first_order, shown_levels = search.order + 1 - levels, _shown(search)
+    level_lines: list[Data] = []
     for level, _ in shown_levels:
         scores = level.scores[_order(level)]
         scores = scores[~np.isnan(scores)]
-        places = np.unique(np.linspace(0, len(scores) - 1, 600).astype(int)) if len(scores) else np.empty(0, int)
-        x = (places + 0.5) / max(len(level.scores), 1)
-        lines.append(
+        drawn_ranks = np.unique(np.linspace(0, len(scores) - 1, 600).astype(int)) if len(scores) else np.empty(0, int)
+        x = (drawn_ranks + 0.5) / max(len(level.scores), 1)
+        level_lines.append(
             {
                 "x": x,
-                "y": scores[places],
-                "rank": places + 1.0,
-                "size": np.full(len(places), 6.0 if len(places) <= 60 else 2.6),
+                "y": scores[drawn_ranks],
+                "rank": drawn_ranks + 1.0,
+                "size": np.full(len(drawn_ranks), 6.0 if len(drawn_ranks) <= 60 else 2.6),
             }
         )
-    lines += [{"x": [], "y": [], "rank": [], "size": []}] * (levels - len(lines))
-    values = np.concatenate([np.asarray(line["y"], float) for line in lines])
-    high = round_up(1.04 * float(values.max())) if len(values) and values.max() > 0 else 1.0
-    low = min(0.0, 1.1 * float(values.min())) if len(values) else 0.0
+    level_lines += [{"x": [], "y": [], "rank": [], "size": []}] * (levels - len(level_lines))
+    all_scores = np.concatenate([np.asarray(line["y"], float) for line in level_lines])
+    y_high = round_up(1.04 * float(all_scores.max())) if len(all_scores) and all_scores.max() > 0 else 1.0
+    y_low = min(0.0, 1.1 * float(all_scores.min())) if len(all_scores) else 0.0
     colours = tuple(family_shades(label, levels, dark))
-    called = tuple(tuples_text(first + k) for k in range(levels))
-    words = {"mi": "mutual information", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "predicted gain"}.get(
+    level_names = tuple(tuples_text(first_order + k) for k in range(levels))
+    score_name = {"mi": "mutual information", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "predicted gain"}.get(
         search.score, "score"
     )
     return Picture(
-        draw=partial(_draw_ranks, colours=colours, called=called, dark=dark),
-        x=(0.0, 1.0), y=(low, high), labels=("share of a level, highest score first", f"{words} (nats)"),
-        data={"lines": tuple(lines), "line": {"x": [keep], "y": [high], "words": [f"t = {keep:.0%}"]}},
-        parts={"t": {"location": keep}}, key=(called, colours, dark),
+        draw=partial(_draw_ranks, colours=colours, level_names=level_names, dark=dark),
+        x=(0.0, 1.0), y=(y_low, y_high), labels=("share of a level, highest score first", f"{score_name} (nats)"),
+        data={"lines": tuple(level_lines), "line": {"x": [keep], "y": [y_high], "words": [f"t = {keep:.0%}"]}},
+        parts={"t": {"location": keep}}, key=(level_names, colours, dark),
     )  # fmt: skip
 
 
-def _draw_ranks(plot: Plot, colours: Sequence[str], called: Sequence[str], dark: bool) -> None:
-    fig, items, renderers = plot.figure, [], []
+def _draw_ranks(plot: Plot, colours: Sequence[str], level_names: Sequence[str], dark: bool) -> None:
+    fig, legend_items, dot_renderers = plot.figure, [], []
     fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
     # The first level is drawn over the others.
-    for words, colour, marker, source in zip(called, colours, MARKERS, plot["lines"], strict=False):
+    for level_name, colour, marker, source in zip(level_names, colours, MARKERS, plot["lines"], strict=False):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6)
-        renderers.append(fig.scatter("x", "y", source=source, color=colour, size="size", marker=marker))
-        items.append((words, [line, renderers[-1]]))
-    fig.add_tools(HoverTool(renderers=renderers, tooltips=[("rank", "@rank"), ("score", "@y{0.00000}")]))
+        dot_renderers.append(fig.scatter("x", "y", source=source, color=colour, size="size", marker=marker))
+        legend_items.append((level_name, [line, dot_renderers[-1]]))
+    fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=[("rank", "@rank"), ("score", "@y{0.00000}")]))
     plot.parts["t"] = Span(location=0.5, dimension="height", line_color=INKS[dark], line_width=3)
     fig.add_layout(plot.parts["t"])
     write(fig, plot["line"], INKS[dark], size=16, bold=True, front=dark, baseline="top", x_offset=7, y_offset=4)
-    add_legend(fig, items)
+    add_legend(fig, legend_items)
 
 
 def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
@@ -294,47 +295,47 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     has_gains = search.gains is not None and search.mi is not None
     mi, gain = (np.empty(0) if values is None or not has_gains else values for values in (search.mi, search.gains))
     state = np.zeros(len(mi), np.int8)  # not looked at
-    last = search.levels[-1] if search.levels else None
-    if has_gains and last is not None:
-        scored_tuples = search.numbers(last.tuples)
+    last_level = search.levels[-1] if search.levels else None
+    if has_gains and last_level is not None:
+        scored_tuples = search.numbers(last_level.tuples)
         state[scored_tuples] = 1
-        state[scored_tuples[last.kept]] = 2
+        state[scored_tuples[last_level.kept]] = 2
     tells = np.zeros(len(mi), bool) if search.tells is None or not has_gains else search.tells
     best_tuples = [
         int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MAX_NAMED_TUPLES] if tells[k]
     ]
     all_tuples = search.all_tuples() if has_gains else np.empty((0, search.order), np.int32)
-    high, low = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
+    highest_gain, lowest_gain = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
     right = float(mi.max(initial=0.0)) or 1.0
-    air = 0.1 * (high - low) or 1e-3
-    x, y = (-0.03 * right, 1.06 * right), (low - air, high + 1.6 * air)
-    sides, words = (
+    air = 0.1 * (highest_gain - lowest_gain) or 1e-3
+    x, y = (-0.03 * right, 1.06 * right), (lowest_gain - air, highest_gain + 1.6 * air)
+    sides, names = (
         [bool(mi[k] > 0.5 * right) for k in best_tuples],
         [short(search.name(all_tuples[k]), 30) for k in best_tuples],
     )
     shifts = place(
-        VisibleArea(*x, *y, height=160, width=320), mi[best_tuples].tolist(), gain[best_tuples].tolist(), words, sides
+        VisibleArea(*x, *y, height=160, width=320), mi[best_tuples].tolist(), gain[best_tuples].tolist(), names, sides
     )
-    thinned = _thinned((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
-    parts = {name: thinned[state[thinned] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}
+    thinned = _drawn_points((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
+    points_by_state = {name: thinned[state[thinned] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}
     name_of = search.name if len(mi) <= MAX_MARKS else lambda columns: ""
     return Picture(
         draw=partial(_draw_gains, label=label, dark=dark),
         x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
         data={
-            **{name: {"x": mi[places], "y": gain[places], "name": [name_of(all_tuples[k]) for k in places],
-                      "size": np.full(len(places), 9.0 if len(mi) <= MIN_TUPLES_FOR_SMALL_MARKS else 5.0)}
-               for name, places in parts.items()},
+            **{name: {"x": mi[points], "y": gain[points], "name": [name_of(all_tuples[k]) for k in points],
+                      "size": np.full(len(points), 9.0 if len(mi) <= MIN_TUPLES_FOR_SMALL_MARKS else 5.0)}
+               for name, points in points_by_state.items()},
             "names": {
-                "x": mi[best_tuples], "y": gain[best_tuples], "words": words, "dy": shifts,
-                "align": ["right" if side else "left" for side in sides], "dx": [-9 if side else 9 for side in sides],
+                "x": mi[best_tuples], "y": gain[best_tuples], "words": names, "dy": shifts,
+                "align": ["right" if left else "left" for left in sides], "dx": [-9 if left else 9 for left in sides],
             },
         },
         key=(label, dark),
     )  # fmt: skip
 
 
-def _thinned(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np.int8]) -> NDArray[np.intp]:
+def _drawn_points(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np.int8]) -> NDArray[np.intp]:
     """Return which points (m,) are drawn: all of few, of many one of each state in a square of two px."""
     if len(x) <= MAX_MARKS:
         return np.arange(len(x))
@@ -343,7 +344,7 @@ def _thinned(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np
 
 
 def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
-    fig, colour, renderers, items = plot.figure, family_colour(label), [], []
+    fig, colour, dot_renderers, legend_items = plot.figure, family_colour(label), [], []
     fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
     fig.add_layout(Span(location=0.0, dimension="width", line_color=GREY, line_dash=[5, 4], line_width=1.4))
     looks: Mapping[str, Mapping[str, Any]] = {
@@ -351,14 +352,14 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
         "discarded": {"line_color": GREY, "fill_color": None},
         "kept": {"line_color": None, "fill_color": colour, "fill_alpha": 0.8},
     }
-    for (words, look), source in zip(looks.items(), ("waiting", "discarded", "kept"), strict=True):
-        renderers.append(fig.scatter("x", "y", size="size", source=plot[source], **look))
-        items.append((words, renderers[-1:]))
+    for (state_name, look), source in zip(looks.items(), ("waiting", "discarded", "kept"), strict=True):
+        dot_renderers.append(fig.scatter("x", "y", size="size", source=plot[source], **look))
+        legend_items.append((state_name, dot_renderers[-1:]))
     label_offsets: dict[str, Any] = {"align": "align", "baseline": "middle", "x_offset": "dx", "y_offset": "dy"}
     write(fig, plot["names"], INKS[dark], size=14, front=dark, **label_offsets)
     tips = [("", "@name"), ("MI", "@x{0.00000}"), ("gain", "@y{0.00000}")]
-    fig.add_tools(HoverTool(renderers=renderers, tooltips=tips))
-    add_legend(fig, items)
+    fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tips))
+    add_legend(fig, legend_items)
 
 
 def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple[int, float] | None, *,
@@ -369,46 +370,47 @@ def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple
     """
     colours = tuple(family_shades(label, len(orders), dark))
     pictures = {}
-    for name, words in SHARES.items():
-        parts = [lines[lines.order == order] if len(lines) else lines for order in orders]
-        data = tuple(_line(part, name) for part in parts)
-        log = name != "log_loss"
-        values = np.concatenate([line[side] for line in data for side in ("low", "high")])
-        ring = [(line["x"][k], line["y"][k]) for order, line in zip(orders, data, strict=True)
+    for name, axis_label in SHARES.items():
+        rows_by_order = [lines[lines.order == order] if len(lines) else lines for order in orders]
+        order_lines = tuple(_line(order_rows, name) for order_rows in rows_by_order)
+        is_log = name != "log_loss"
+        line_bounds = np.concatenate([line[bound] for line in order_lines for bound in ("low", "high")])
+        ring = [(line["x"][k], line["y"][k]) for order, line in zip(orders, order_lines, strict=True)
                 for k in range(len(line["x"])) if chosen == (order, float(line["x"][k]))]  # fmt: skip
-        y = log_range(values[values > 0]) if log else padded([values], 0.08, 0.12)
+        y = log_range(line_bounds[line_bounds > 0]) if is_log else padded([line_bounds], 0.08, 0.12)
         pictures[name] = Picture(
-            draw=partial(_draw_shares, colours=colours, orders=tuple(orders), log=log),
-            x=(0.0, 1.07), y=y, labels=("share of tuples kept", words),
-            data={"lines": data, "chosen": {"x": [x for x, _ in ring], "y": [y for _, y in ring]}},
-            parts={"ticks": {"ticks": power_ticks(*y)}} if log else {},
-            axes={"y_axis_type": "log"} if log else {}, key=(tuple(orders), colours, dark),
+            draw=partial(_draw_shares, colours=colours, orders=tuple(orders), is_log=is_log),
+            x=(0.0, 1.07), y=y, labels=("share of tuples kept", axis_label),
+            data={"lines": order_lines, "chosen": {"x": [x for x, _ in ring], "y": [y for _, y in ring]}},
+            parts={"ticks": {"ticks": power_ticks(*y)}} if is_log else {},
+            axes={"y_axis_type": "log"} if is_log else {}, key=(tuple(orders), colours, dark),
         )  # fmt: skip
     return pictures
 
 
-def _line(part: pd.DataFrame, name: str) -> Data:
-    if not len(part):
+def _line(order_rows: pd.DataFrame, name: str) -> Data:
+    """Return a figure (log_loss, parameters, ...) of one order against the share kept, with its error bars."""
+    if not len(order_rows):
         return {column: np.empty(0) for column in ("x", "y", "low", "high")} | {"words": []}
-    y = part[name].to_numpy(float)
-    error = np.nan_to_num(part.se.to_numpy(float)) if name == "log_loss" else 0.0
+    y = order_rows[name].to_numpy(float)
+    error = np.nan_to_num(order_rows.se.to_numpy(float)) if name == "log_loss" else 0.0
     text = {"parameters": short_count, "train_seconds": short_seconds}.get(name, loss_text)
     return {
-        "x": part.kept.to_numpy(float), "y": y, "low": y - error, "high": y + error, "words": list(map(text, y)),
+        "x": order_rows.kept.to_numpy(float), "y": y, "low": y - error, "high": y + error, "words": list(map(text, y)),
     }  # fmt: skip
 
 
-def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], log: bool) -> None:
-    fig, items, renderers = plot.figure, [], []
+def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], is_log: bool) -> None:
+    fig, legend_items, renderers = plot.figure, [], []
     fig.min_height = 120
     fig.xaxis[0].update(ticker=FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1]), formatter=NumeralTickFormatter(format="0%"))
-    if log:
+    if is_log:
         plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     for order, colour, marker, source in zip(orders, colours, MARKERS, plot["lines"], strict=False):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.4)
         fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
         renderers.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker))
-        items.append((f"n = {order}", [line, renderers[-1]]))
+        legend_items.append((f"n = {order}", [line, renderers[-1]]))
     fig.scatter("x", "y", source=plot["chosen"], size=19, fill_color=None, line_color=colours[-1], line_width=3)
     fig.add_tools(HoverTool(renderers=renderers, tooltips=[("kept", "@x{0%}"), (fig.yaxis[0].axis_label, "@words")]))
-    add_legend(fig, items)
+    add_legend(fig, legend_items)
